@@ -1,0 +1,175 @@
+//! Reading JSON that came from outside: deep, damaged or cut short.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Parses `text`, repairing what logs are known to break when a plain parse fails.
+///
+/// Repaired are unpaired surrogate escapes, `\x` escapes and raw control characters in strings. Nesting may be of
+/// any depth. Returns the value and whether a repair was needed.
+///
+/// # Errors
+/// The first parse error, if the repaired text does not parse either.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::Error> {
+    match parse_deep(text) {
+        Ok(value) => Ok((value, false)),
+        Err(error) => parse_deep(&repair(text)).map(|value| (value, true)).map_err(|_| error),
+    }
+}
+
+fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let value = T::deserialize(serde_stacker::Deserializer::new(&mut reader))?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// Replaces what JSON forbids inside strings by what it allows.
+fn repair(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut chars, mut in_string) = (text.chars().peekable(), false);
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => in_string = !in_string,
+            '\\' if in_string => {
+                repair_escape(&mut chars, &mut out);
+                continue;
+            }
+            c if in_string && c.is_control() && (c as u32) < 0x20 => {
+                push_escape(&mut out, c as u32);
+                continue;
+            }
+            _ => {}
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn push_escape(out: &mut String, unit: u32) {
+    use std::fmt::Write as _;
+    write!(out, "\\u{unit:04x}").expect("writing to a String cannot fail");
+}
+
+fn repair_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
+    match chars.next() {
+        Some('x') => push_escape(out, hex_digits(chars, 2).unwrap_or(0xFFFD)),
+        Some('u') => {
+            let Some(unit) = hex_digits(chars, 4) else { return push_escape(out, 0xFFFD) };
+            match unit {
+                0xD800..=0xDBFF => repair_pair(chars, out, unit),
+                0xDC00..=0xDFFF => push_escape(out, 0xFFFD),
+                _ => push_escape(out, unit),
+            }
+        }
+        Some(c) => out.extend(['\\', c]),
+        None => out.push('\\'),
+    }
+}
+
+/// Writes a surrogate pair if the low half follows, or the replacement character if it does not.
+fn repair_pair(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String, high: u32) {
+    let mut ahead = chars.clone();
+    let low = (ahead.next() == Some('\\') && ahead.next() == Some('u')).then(|| hex_digits(&mut ahead, 4)).flatten();
+    match low {
+        Some(low @ 0xDC00..=0xDFFF) => {
+            push_escape(out, high);
+            push_escape(out, low);
+            *chars = ahead;
+        }
+        _ => push_escape(out, 0xFFFD),
+    }
+}
+
+fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize) -> Option<u32> {
+    let mut value = 0;
+    for _ in 0..count {
+        value = value * 16 + chars.peek()?.to_digit(16)?;
+        chars.next();
+    }
+    Some(value)
+}
+
+/// Parses as much of a JSON document as is there: what is open at the end of `text` is closed, and a value that is
+/// cut in its middle is dropped whole, so that every value returned stood complete in the text.
+///
+/// Returns `None` if not even the first container is open, e.g. for prose.
+#[must_use]
+pub fn parse_prefix(text: &str) -> Option<Value> {
+    if let Ok((value, _)) = parse(text) {
+        return Some(value);
+    }
+    let cuts = safe_cuts(text);
+    // The last cuts can still end between a key and its value; the ones before them cannot all.
+    cuts.iter().rev().take(8).find_map(|(end, closers)| {
+        let closed: String = text[..*end].chars().chain(closers.chars().rev()).collect();
+        parse(&closed).ok().map(|(value, _)| value)
+    })
+}
+
+/// Finds the places after which `text` can be cut, each with the closers that are then owed (innermost last).
+fn safe_cuts(text: &str) -> Vec<(usize, String)> {
+    let (mut cuts, mut stack, mut in_string, mut escaped) = (Vec::new(), String::new(), false, false);
+    for (index, byte) in text.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                stack.push(if byte == b'{' { '}' } else { ']' });
+                cuts.push((index + 1, stack.clone()));
+            }
+            b'}' | b']' => {
+                stack.pop();
+                cuts.push((index + 1, stack.clone()));
+            }
+            b',' => cuts.push((index, stack.clone())),
+            _ => {}
+        }
+        if cuts.len() > 64 {
+            cuts.drain(..32);
+        }
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn damaged_strings_are_repaired_and_reported() {
+        assert_eq!(parse::<Value>(r#"{"a":"\ud83d"}"#).unwrap(), (json!({"a": "\u{fffd}"}), true));
+        assert_eq!(parse::<Value>(r#"{"a":"\x1f"}"#).unwrap(), (json!({"a": "\u{1f}"}), true));
+        assert_eq!(parse::<Value>("{\"a\":\"x\ty\"}").unwrap(), (json!({"a": "x\ty"}), true));
+        assert_eq!(parse::<Value>(r#"{"a":"\ud83d\ude00"}"#).unwrap(), (json!({"a": "😀"}), false));
+    }
+
+    #[test]
+    fn deep_nesting_parses() {
+        let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+        let (value, _) = parse::<Value>(&deep).unwrap();
+        assert!(value.is_array());
+        // Dropping it recursively is serde_json's affair; leak it, as a stack of this depth is the point of the test.
+        std::mem::forget(value);
+    }
+
+    #[test]
+    fn a_cut_document_keeps_its_whole_values_only() {
+        assert_eq!(
+            parse_prefix(r#"{"memories":[{"a":1},{"a":2},{"a":"cu"#),
+            Some(json!({"memories":[{"a":1},{"a":2},{}]}))
+        );
+        assert_eq!(parse_prefix(r#"[{"a":1},{"b":"#), Some(json!([{"a":1},{}])));
+        assert_eq!(parse_prefix("just words"), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! Reads conversation logs after the fact and keeps what is worth remembering.
+//!
+//! ```text
+//! paths ─▶ ingest ─▶ Transcript ─▶ guard ─▶ extract ─▶ Candidate ─▶ consolidate ─▶ Plan ─▶ store (SQLite)
+//!                                             │ llm                     │ llm
+//!                                             └── or rules, offline     └── grey zone only
+//! store ─▶ recall ─▶ a person, a prompt
+//! ```
+//!
+//! The modules below stand in the order of that flow; each imports only from those above it.
+
+pub mod json;
+pub mod memory;
+pub mod transcript;
+
+pub mod tokens;
+
+pub mod consolidate;
+pub mod extract;
+pub mod guard;
+pub mod ingest;
+pub mod llm;

@@ -1,0 +1,145 @@
+//! Asking a model: one request type, one reply type, and errors sorted by what to do next.
+
+use serde::{Deserialize, Serialize};
+
+use crate::guard::Redacted;
+
+/// One question to a model. Only redacted text fits in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// What stays the same from request to request, first so that provider prompt caches hit.
+    pub system: Redacted,
+    /// Turns after it, the user's first, then answer and correction in a repair round.
+    pub turns: Vec<Turn>,
+    /// The shape that the answer must have.
+    pub schema: ReplySchema,
+    /// Longest answer, in tokens.
+    pub max_completion_tokens: u32,
+}
+
+/// One turn of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: TurnRole,
+    /// The words.
+    pub text: Redacted,
+}
+
+/// Who speaks in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnRole {
+    /// We.
+    User,
+    /// The model, in an earlier reply.
+    Assistant,
+}
+
+/// A JSON Schema with the name under which it is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplySchema {
+    /// Letters, digits and `_`.
+    pub name: &'static str,
+    /// The schema, in the subset that strict mode accepts.
+    pub schema: serde_json::Value,
+}
+
+/// What a model answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The answer's text.
+    pub text: String,
+    /// How it ended.
+    pub finish: Finish,
+    /// Tokens of the request, as the server counts them.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer, as the server counts them.
+    pub completion_tokens: u64,
+    /// The model that answered, as the server names it.
+    pub model: String,
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// By itself.
+    Stop,
+    /// At the token limit; the text is cut.
+    Length,
+    /// The model or a filter declined.
+    Refusal,
+}
+
+/// Anything that answers requests: a server, a cassette, or a ledger in front of either.
+pub trait Complete {
+    /// Returns the reply to `request` and whether it cost a call.
+    ///
+    /// # Errors
+    /// [`LlmError`], sorted by what to do next.
+    fn complete(&self, request: &Request) -> impl Future<Output = Result<(Reply, Cost), LlmError>>;
+    /// Returns the configured model's name.
+    fn model(&self) -> &str;
+}
+
+/// Whether a reply had to be paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// The server was asked.
+    Call,
+    /// It was known from before.
+    Cached,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LlmError {
+    /// Worth trying again later: no connection, timeout, 429, 5xx after the retries.
+    #[error("{endpoint}: {reason} after {attempts} attempts; try again later, finished work is kept")]
+    Transient {
+        /// Base URL of the server.
+        endpoint: String,
+        /// What happened last.
+        reason: String,
+        /// Attempts made.
+        attempts: u32,
+    },
+    /// Will not work without a change by a person: 401, 403, 404, an unknown model.
+    #[error("{endpoint}: {reason}; {remedy}")]
+    Permanent {
+        /// Base URL of the server.
+        endpoint: String,
+        /// What the server said, in short.
+        reason: String,
+        /// What to change.
+        remedy: &'static str,
+    },
+    /// The request is over the model's context length; a smaller one may pass.
+    #[error("{endpoint}: the request is longer than the model's context; lower --window-tokens")]
+    TooLong {
+        /// Base URL of the server.
+        endpoint: String,
+    },
+    /// The spend limit of the run does not allow another call.
+    #[error("the limit of {limit} is reached; raise it to go on, finished work is kept")]
+    Budget {
+        /// The limit, with its unit.
+        limit: String,
+    },
+    /// A replayed cassette does not hold this request.
+    #[error("no recorded reply for request {key} in {folder}; record it with --record")]
+    NotRecorded {
+        /// Key of the request.
+        key: String,
+        /// Folder of the cassette.
+        folder: String,
+    },
+    /// A cassette could not be read or written.
+    #[error("cannot use the recording {path}: {reason}")]
+    Cassette {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}

@@ -1,0 +1,235 @@
+//! What every ingestor yields: a conversation as plain data, before anything is judged or removed.
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// One conversation, or one part of a very long one, in the order in which it was held.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Transcript {
+    /// Name of the ingestor that read it, e.g. `claude-code`.
+    pub source: String,
+    /// Identity within `source`; stays the same when the file moves or grows.
+    pub external_id: String,
+    /// Where it was read: a path or `-`, and the record in it where a file holds several.
+    pub origin: String,
+    /// Title given by the log itself.
+    pub title: Option<String>,
+    /// Working directory, repository or channel that the log names.
+    pub project: Option<String>,
+    /// Model that answered, where the log says so.
+    pub model: Option<String>,
+    /// When the log says that the conversation began, for logs whose messages carry no time.
+    pub created_at: Option<Timestamp>,
+    /// Messages in conversation order.
+    pub messages: Vec<Message>,
+}
+
+/// One thing said, done or injected in a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// The log's own id, or the 1-based position in the transcript where it has none.
+    pub id: String,
+    /// On whose behalf it stands in the conversation.
+    pub role: Role,
+    /// What it is; only [`Kind::Prose`] can be evidence of what somebody said.
+    pub kind: Kind,
+    /// Name of the person or agent, where several could have spoken.
+    pub speaker: Option<String>,
+    /// When it was said, and how that is known.
+    pub time: Option<MessageTime>,
+    /// The text, decoded; empty text is never kept.
+    pub text: String,
+}
+
+/// On whose behalf a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A person: the user of an assistant, or anyone in a conversation among people.
+    User,
+    /// The assistant.
+    Assistant,
+    /// The system or developer prompt.
+    System,
+    /// A tool's answer.
+    Tool,
+    /// Another agent, or a role that the log does not explain.
+    Other,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Words that a participant addressed to the others.
+    Prose,
+    /// A tool call, as one short line: the tool's name and its main target.
+    ToolCall,
+    /// What a tool answered, clipped.
+    ToolResult,
+    /// The assistant's hidden reasoning.
+    Reasoning,
+    /// Injected text: system prompts, boot files, reminders, hook output, recalled memory.
+    Context,
+    /// A summary of earlier messages, made when a session was compacted.
+    Summary,
+    /// A placeholder for a file or picture, e.g. `[image: plan.png]`.
+    Attachment,
+}
+
+/// When a message was said: an instant, the offset of the speaker's clock, and the source of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageTime {
+    /// The instant. Where `offset_seconds` is unknown it is the local reading taken as UTC.
+    pub at: Timestamp,
+    /// Offset from UTC of the clock that was read, in seconds; `None` where the log gives none.
+    pub offset_seconds: Option<i32>,
+    /// How the time is known.
+    pub source: TimeSource,
+}
+
+/// How the time of a message is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeSource {
+    /// The log stamps the message.
+    Log,
+    /// Derived from a neighbour or from the start of the conversation.
+    Derived,
+    /// Taken from the file's name or modification time.
+    File,
+}
+
+impl MessageTime {
+    /// Returns a time that the log gives for the message, on a clock at UTC.
+    #[must_use]
+    pub const fn logged(at: Timestamp) -> Self {
+        Self { at, offset_seconds: Some(0), source: TimeSource::Log }
+    }
+
+    /// Returns the reading of the speaker's own clock, e.g. for resolving "yesterday".
+    #[must_use]
+    pub fn civil(&self) -> jiff::civil::DateTime {
+        let offset = self.offset_seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());
+        offset.unwrap_or(Offset::UTC).to_datetime(self.at)
+    }
+}
+
+impl Message {
+    /// Returns a user's words without time or speaker; `id` is the caller's to set.
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::prose(Role::User, text)
+    }
+
+    /// Returns an assistant's words without time or speaker; `id` is the caller's to set.
+    #[must_use]
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::prose(Role::Assistant, text)
+    }
+
+    /// Returns words spoken in `role`, without id, time or speaker.
+    #[must_use]
+    pub fn prose(role: Role, text: impl Into<String>) -> Self {
+        Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into() }
+    }
+
+    /// Whether this is a person speaking, the only kind of message that makes a window worth a call.
+    #[must_use]
+    pub fn is_human(&self) -> bool {
+        self.role == Role::User && self.kind == Kind::Prose
+    }
+
+    /// Hashes what was said and by whom: 32 hex digits. Ids and times are left out, since forks re-stamp them.
+    #[must_use]
+    pub fn content_hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        self.hash_into(&mut hasher);
+        hex(&hasher.finalize()[..16])
+    }
+
+    fn hash_into(&self, hasher: &mut Sha256) {
+        let head = format!("{:?}\u{1f}{:?}\u{1f}{}\u{1f}", self.role, self.kind, self.speaker.as_deref().unwrap_or(""));
+        hasher.update(head.as_bytes());
+        hasher.update(self.text.as_bytes());
+        hasher.update(b"\x1e");
+    }
+}
+
+impl Transcript {
+    /// Returns `source:external_id`, the identity under which the store knows the transcript.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}:{}", self.source, self.external_id)
+    }
+
+    /// Returns the earliest time known of the conversation.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.times().chain(self.created_at).min()
+    }
+
+    /// Returns the latest time known of the conversation.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        self.times().chain(self.created_at).max()
+    }
+
+    fn times(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        self.messages.iter().filter_map(|message| message.time.map(|time| time.at))
+    }
+}
+
+/// Hashes a run of messages as one text: 32 hex digits.
+#[must_use]
+pub fn content_hash(messages: &[Message]) -> String {
+    let mut hasher = Sha256::new();
+    for message in messages {
+        message.hash_into(&mut hasher);
+    }
+    hex(&hasher.finalize()[..16])
+}
+
+/// Returns the lower-case hexadecimal spelling of `bytes`.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a String cannot fail");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_hash_ignores_ids_and_times_but_not_words_or_speakers() {
+        let plain = Message::user("use tabs");
+        let stamped =
+            Message { id: "m9".into(), time: Some(MessageTime::logged(Timestamp::UNIX_EPOCH)), ..plain.clone() };
+        let spoken = Message { speaker: Some("Ana".into()), ..plain.clone() };
+        assert_eq!(plain.content_hash(), stamped.content_hash());
+        assert_ne!(plain.content_hash(), spoken.content_hash());
+        assert_ne!(plain.content_hash(), Message::assistant("use tabs").content_hash());
+    }
+
+    #[test]
+    fn joined_messages_do_not_hash_like_one_message() {
+        let split = [Message::user("a"), Message::user("b")];
+        assert_ne!(content_hash(&split), content_hash(&[Message::user("ab")]));
+    }
+
+    #[test]
+    fn civil_time_is_the_speakers_own() {
+        let time = MessageTime {
+            at: "2026-03-01T23:30:00Z".parse().unwrap(),
+            offset_seconds: Some(9 * 3600),
+            source: TimeSource::Log,
+        };
+        assert_eq!(time.civil().date(), jiff::civil::date(2026, 3, 2));
+    }
+}
