@@ -95,7 +95,7 @@ impl Records {
                 }
                 // The agent appends while we read, so the last line is often half-written.
                 Err(_) if !record.complete => {
-                    sink.skip(record.number, "incomplete last record; it is read once it is whole")
+                    sink.skip(record.number, "incomplete last record; it is read once it is whole");
                 }
                 Err(error) if error.is_data() => sink.skip(record.number, "not of the expected shape"),
                 Err(error) => sink.skip(record.number, format!("invalid JSON at column {}", error.column())),
