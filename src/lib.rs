@@ -13,6 +13,7 @@ pub mod json;
 pub mod memory;
 pub mod transcript;
 
+pub mod config;
 pub mod tokens;
 
 pub mod consolidate;

@@ -1,0 +1,405 @@
+//! Settings from five layers: defaults < user file < project file < environment < flags; each value knows its layer.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::memory::{CATEGORIES, Namespace};
+
+/// Name of the settings file of a project, looked for in the working directory and above it.
+pub const PROJECT_FILE: &str = "afterthought.toml";
+
+/// Where a value was set, from weakest to strongest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Built in.
+    Default,
+    /// The user's own file.
+    User(PathBuf),
+    /// The project's file.
+    Project(PathBuf),
+    /// The environment variable of this name.
+    Environment(&'static str),
+    /// The command line.
+    Flag,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::User(path) | Self::Project(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "${name}"),
+            Self::Flag => f.write_str("command line"),
+        }
+    }
+}
+
+/// A setting and the layer that it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting<T> {
+    /// The value in force.
+    pub value: T,
+    /// Where it was set.
+    pub layer: Layer,
+}
+
+impl<T> Setting<T> {
+    const fn default(value: T) -> Self {
+        Self { value, layer: Layer::Default }
+    }
+
+    fn set(&mut self, value: Option<T>, layer: &Layer) {
+        if let Some(value) = value {
+            *self = Self { value, layer: layer.clone() };
+        }
+    }
+}
+
+/// Which extractor reads the windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExtractorChoice {
+    /// The model where one is configured, else the rules.
+    Auto,
+    /// The model; an error where none is configured.
+    Llm,
+    /// The offline rules.
+    Rules,
+}
+
+/// Everything that can be set, as one layer sets it. Unknown keys are errors.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct Partial {
+    /// Path of the database.
+    pub db: Option<PathBuf>,
+    /// Namespace for everything read, instead of one by project.
+    pub namespace: Option<String>,
+    /// Which extractor.
+    pub extractor: Option<ExtractorChoice>,
+    /// Name of the model.
+    pub model: Option<String>,
+    /// Base URL of the OpenAI-compatible server, up to and including `/v1`.
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+    /// Seconds that one attempt may take.
+    pub timeout_seconds: Option<u64>,
+    /// Calls in flight.
+    pub jobs: Option<usize>,
+    /// Tokens of conversation in one window.
+    pub window_tokens: Option<usize>,
+    /// Most dollars that one run may spend.
+    pub max_cost: Option<f64>,
+    /// Most tokens that one run may spend.
+    pub max_tokens: Option<u64>,
+    /// Allowed categories.
+    pub categories: Option<Vec<String>>,
+    /// What to keep and never to keep, in prose.
+    pub instructions: Option<String>,
+}
+
+/// Settings in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Path of the database.
+    pub db: Setting<PathBuf>,
+    /// Namespace for everything read; `None`: one by project.
+    pub namespace: Setting<Option<Namespace>>,
+    /// Which extractor.
+    pub extractor: Setting<ExtractorChoice>,
+    /// Name of the model; `None`: the client's default.
+    pub model: Setting<Option<String>>,
+    /// Base URL of the server; `None`: `OpenAI`'s.
+    pub base_url: Setting<Option<String>>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Setting<String>,
+    /// Sampling temperature.
+    pub temperature: Setting<f32>,
+    /// Seconds that one attempt may take.
+    pub timeout_seconds: Setting<u64>,
+    /// Calls in flight.
+    pub jobs: Setting<usize>,
+    /// Tokens of conversation in one window.
+    pub window_tokens: Setting<usize>,
+    /// Most dollars that one run may spend.
+    pub max_cost: Setting<Option<f64>>,
+    /// Most tokens that one run may spend.
+    pub max_tokens: Setting<Option<u64>>,
+    /// Allowed categories.
+    pub categories: Setting<Vec<String>>,
+    /// What to keep and never to keep, in prose.
+    pub instructions: Setting<Option<String>>,
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A settings file is there but cannot be read.
+    #[error("cannot read settings {}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A settings file is no TOML, or sets something that does not exist.
+    #[error("cannot understand settings {}: {reason}", .path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        reason: String,
+    },
+    /// A project file sets what only its user may set.
+    #[error("{} must not set {key}: a project could send your logs elsewhere; set it in {}", .path.display(), .user.display())]
+    NotForProjects {
+        /// The project's file.
+        path: PathBuf,
+        /// The key.
+        key: &'static str,
+        /// The user's file.
+        user: PathBuf,
+    },
+    /// A value is out of range.
+    #[error("{key} is {value} ({layer}); it must be {allowed}")]
+    OutOfRange {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// Where it was set.
+        layer: Layer,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The platform has no home folder for us.
+    #[error("cannot find your home folder; pass --db PATH")]
+    NoHome,
+}
+
+/// Where the platform keeps our files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's settings file.
+    pub user_file: PathBuf,
+    /// The database unless another is named.
+    pub default_db: PathBuf,
+}
+
+impl Folders {
+    /// Returns the folders of the current user: XDG on Linux, `Application Support` on macOS, `AppData` on Windows.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoHome`].
+    pub fn of_platform() -> Result<Self, ConfigError> {
+        use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, choose_native_strategy};
+        let arguments = AppStrategyArgs {
+            top_level_domain: "dev".into(),
+            author: "afterthought".into(),
+            app_name: "afterthought".into(),
+        };
+        let strategy = choose_native_strategy(arguments).map_err(|_| ConfigError::NoHome)?;
+        Ok(Self {
+            user_file: strategy.config_dir().join("config.toml"),
+            default_db: strategy.data_dir().join("memories.db"),
+        })
+    }
+}
+
+impl Config {
+    /// Returns the settings that follow from the files, `environment` (by variable name) and `flags`.
+    ///
+    /// `explicit` is a file given by `--config`, read in place of the user's own; it must exist. The project's file is
+    /// the nearest [`PROJECT_FILE`] in `directory` or above it.
+    ///
+    /// # Errors
+    /// [`ConfigError`], naming the file or layer at fault.
+    pub fn load(
+        folders: &Folders,
+        directory: &Path,
+        explicit: Option<&Path>,
+        environment: &dyn Fn(&str) -> Option<String>,
+        flags: Partial,
+    ) -> Result<Self, ConfigError> {
+        let mut config = Self::defaults(folders);
+        let user = explicit.unwrap_or(&folders.user_file);
+        if explicit.is_some() || user.exists() {
+            config.apply(read(user)?, &Layer::User(user.to_owned()))?;
+        }
+        if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file()) {
+            let partial = read(&path)?;
+            refuse_in_projects(&partial, &path, user)?;
+            config.apply(partial, &Layer::Project(path))?;
+        }
+        for (name, partial) in from_environment(environment) {
+            config.apply(partial, &Layer::Environment(name))?;
+        }
+        config.apply(flags, &Layer::Flag)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn defaults(folders: &Folders) -> Self {
+        Self {
+            db: Setting::default(folders.default_db.clone()),
+            namespace: Setting::default(None),
+            extractor: Setting::default(ExtractorChoice::Auto),
+            model: Setting::default(None),
+            base_url: Setting::default(None),
+            api_key_env: Setting::default("OPENAI_API_KEY".to_owned()),
+            temperature: Setting::default(0.3),
+            timeout_seconds: Setting::default(120),
+            jobs: Setting::default(4),
+            window_tokens: Setting::default(6_000),
+            max_cost: Setting::default(None),
+            max_tokens: Setting::default(None),
+            categories: Setting::default(CATEGORIES.iter().map(|&name| name.to_owned()).collect()),
+            instructions: Setting::default(None),
+        }
+    }
+
+    fn apply(&mut self, partial: Partial, layer: &Layer) -> Result<(), ConfigError> {
+        let out_of_range = |value: String| ConfigError::OutOfRange {
+            key: "namespace",
+            value,
+            layer: layer.clone(),
+            allowed: "one to eight names joined by '/', e.g. global or project/shop",
+        };
+        let namespace = partial.namespace.map(|text| text.parse().map_err(|_| out_of_range(text))).transpose()?;
+        self.db.set(partial.db, layer);
+        self.namespace.set(namespace.map(Some), layer);
+        self.extractor.set(partial.extractor, layer);
+        self.model.set(partial.model.map(Some), layer);
+        self.base_url.set(partial.base_url.map(Some), layer);
+        self.api_key_env.set(partial.api_key_env, layer);
+        self.temperature.set(partial.temperature, layer);
+        self.timeout_seconds.set(partial.timeout_seconds, layer);
+        self.jobs.set(partial.jobs, layer);
+        self.window_tokens.set(partial.window_tokens, layer);
+        self.max_cost.set(partial.max_cost.map(Some), layer);
+        self.max_tokens.set(partial.max_tokens.map(Some), layer);
+        self.categories.set(partial.categories, layer);
+        self.instructions.set(partial.instructions.map(Some), layer);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        in_range("jobs", &self.jobs, (1..=256).contains(&self.jobs.value), "between 1 and 256")?;
+        let window = &self.window_tokens;
+        in_range("window_tokens", window, (500..=200_000).contains(&window.value), "between 500 and 200000")?;
+        in_range("timeout_seconds", &self.timeout_seconds, self.timeout_seconds.value > 0, "at least 1")?;
+        let temperature = &self.temperature;
+        in_range("temperature", temperature, (0.0..=2.0).contains(&temperature.value), "between 0 and 2")?;
+        let categories = Setting { value: self.categories.value.join(" "), layer: self.categories.layer.clone() };
+        in_range("categories", &categories, !self.categories.value.is_empty(), "a list of at least one name")
+    }
+}
+
+fn in_range<T: ToString>(
+    key: &'static str,
+    setting: &Setting<T>,
+    ok: bool,
+    allowed: &'static str,
+) -> Result<(), ConfigError> {
+    if ok {
+        return Ok(());
+    }
+    Err(ConfigError::OutOfRange { key, value: setting.value.to_string(), layer: setting.layer.clone(), allowed })
+}
+
+fn read(path: &Path) -> Result<Partial, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {}", error.message()) }
+    })
+}
+
+/// A repository that somebody else wrote must not decide where logs are sent or kept.
+fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) -> Result<(), ConfigError> {
+    let set = [
+        ("db", partial.db.is_some()),
+        ("base_url", partial.base_url.is_some()),
+        ("api_key_env", partial.api_key_env.is_some()),
+        ("max_cost", partial.max_cost.is_some()),
+        ("max_tokens", partial.max_tokens.is_some()),
+    ];
+    match set.into_iter().find(|(_, is_set)| *is_set) {
+        Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {
+    let text = |name: &'static str| lookup(name).filter(|value| !value.trim().is_empty()).map(|value| (name, value));
+    let mut layers = Vec::new();
+    if let Some((name, value)) = text("AFTERTHOUGHT_DB") {
+        layers.push((name, Partial { db: Some(value.into()), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("AFTERTHOUGHT_NAMESPACE") {
+        layers.push((name, Partial { namespace: Some(value), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("OPENAI_BASE_URL") {
+        layers.push((name, Partial { base_url: Some(value), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
+        layers.push((name, Partial { model: Some(value), ..Partial::default() }));
+    }
+    layers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(root: &Path) -> Folders {
+        Folders { user_file: root.join("user.toml"), default_db: root.join("memories.db") }
+    }
+
+    #[test]
+    fn stronger_layers_win_and_are_named() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("repo/src");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(root.path().join("user.toml"), "model = \"a\"\njobs = 2\nwindow_tokens = 900").unwrap();
+        std::fs::write(root.path().join("repo/afterthought.toml"), "jobs = 3\nwindow_tokens = 1000").unwrap();
+        let environment = |name: &str| (name == "AFTERTHOUGHT_MODEL").then(|| "b".to_owned());
+        let flags = Partial { window_tokens: Some(2_000), ..Partial::default() };
+        let config = Config::load(&folders(root.path()), &inner, None, &environment, flags).unwrap();
+        assert_eq!(config.model, Setting { value: Some("b".into()), layer: Layer::Environment("AFTERTHOUGHT_MODEL") });
+        assert_eq!(
+            config.jobs,
+            Setting { value: 3, layer: Layer::Project(root.path().join("repo/afterthought.toml")) }
+        );
+        assert_eq!(config.window_tokens, Setting { value: 2_000, layer: Layer::Flag });
+        assert_eq!(config.temperature.layer, Layer::Default);
+    }
+
+    #[test]
+    fn a_project_cannot_redirect_logs() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
+        let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
+        assert!(error.to_string().contains("must not set base_url"), "{error}");
+    }
+
+    #[test]
+    fn bad_settings_name_the_file_line_and_key() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("user.toml");
+        std::fs::write(&path, "jobs = 2\nmodle = \"x\"").unwrap();
+        let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
+        assert!(
+            error.to_string().starts_with(&format!("cannot understand settings {}: line 2", path.display())),
+            "{error}"
+        );
+        std::fs::write(&path, "jobs = 0").unwrap();
+        let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
+        assert_eq!(error.to_string(), format!("jobs is 0 ({}); it must be between 1 and 256", path.display()));
+    }
+}
