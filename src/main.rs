@@ -1,1 +1,9 @@
-fn main() {}
+//! The `afterthought` command: arguments in, exit code out.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

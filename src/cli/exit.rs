@@ -1,0 +1,27 @@
+//! What the exit code says.
+
+use std::process::ExitCode;
+
+/// How a command ended; the only values that the process exits with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// Done, or found: 0.
+    Success,
+    /// Nothing found: 1.
+    NoMatch,
+    /// It could not be done: 2.
+    Error,
+    /// Finished, but part of the work failed and is kept for a retry: 3.
+    Failures,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(match status {
+            ExitStatus::Success => 0,
+            ExitStatus::NoMatch => 1,
+            ExitStatus::Error => 2,
+            ExitStatus::Failures => 3,
+        })
+    }
+}

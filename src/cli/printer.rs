@@ -1,0 +1,159 @@
+//! Everything that is printed: data to standard output, all else to standard error, colour only where it is seen.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+/// Dim text: ids, times, hints.
+pub const DIM: Style = Style::new().dimmed();
+/// Text that stands out.
+pub const BOLD: Style = Style::new().bold();
+/// What was added.
+pub const ADDED: Style = AnsiColor::Green.on_default();
+/// What was changed.
+pub const CHANGED: Style = AnsiColor::Yellow.on_default();
+/// What was removed or went wrong.
+pub const REMOVED: Style = AnsiColor::Red.on_default();
+
+/// How much is told on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// Progress, notes and warnings.
+    Normal,
+    /// Reasons and every skipped record, too.
+    Verbose,
+}
+
+/// Whether standard output is for people or for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Text and tables.
+    Human,
+    /// JSON, one value a line.
+    Json,
+}
+
+/// The one place that writes to the terminal.
+#[derive(Debug)]
+pub struct Printer {
+    output: Output,
+    verbosity: Verbosity,
+}
+
+impl Printer {
+    /// Returns a printer for `output` at `verbosity`.
+    pub const fn new(output: Output, verbosity: Verbosity) -> Self {
+        Self { output, verbosity }
+    }
+
+    /// Whether JSON was asked for.
+    pub fn is_json(&self) -> bool {
+        self.output == Output::Json
+    }
+
+    /// Whether reasons and every skipped record are wanted.
+    pub fn is_verbose(&self) -> bool {
+        self.verbosity == Verbosity::Verbose
+    }
+
+    /// Writes a line of data.
+    #[expect(clippy::unused_self, reason = "all output goes through the printer")]
+    pub fn line(&self, line: impl Display) -> io::Result<()> {
+        writeln!(anstream::stdout().lock(), "{line}")
+    }
+
+    /// Writes `value` as one line of JSON.
+    pub fn json(&self, value: &impl Serialize) -> io::Result<()> {
+        self.line(serde_json::to_string(value).map_err(io::Error::other)?)
+    }
+
+    /// Writes a table of data; empty tables are not written.
+    pub fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_header(header).add_rows(rows);
+        self.line(table)
+    }
+
+    /// Tells something on the side, unless quiet.
+    pub fn note(&self, line: impl Display) {
+        if self.verbosity != Verbosity::Quiet {
+            tell(line);
+        }
+    }
+
+    /// Tells a detail, if verbose.
+    pub fn detail(&self, line: impl Display) {
+        if self.is_verbose() {
+            tell(format_args!("{DIM}{line}{DIM:#}"));
+        }
+    }
+
+    /// Tells what went wrong but did not end the command, unless quiet.
+    pub fn warn(&self, line: impl Display) {
+        if self.verbosity != Verbosity::Quiet {
+            tell(format_args!("{CHANGED}warning{CHANGED:#}: {line}"));
+        }
+    }
+
+    /// Tells why the command ended.
+    #[expect(clippy::unused_self, reason = "all output goes through the printer")]
+    pub fn error(&self, error: &anyhow::Error) {
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        // A cause that its parent already quotes says nothing new.
+        let mut text = String::new();
+        for cause in causes.iter().filter(|cause| !cause.is_empty()) {
+            if !text.contains(cause.as_str()) {
+                text.push_str(if text.is_empty() { "" } else { ": " });
+                text.push_str(cause);
+            }
+        }
+        tell(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
+    }
+
+    /// Returns a spinner with counts on standard error; hidden when that is no terminal, or when quiet.
+    pub fn progress(&self) -> ProgressBar {
+        let visible = self.verbosity != Verbosity::Quiet && io::stderr().is_terminal();
+        let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
+            .expect("the template is a constant that parses");
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style);
+        bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        bar
+    }
+}
+
+fn tell(line: impl Display) {
+    // Nobody is left to tell if standard error is closed.
+    writeln!(anstream::stderr().lock(), "{line}").ok();
+}
+
+/// Returns the last eight characters of an id: what a person types. The first ones of a `UUIDv7` are its time.
+pub fn short(id: &afterthought::memory::MemoryId) -> String {
+    let text = id.as_str();
+    text[text.len().saturating_sub(8)..].to_owned()
+}
+
+/// Returns `text` on one line and at most `limit` characters long.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if folded.chars().count() <= limit {
+        return folded;
+    }
+    let cut: String = folded.chars().take(limit.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// Returns the day of a time, in UTC.
+pub fn day(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d").to_string()
+}
