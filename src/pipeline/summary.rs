@@ -1,0 +1,129 @@
+//! What a run came to, as one object that adds up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::consolidate::Decision;
+use crate::extract::{DropReason, Outcome, Spent};
+
+/// What a run came to. `run --json` ends with it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Id of the run, for `undo`.
+    pub run: Option<String>,
+    /// `rules-…` or the model's name.
+    pub extractor: String,
+    /// Files by what became of them.
+    pub files: Files,
+    /// Conversations read.
+    pub transcripts: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// Secrets and injected blocks taken out, by kind.
+    pub redacted: BTreeMap<String, u64>,
+    /// Windows by what became of them.
+    pub windows: Windows,
+    /// Calls to the model.
+    pub llm_calls: u64,
+    /// Replies that were known from before and cost nothing.
+    pub cached_replies: u64,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// Dollars, where the price of the model is known.
+    pub cost: Option<f64>,
+    /// Candidates that were judged.
+    pub candidates: u64,
+    /// Proposals of the extractor that were not taken, by reason.
+    pub dropped: BTreeMap<DropReason, u64>,
+    /// Candidates by decision.
+    pub decisions: BTreeMap<Decision, u64>,
+    /// What went wrong, in the order in which it did.
+    pub failures: Vec<Failure>,
+}
+
+/// Files by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Files {
+    /// Read as a known format.
+    pub read: u64,
+    /// In a folder, but no log of a known format.
+    pub passed_over: u64,
+    /// Could not be read.
+    pub failed: u64,
+    /// Records in the files that could not be used.
+    pub skipped_records: u64,
+    /// Records that were used after a repair.
+    pub repaired_records: u64,
+}
+
+/// Windows by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Windows {
+    /// All windows of the conversations read.
+    pub total: u64,
+    /// Finished by an earlier run.
+    pub known: u64,
+    /// Without a person's words worth a call.
+    pub no_signal: u64,
+    /// Read whole, with candidates.
+    pub ok: u64,
+    /// Read whole; nothing worth keeping.
+    pub ok_empty: u64,
+    /// Part of the reply was used.
+    pub partial: u64,
+    /// Nothing could be used; the next run tries again.
+    pub failed: u64,
+    /// Held by another process at this moment.
+    pub held: u64,
+}
+
+/// Something that went wrong without ending the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// A path, or the transcript and messages of a window.
+    pub what: String,
+    /// Why, with the remedy.
+    pub why: String,
+}
+
+impl Summary {
+    /// Counts a window that was extracted now.
+    pub fn count(&mut self, outcome: Outcome, spent: Spent) {
+        *match outcome {
+            Outcome::Ok => &mut self.windows.ok,
+            Outcome::OkEmpty => &mut self.windows.ok_empty,
+            Outcome::Partial => &mut self.windows.partial,
+            Outcome::Failed => &mut self.windows.failed,
+        } += 1;
+        self.spend(spent);
+    }
+
+    /// Adds what calls have cost.
+    pub fn spend(&mut self, spent: Spent) {
+        self.llm_calls += spent.calls;
+        self.cached_replies += spent.cached;
+        self.prompt_tokens += spent.prompt_tokens;
+        self.completion_tokens += spent.completion_tokens;
+    }
+
+    /// Notes something that went wrong.
+    pub fn fail(&mut self, what: impl Into<String>, why: impl ToString) {
+        self.failures.push(Failure { what: what.into(), why: why.to_string() });
+    }
+
+    /// Whether part of the work is left for another run.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        !self.failures.is_empty() || self.windows.failed > 0 || self.files.failed > 0
+    }
+
+    /// Returns the number of memories that changed or came to be.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        let skipped = self.decisions.get(&Decision::Skip).copied().unwrap_or(0);
+        self.decisions.values().sum::<u64>() - skipped
+    }
+}
