@@ -40,6 +40,9 @@ pub struct Summary {
     pub dropped: BTreeMap<DropReason, u64>,
     /// Candidates by decision.
     pub decisions: BTreeMap<Decision, u64>,
+    /// Why the model was not asked to the end, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halted: Option<String>,
     /// What went wrong, in the order in which it did.
     pub failures: Vec<Failure>,
 }
@@ -117,7 +120,7 @@ impl Summary {
     /// Whether part of the work is left for another run.
     #[must_use]
     pub fn has_failures(&self) -> bool {
-        !self.failures.is_empty() || self.windows.failed > 0 || self.files.failed > 0
+        !self.failures.is_empty() || self.halted.is_some() || self.windows.failed > 0 || self.files.failed > 0
     }
 
     /// Returns the number of memories that changed or came to be.

@@ -1,0 +1,105 @@
+//! What every subcommand shares: the global options, the settings that follow from them, and the store.
+
+use std::path::PathBuf;
+
+use afterthought::config::{Config, Folders, Partial};
+use afterthought::memory::Namespace;
+use afterthought::store::Store;
+use anyhow::Context as _;
+use jiff::Timestamp;
+
+use super::printer::{Output, Printer, Verbosity};
+
+/// Options that stand before or after any subcommand.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Database file [env: AFTERTHOUGHT_DB] [default: in the platform's data folder]
+    #[arg(long, global = true, value_name = "PATH")]
+    db: Option<PathBuf>,
+    /// Namespace to read and write, e.g. global or project/shop
+    #[arg(long, global = true, value_name = "A/B")]
+    pub namespace: Option<Namespace>,
+    /// Print JSON, one value a line
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print nothing but data and errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Tell reasons and every skipped record
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Settings file to read in place of your own
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Global {
+    /// Returns the printer that the options ask for.
+    pub fn printer(&self) -> Printer {
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Printer::new(if self.json { Output::Json } else { Output::Human }, verbosity)
+    }
+
+    /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
+    pub fn start_tracing(&self) {
+        let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG")
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn" }));
+        // It can only fail if a subscriber is set, and then that one is as good.
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().try_init().ok();
+    }
+
+    /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
+    pub fn settings(&self, flags: Partial) -> anyhow::Result<Config> {
+        let folders = Folders::of_platform().or_else(|error| match &self.db {
+            Some(db) => Ok(Folders { user_file: db.with_extension("toml"), default_db: db.clone() }),
+            None => Err(error),
+        })?;
+        let flags = Partial {
+            db: self.db.clone().or(flags.db),
+            namespace: self.namespace.as_ref().map(ToString::to_string).or(flags.namespace),
+            ..flags
+        };
+        let directory = std::env::current_dir().context("cannot tell the working directory")?;
+        let environment = |name: &str| std::env::var(name).ok();
+        Ok(Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?)
+    }
+}
+
+/// What a subcommand works with.
+pub struct Context<'a> {
+    /// The global options.
+    pub global: &'a Global,
+    /// Where it prints.
+    pub out: &'a Printer,
+}
+
+impl Context<'_> {
+    /// Returns the settings in force.
+    pub fn settings(&self) -> anyhow::Result<Config> {
+        self.global.settings(Partial::default())
+    }
+
+    /// Opens the database for reading and writing, and makes it if it is not there.
+    pub fn store(&self) -> anyhow::Result<Store> {
+        Ok(Store::open(&self.settings()?.db.value)?)
+    }
+
+    /// Opens the database for reading; `None` if there is none yet, which is told.
+    pub fn existing(&self) -> anyhow::Result<Option<Store>> {
+        let path = self.settings()?.db.value;
+        if !path.exists() {
+            self.out.note(format_args!("no memories yet: {} does not exist; `afterthought run PATH` makes it", path.display()));
+            return Ok(None);
+        }
+        Ok(Some(Store::open_read_only(&path)?))
+    }
+}
+
+/// Returns the present moment; the only clock of the command line.
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}

@@ -1,0 +1,22 @@
+//! `completions`: a script for the shell.
+
+use clap_complete::Shell;
+
+use super::exit::ExitStatus;
+use super::printer::Printer;
+
+/// Print a completion script for your shell
+///
+/// For bash: afterthought completions bash > ~/.local/share/bash-completion/completions/afterthought
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// Shell to complete in
+    shell: Shell,
+}
+
+pub fn run(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
+    out.line(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,233 @@
+//! `update`, `pin`, `forget`, `restore` and `relate`: what a person changes by hand.
+
+use afterthought::guard::Guard;
+use afterthought::memory::{Memory, MemoryId, Relation, RelationType, Status};
+use afterthought::store::{Order, Store, StoreError};
+use anyhow::bail;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::inspect::resolve_all;
+use super::list::Selection;
+use super::printer::{one_line, short};
+
+/// Change what a memory says or how much it matters
+#[derive(Debug, clap::Args)]
+pub struct UpdateArgs {
+    /// Id, or its start or end of at least four characters
+    id: String,
+    /// What it says
+    #[arg(long)]
+    content: Option<String>,
+    /// Its title
+    #[arg(long)]
+    title: Option<String>,
+    /// Its category
+    #[arg(long)]
+    category: Option<String>,
+    /// Its subject
+    #[arg(long)]
+    subject: Option<String>,
+    /// How much it matters, 0–1, or 2–10 for tenths
+    #[arg(long)]
+    importance: Option<f64>,
+    /// Its tags, instead of those it has
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Option<Vec<String>>,
+    /// When it stops being recalled, e.g. 2027-01-31T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    expires: Option<jiff::Timestamp>,
+}
+
+/// Keep memories from ever being changed or retired without you
+#[derive(Debug, clap::Args)]
+pub struct PinArgs {
+    /// Ids, or their starts or ends of at least four characters
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// Take the pin out
+    #[arg(long)]
+    off: bool,
+}
+
+/// Forget memories, so that they are neither recalled nor learnt again
+///
+/// They can be restored until `maintain` purges them, 30 days later.
+#[derive(Debug, clap::Args)]
+pub struct ForgetArgs {
+    /// Ids, or their starts or ends of at least four characters
+    ids: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Why, for the history
+    #[arg(long)]
+    reason: Option<String>,
+    /// Forget all that the filters select, after `list` has shown them
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Make forgotten, superseded, expired or pending memories active again
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// Ids, or their starts or ends of at least four characters
+    #[arg(required = true)]
+    ids: Vec<String>,
+}
+
+/// Link two memories, e.g. relate 3fa2 supports 91bc
+#[derive(Debug, clap::Args)]
+pub struct RelateArgs {
+    /// Memory that relates
+    from: String,
+    /// supports, contradicts, refines, supersedes, derived_from or related
+    relation: RelationType,
+    /// Memory that it relates to
+    to: String,
+    /// Why, in a few words
+    #[arg(long)]
+    reason: Option<String>,
+    /// Take the link out
+    #[arg(long)]
+    off: bool,
+}
+
+pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    if let Some(category) = args.category.as_ref().filter(|name| !config.categories.value.contains(name)) {
+        bail!("{category:?} is no category; use one of {}", config.categories.value.join(", "));
+    }
+    let importance = args.importance.map(unit_importance).transpose()?;
+    let store = context.store()?;
+    let id = store.resolve(&args.id)?;
+    let changed = store.write(None, now(), |writer| {
+        let mut memory = writer.memory(&id)?;
+        let claim = &mut memory.claim;
+        set(&mut claim.content, args.content.clone());
+        set(&mut claim.title, args.title.clone());
+        set(&mut claim.category, args.category.clone());
+        set(&mut claim.importance, importance);
+        set(&mut claim.tags, args.tags.clone());
+        claim.subject = args.subject.clone().or_else(|| claim.subject.take());
+        claim.expires_at = args.expires.or(claim.expires_at);
+        let (memory, _) = Guard::default().redact(memory);
+        writer.update(&memory, "update", Some("by hand"))
+    })?;
+    report(context, &store, &[id], if changed { "updated" } else { "unchanged" })
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// Accepts 0–1, and 2–10 as tenths, since both scales are in use.
+pub fn unit_importance(value: f64) -> anyhow::Result<f64> {
+    match value {
+        value if (0.0..=1.0).contains(&value) => Ok(value),
+        value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
+        value => bail!("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths"),
+    }
+}
+
+pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let ids = resolve_all(&store, &args.ids)?;
+    store.write(None, now(), |writer| {
+        ids.iter().try_for_each(|id| writer.set_pinned(id, !args.off).map(drop))
+    })?;
+    report(context, &store, &ids, if args.off { "unpinned" } else { "pinned" })
+}
+
+pub fn forget(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let ids = if args.ids.is_empty() { selected(args, context, &store)? } else { resolve_all(&store, &args.ids)? };
+    store.write(None, now(), |writer| {
+        ids.iter().try_for_each(|id| {
+            writer.set_status(id, Status::Forgotten, "forget", args.reason.as_deref())?;
+            writer.tombstone(id, args.reason.as_deref()).map(drop)
+        })
+    })?;
+    report(context, &store, &ids, "forgotten")
+}
+
+fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::Result<Vec<MemoryId>> {
+    if args.selection.is_empty() && context.global.namespace.is_none() {
+        bail!("nothing says what to forget; give ids, or filters such as --category task");
+    }
+    let filter = args.selection.filter(context)?;
+    let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+    if !args.yes && !found.is_empty() {
+        bail!("{} memories would be forgotten; look at them with `list` and the same filters, then add --yes", found.len());
+    }
+    Ok(found.into_iter().map(|memory| memory.id).collect())
+}
+
+pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let ids = resolve_all(&store, &args.ids)?;
+    store.write(None, now(), |writer| ids.iter().try_for_each(|id| {
+        // An expiry that has passed, or an end of validity, would take it away again.
+        let mut memory: Memory = writer.memory(id)?;
+        memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > writer.now());
+        memory.claim.valid_to = None;
+        memory.status = Status::Active;
+        memory.deleted_at = None;
+        writer.update(&Guard::default().redact(memory).0, "restore", Some("by hand"))?;
+        writer.lift_tombstone(id).map(drop)
+    }))?;
+    report(context, &store, &ids, "restored")
+}
+
+pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let (from, to) = (store.resolve(&args.from)?, store.resolve(&args.to)?);
+    let (reason, _) = Guard::default().redact(args.reason.clone());
+    let relation = Relation {
+        from: from.clone(),
+        to: to.clone(),
+        relation_type: args.relation,
+        reason: reason.into_inner(),
+        created_at: now(),
+    };
+    let changed = store.write(None, now(), |writer| {
+        if args.off { writer.unrelate(&from, args.relation, &to) } else { writer.relate(&relation) }
+    })?;
+    let word = match (changed, args.off) {
+        (true, false) => "linked",
+        (true, true) => "unlinked",
+        (false, _) => "unchanged",
+    };
+    report(context, &store, &[from, to], word)
+}
+
+/// Tells what became of each memory; exits 1 where there was none.
+fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], word: &str) -> anyhow::Result<ExitStatus> {
+    for id in ids {
+        let memory = match store.memory(id) {
+            Ok(memory) => memory,
+            Err(StoreError::UnknownMemory { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        if context.out.is_json() {
+            context.out.json(&memory)?;
+        } else {
+            context.out.line(format_args!("{word} {} {}", short(id), one_line(&memory.claim.content, 160)))?;
+        }
+    }
+    Ok(if ids.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_scales_of_importance_are_understood() {
+        assert!((unit_importance(0.4).unwrap() - 0.4).abs() < 1e-9);
+        assert!((unit_importance(1.0).unwrap() - 1.0).abs() < 1e-9);
+        assert!((unit_importance(8.0).unwrap() - 0.8).abs() < 1e-9);
+        assert!(unit_importance(11.0).is_err() && unit_importance(-1.0).is_err() && unit_importance(f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! `init`: a settings file to start from.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use afterthought::config::{Folders, PROJECT_FILE};
+use anyhow::{Context as _, bail};
+
+use super::args::Context;
+use super::exit::ExitStatus;
+
+/// Write a settings file with every setting explained
+///
+/// Writes your own file, or with --project an afterthought.toml in this folder. A file that is there is never changed.
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// Write the project's file into this folder
+    #[arg(long)]
+    project: bool,
+}
+
+const USER_SETTINGS: &str = "\
+# Settings of afterthought. Stronger: a project's afterthought.toml, the environment, the command line.
+
+# Where memories are kept.
+# db = \"/path/to/memories.db\"
+
+# The model. Without one, the offline rules extract. The key stays in the environment.
+# model = \"gpt-4.1-mini\"
+# base_url = \"http://localhost:11434/v1\"   # Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, …
+# api_key_env = \"OPENAI_API_KEY\"
+# temperature = 0.3
+# timeout_seconds = 120
+# jobs = 4                  # calls in flight
+# window_tokens = 6000      # conversation in one call
+# max_cost = 1.0            # dollars that one run may spend
+# max_tokens = 2000000      # tokens that one run may spend
+
+# What is kept.
+# extractor = \"auto\"        # auto, llm or rules
+# namespace = \"global\"      # everything into one namespace, instead of one by project
+# categories = [\"fact\", \"preference\", \"decision\", \"convention\", \"project\", \"task\", \"note\", \"solution\", \"mistake\", \"pattern\", \"workflow\", \"profile\"]
+# instructions = \"Keep what I say about my customers. Never keep salaries.\"
+";
+
+const PROJECT_SETTINGS: &str = "\
+# Settings of afterthought for this project.
+
+# Where this project's memories belong.
+# namespace = \"project/NAME\"
+
+# What is kept.
+# instructions = \"Keep decisions on the public API. Never keep names of customers.\"
+# categories = [\"fact\", \"decision\", \"convention\", \"solution\"]
+";
+
+pub fn run(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (path, text) = if args.project {
+        (PathBuf::from(PROJECT_FILE), PROJECT_SETTINGS)
+    } else {
+        (Folders::of_platform()?.user_file, USER_SETTINGS)
+    };
+    write_new(&path, text)?;
+    context.out.line(format_args!("wrote {}", path.display()))?;
+    Ok(ExitStatus::Success)
+}
+
+fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    if path.exists() {
+        bail!("{} is there already; edit it, or move it away first", path.display());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterthought::config::Partial;
+
+    #[test]
+    fn the_settings_that_are_written_are_understood_once_uncommented() {
+        for text in [USER_SETTINGS, PROJECT_SETTINGS] {
+            let set: String = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("# "))
+                .filter(|line| line.split_whitespace().nth(1) == Some("="))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            let partial: Partial = toml::from_str(&set).unwrap();
+            assert_ne!(partial, Partial::default());
+        }
+    }
+}

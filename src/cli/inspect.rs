@@ -1,0 +1,223 @@
+//! `show`, `why` and `history`: one memory from all sides.
+
+use afterthought::memory::{Evidence, Memory, MemoryId, Relation};
+use afterthought::store::{HistoryEntry, Store};
+use serde_json::{Value, json};
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, day, one_line, short};
+
+/// Show everything that is known of a memory
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Id, or its start or end of at least four characters
+    id: String,
+}
+
+/// Show the words that a memory rests on, and how it came to be
+#[derive(Debug, clap::Args)]
+pub struct WhyArgs {
+    /// Id, or its start or end of at least four characters
+    id: String,
+}
+
+/// Show each change of a memory, oldest first
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// Id, or its start or end of at least four characters
+    id: String,
+}
+
+/// A memory with what hangs on it.
+struct Whole {
+    memory: Memory,
+    evidence: Vec<Evidence>,
+    relations: Vec<Relation>,
+    history: Vec<HistoryEntry>,
+}
+
+/// Returns the memory meant by `id`, or `None` if there is no database.
+fn whole(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Store, Whole)>> {
+    let Some(store) = context.existing()? else { return Ok(None) };
+    let id = store.resolve(id)?;
+    let whole = Whole {
+        memory: store.memory(&id)?,
+        evidence: store.evidence(&id)?,
+        relations: store.relations(&id)?,
+        history: store.history(&id)?,
+    };
+    Ok(Some((store, whole)))
+}
+
+pub fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let out = context.out;
+    if out.is_json() {
+        let mut value = serde_json::to_value(&whole.memory)?;
+        value["heat"] = whole.memory.usage.heat().into();
+        value["evidence"] = serde_json::to_value(&whole.evidence)?;
+        value["relations"] = serde_json::to_value(&whole.relations)?;
+        out.json(&value)?;
+        return Ok(ExitStatus::Success);
+    }
+    out.line(format_args!("{BOLD}{}{BOLD:#}", whole.memory.claim.title))?;
+    out.line(&whole.memory.claim.content)?;
+    for (name, value) in fields(&whole.memory) {
+        out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
+    }
+    tell_evidence(&whole.evidence, out)?;
+    tell_relations(&whole, &store, out)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Returns what is set, by name.
+fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
+    let claim = &memory.claim;
+    let structured = claim.structured.as_ref().and_then(|parts| serde_json::to_string(parts).ok());
+    let all = [
+        ("id", Some(memory.id.to_string())),
+        ("kind", Some(format!("{}/{} · {}", claim.memory_type, claim.category, claim.scope))),
+        ("namespace", Some(memory.namespace.to_string())),
+        ("status", Some(format!("{}{}", memory.status, if memory.pinned { " · pinned" } else { "" }))),
+        ("importance", Some(format!("{:.2}", claim.importance))),
+        ("confidence", Some(format!("{:.2}", claim.confidence))),
+        ("subject", claim.subject.clone()),
+        ("attribute", claim.key.as_ref().map(|key| format!("{key} = {}", claim.value.as_deref().unwrap_or("?")))),
+        ("tags", (!claim.tags.is_empty()).then(|| claim.tags.join(", "))),
+        ("details", structured),
+        ("held from", claim.valid_from.map(|at| at.to_string())),
+        ("held until", claim.valid_to.map(|at| at.to_string())),
+        ("expires", claim.expires_at.map(|at| at.to_string())),
+        ("source", Some(format!("{} · {}", memory.source, memory.extraction_method))),
+        ("learnt", Some(memory.created_at.to_string())),
+        ("changed", Some(memory.updated_at.to_string())),
+        ("used", Some(format!("{} times · {} · tier {}", memory.usage.access_count, memory.usage.heat(), memory.usage.tier))),
+    ];
+    all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+fn tell_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
+    for piece in evidence {
+        let speaker = piece.speaker.as_deref().unwrap_or("user");
+        let when = piece.said_at.map_or_else(String::new, |time| format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")));
+        out.line(format_args!("  “{}”", piece.quote))?;
+        let messages = piece.messages.join(", ");
+        out.line(format_args!("  {DIM}{speaker}{when} · {} message {messages}{DIM:#}", piece.transcript))?;
+    }
+    Ok(())
+}
+
+fn tell_relations(whole: &Whole, store: &Store, out: &Printer) -> anyhow::Result<()> {
+    for relation in &whole.relations {
+        let outgoing = relation.from == whole.memory.id;
+        let other = if outgoing { &relation.to } else { &relation.from };
+        let content = store.memory(other).map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+        let verb = if outgoing { format!("{} ", relation.relation_type) } else { format!("← {} by ", relation.relation_type) };
+        let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", short(other)))?;
+    }
+    Ok(())
+}
+
+pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let out = context.out;
+    if out.is_json() {
+        out.json(&json!({
+            "id": whole.memory.id,
+            "content": whole.memory.claim.content,
+            "evidence": whole.evidence,
+            "relations": whole.relations,
+            "decisions": whole.history,
+        }))?;
+        return Ok(ExitStatus::Success);
+    }
+    out.line(format_args!("{BOLD}{}{BOLD:#}", whole.memory.claim.content))?;
+    if whole.evidence.is_empty() {
+        out.line(format_args!("  {} on {}, without a transcript", whole.memory.extraction_method, day(whole.memory.created_at)))?;
+    }
+    tell_evidence(&whole.evidence, out)?;
+    tell_relations(&whole, &store, out)?;
+    for entry in whole.history.iter().filter(|entry| entry.reason.is_some()) {
+        let reason = entry.reason.as_deref().unwrap_or_default();
+        out.line(format_args!("  {DIM}{} {}: {reason}{DIM:#}", day(entry.at), entry.action))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some((_, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let out = context.out;
+    for entry in &whole.history {
+        if out.is_json() {
+            out.json(entry)?;
+            continue;
+        }
+        let run = entry.run.as_ref().map_or_else(String::new, |run| format!(" · run {}", tail(run.as_str())));
+        let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));
+        let undone = if entry.undone { " · undone" } else { "" };
+        out.line(format_args!("{DIM}{}{DIM:#} {BOLD}{}{BOLD:#} {}{DIM}{run}{reason}{undone}{DIM:#}", entry.at, entry.action, entry.entity))?;
+        for (name, before, after) in differences(entry.before.as_ref(), entry.after.as_ref()) {
+            if let Some(before) = before {
+                out.line(format_args!("  {REMOVED}- {name}: {before}{REMOVED:#}"))?;
+            }
+            if let Some(after) = after {
+                out.line(format_args!("  {ADDED}+ {name}: {after}{ADDED:#}"))?;
+            }
+        }
+    }
+    Ok(ExitStatus::Success)
+}
+
+type Difference = (String, Option<String>, Option<String>);
+
+/// Fields that say nothing to a person who reads what changed.
+const BOOKKEEPING: &[&str] = &["updated_at", "created_at", "id", "content_hash", "memory"];
+
+/// Returns the fields that differ, with what they said on each side; only those that were set.
+fn differences(before: Option<&Value>, after: Option<&Value>) -> Vec<Difference> {
+    let empty = serde_json::Map::new();
+    let object = |value: Option<&Value>| value.and_then(Value::as_object).unwrap_or(&empty).clone();
+    let (before, after) = (object(before), object(after));
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    names
+        .filter(|name| !BOOKKEEPING.contains(&name.as_str()) && before.get(*name) != after.get(*name))
+        .map(|name| (name.clone(), before.get(name).and_then(spell), after.get(name).and_then(spell)))
+        .filter(|(_, before, after)| before.is_some() || after.is_some())
+        .collect()
+}
+
+fn spell(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(one_line(text, 300)),
+        Value::Array(items) if items.is_empty() => None,
+        other => Some(other.to_string()),
+    }
+}
+
+fn tail(id: &str) -> &str {
+    &id[id.len().saturating_sub(8)..]
+}
+
+/// Returns the memories meant by `parts`.
+pub fn resolve_all(store: &Store, parts: &[String]) -> anyhow::Result<Vec<MemoryId>> {
+    Ok(parts.iter().map(|part| store.resolve(part)).collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let before = json!({"content": "a", "status": "active", "tags": [], "updated_at": 1});
+        let after = json!({"content": "a", "status": "superseded", "tags": [], "updated_at": 2});
+        assert_eq!(differences(Some(&before), Some(&after)), [(
+            "status".to_owned(),
+            Some("active".to_owned()),
+            Some("superseded".to_owned())
+        )]);
+    }
+}

@@ -1,0 +1,134 @@
+//! `list`: memories by what they are rather than by words; and the filters that other commands share.
+
+use afterthought::memory::{MemoryType, Status};
+use afterthought::store::{Filter, Order, Within};
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{day, one_line, short};
+
+/// List memories, last changed first
+///
+/// Exits 1 when there are none.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// Return at most this many memories
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Leave out this many first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+    /// Sort by updated, created, importance or used
+    #[arg(long, value_enum, default_value_t = By::Updated)]
+    by: By,
+}
+
+/// What a list is sorted by, greatest or latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Updated,
+    Created,
+    Importance,
+    Used,
+}
+
+/// Which memories are meant.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Selection {
+    /// Only of this type: semantic, episodic or procedural
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<MemoryType>,
+    /// Only of this category, e.g. preference
+    #[arg(long = "category", value_name = "NAME")]
+    categories: Vec<String>,
+    /// Only with this tag; several must all be there
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only about this subject
+    #[arg(long, value_name = "TAG")]
+    subject: Option<String>,
+    /// Only from this source, as `show` prints it
+    #[arg(long, value_name = "KEY")]
+    source: Option<String>,
+    /// Only of this importance or more, 0–1
+    #[arg(long, value_name = "N")]
+    min_importance: Option<f64>,
+    /// Only of this status instead of the active ones: superseded, forgotten, expired or pending
+    #[arg(long = "status", value_name = "STATUS")]
+    statuses: Vec<Status>,
+    /// Of every status
+    #[arg(long, conflicts_with = "statuses")]
+    all: bool,
+}
+
+impl Selection {
+    /// Returns the filter, confined to the global `--namespace` and what is below it.
+    pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
+        let namespace = context.settings()?.namespace.value;
+        let statuses = match (self.all, self.statuses.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![Status::Active],
+            (false, false) => self.statuses.clone(),
+        };
+        Ok(Filter {
+            namespaces: namespace.into_iter().map(Within::Under).collect(),
+            types: self.types.clone(),
+            categories: self.categories.clone(),
+            statuses,
+            tags: self.tags.clone(),
+            subject: self.subject.clone(),
+            source: self.source.clone(),
+            min_importance: self.min_importance,
+            ..Filter::default()
+        })
+    }
+
+    /// Whether anything confines the selection beyond being active.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+            && self.categories.is_empty()
+            && self.tags.is_empty()
+            && self.subject.is_none()
+            && self.source.is_none()
+            && self.min_importance.is_none()
+            && self.statuses.is_empty()
+            && !self.all
+    }
+}
+
+pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let filter = args.selection.filter(context)?;
+    let order = match args.by {
+        By::Updated => Order::Updated,
+        By::Created => Order::Created,
+        By::Importance => Order::Importance,
+        By::Used => Order::Used,
+    };
+    let memories = store.list(&filter, order, args.limit, args.offset)?;
+    if context.out.is_json() {
+        for memory in &memories {
+            context.out.json(memory)?;
+        }
+    } else {
+        let rows = memories.iter().map(|memory| {
+            [
+                short(&memory.id),
+                one_line(&memory.claim.content, 200),
+                format!("{}/{}", memory.claim.memory_type, memory.claim.category),
+                memory.namespace.to_string(),
+                format!("{:.1}", memory.claim.importance),
+                memory.status.to_string(),
+                day(memory.claim.valid_from.unwrap_or(memory.created_at)),
+            ]
+        });
+        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
+        let total = store.count(&filter)?;
+        if total > memories.len() {
+            context.out.note(format_args!("{} of {total}; --offset and --limit show the rest", memories.len()));
+        }
+    }
+    Ok(if memories.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}

@@ -1,0 +1,139 @@
+//! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
+
+mod args;
+mod completions;
+mod doctor;
+mod edit;
+mod exit;
+mod export;
+mod formats;
+mod import;
+mod init;
+mod inspect;
+mod list;
+mod maintain;
+mod printer;
+mod remember;
+mod report;
+mod run;
+mod runs;
+mod search;
+mod stats;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use args::{Context, Global};
+use exit::ExitStatus;
+use printer::Printer;
+
+/// Turn conversation logs into memories that can be searched, traced and undone
+#[derive(Debug, Parser)]
+#[command(name = "afterthought", version, arg_required_else_help = true, propagate_version = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Plan(run::PlanArgs),
+    Formats(formats::FormatsArgs),
+    Remember(remember::RememberArgs),
+    Search(search::SearchArgs),
+    List(list::ListArgs),
+    Show(inspect::ShowArgs),
+    Why(inspect::WhyArgs),
+    History(inspect::HistoryArgs),
+    Update(edit::UpdateArgs),
+    Pin(edit::PinArgs),
+    Forget(edit::ForgetArgs),
+    Restore(edit::RestoreArgs),
+    Relate(edit::RelateArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Runs(runs::RunsArgs),
+    Undo(runs::UndoArgs),
+    Stats(stats::StatsArgs),
+    #[command(alias = "clean")]
+    Maintain(maintain::MaintainArgs),
+    Init(init::InitArgs),
+    Doctor(doctor::DoctorArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+/// Parses the arguments, runs the command, and reports an error as one line.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Clap prints help and version to standard output, mistakes to standard error.
+            error.print().ok();
+            return if error.use_stderr() { ExitStatus::Error } else { ExitStatus::Success }.into();
+        }
+    };
+    let out = cli.global.printer();
+    cli.global.start_tracing();
+    let status = dispatch(&cli, &out).unwrap_or_else(|error| {
+        // A reader such as `head` that has seen enough is no failure.
+        if is_broken_pipe(&error) {
+            return ExitStatus::Success;
+        }
+        out.error(&error);
+        ExitStatus::Error
+    });
+    status.into()
+}
+
+fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
+    let context = Context { global: &cli.global, out };
+    match &cli.command {
+        Command::Run(args) => run::run(args, &context),
+        Command::Plan(args) => run::plan(args, &context),
+        Command::Formats(args) => formats::run(args, &context),
+        Command::Remember(args) => remember::run(args, &context),
+        Command::Search(args) => search::run(args, &context),
+        Command::List(args) => list::run(args, &context),
+        Command::Show(args) => inspect::show(args, &context),
+        Command::Why(args) => inspect::why(args, &context),
+        Command::History(args) => inspect::history(args, &context),
+        Command::Update(args) => edit::update(args, &context),
+        Command::Pin(args) => edit::pin(args, &context),
+        Command::Forget(args) => edit::forget(args, &context),
+        Command::Restore(args) => edit::restore(args, &context),
+        Command::Relate(args) => edit::relate(args, &context),
+        Command::Export(args) => export::run(args, &context),
+        Command::Import(args) => import::run(args, &context),
+        Command::Runs(args) => runs::list(args, &context),
+        Command::Undo(args) => runs::undo(args, &context),
+        Command::Stats(args) => stats::run(args, &context),
+        Command::Maintain(args) => maintain::run(args, &context),
+        Command::Init(args) => init::run(args, &context),
+        Command::Doctor(args) => doctor::run(args, &context),
+        Command::Completions(args) => completions::run(args, out),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Returns the whole command for shell completions.
+fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run tells while it goes on, and its summary at the end.
+
+use std::io;
+
+use afterthought::consolidate::{Change, Decision, Plan};
+use afterthought::pipeline::Summary;
+use serde_json::json;
+
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, one_line, short};
+
+/// Changes that are shown before the rest is only counted; `list` shows them all.
+const SHOWN: usize = 200;
+
+/// Follows a run.
+pub struct Told<'a> {
+    out: &'a Printer,
+    is_plan: bool,
+    shown: usize,
+    hidden: usize,
+    trouble: io::Result<()>,
+}
+
+impl<'a> Told<'a> {
+    /// Begins to follow a run, or a plan.
+    pub const fn new(out: &'a Printer, is_plan: bool) -> Self {
+        Self { out, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
+    }
+
+    /// Tells the changes of one batch. Trouble with the output is told at the end, since the work goes on.
+    pub fn plan(&mut self, plan: &Plan) {
+        for change in &plan.changes {
+            if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
+                continue;
+            }
+            self.trouble = self.change(change);
+        }
+    }
+
+    fn change(&mut self, change: &Change) -> io::Result<()> {
+        if self.out.is_json() {
+            return self.out.json(&as_json(change));
+        }
+        // A plan is for review, so all of it is shown.
+        if self.shown >= SHOWN && !self.is_plan {
+            self.hidden += 1;
+            return Ok(());
+        }
+        self.shown += 1;
+        for line in lines(change) {
+            self.out.line(line)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the summary.
+    ///
+    /// # Errors
+    /// The first trouble with the output.
+    pub fn finish(self, summary: &Summary) -> io::Result<()> {
+        self.trouble?;
+        if self.out.is_json() {
+            return self.out.json(summary);
+        }
+        if self.hidden > 0 {
+            self.out.line(format_args!("{DIM}… and {} more; see `afterthought list`{DIM:#}", self.hidden))?;
+        }
+        tell_summary(self.out, summary, self.is_plan);
+        Ok(())
+    }
+}
+
+fn as_json(change: &Change) -> serde_json::Value {
+    let candidate = &change.incoming.candidate;
+    json!({
+        "decision": change.decision,
+        "conflict": change.conflict,
+        "id": change.new_id,
+        "target": change.target,
+        "type": candidate.claim.memory_type,
+        "category": candidate.claim.category,
+        "content": change.merged.as_ref().map_or(&candidate.claim.content, |claim| &claim.content),
+        "namespace": change.incoming.namespace,
+        "quote": candidate.evidence.first().map(|evidence| &evidence.quote),
+        "transcript": change.incoming.source,
+        "born_superseded": change.born_superseded,
+        "pending": change.pending,
+        "reason": change.reason,
+    })
+}
+
+/// Returns what a person sees of a change: its sign, the memory, and for a replaced one what it said.
+fn lines(change: &Change) -> Vec<String> {
+    let claim = &change.incoming.candidate.claim;
+    let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
+    let (sign, style) = match change.decision {
+        Decision::Add => ("+", ADDED),
+        Decision::Merge | Decision::Refine | Decision::Contradict => ("~", CHANGED),
+        Decision::Support => ("=", DIM),
+        Decision::Skip => (" ", DIM),
+    };
+    let id = change.new_id.as_ref().or(change.target.as_ref()).map(short).unwrap_or_default();
+    let kind = format!("{}/{}", claim.memory_type, claim.category);
+    let space = &change.incoming.namespace;
+    let mut lines =
+        vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];
+    if let Some(before) = change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip)) {
+        let word = if change.born_superseded { "newer" } else { "was" };
+        lines.push(format!("  {REMOVED}{word}: {}{REMOVED:#}", one_line(before, 160)));
+    }
+    if change.pending {
+        lines.push(format!("  {CHANGED}waits for you: {}{CHANGED:#}", change.reason));
+    }
+    lines
+}
+
+fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
+    let count = |decision| summary.decisions.get(&decision).copied().unwrap_or(0);
+    let would = if is_plan { "would be " } else { "" };
+    out.note(format_args!(
+        "{BOLD}{} {would}added{BOLD:#}, {} merged or refined, {} contradicted, {} confirmed, {} known already",
+        count(Decision::Add),
+        count(Decision::Merge) + count(Decision::Refine),
+        count(Decision::Contradict),
+        count(Decision::Support),
+        count(Decision::Skip),
+    ));
+    let windows = summary.windows;
+    out.note(format_args!(
+        "{} conversations, {} messages, {} windows ({} known, {} without a person's words, {} failed) read by {}",
+        summary.transcripts, summary.messages, windows.total, windows.known, windows.no_signal, windows.failed,
+        summary.extractor,
+    ));
+    tell_cost(out, summary);
+    tell_losses(out, summary);
+    if let Some(run) = summary.run.as_deref().filter(|_| summary.changes() > 0) {
+        let id = &run[run.len().saturating_sub(8)..];
+        out.note(format_args!("{DIM}`afterthought list` shows them, `afterthought undo {id}` takes them back{DIM:#}"));
+    }
+}
+
+fn tell_cost(out: &Printer, summary: &Summary) {
+    if summary.llm_calls + summary.cached_replies == 0 {
+        return;
+    }
+    let cost = summary.cost.map_or_else(|| "price unknown".to_owned(), |cost| format!("${cost:.4}"));
+    out.note(format_args!(
+        "{} calls ({} answered from the ledger), {} tokens sent, {} received, {cost}",
+        summary.llm_calls, summary.cached_replies, summary.prompt_tokens, summary.completion_tokens,
+    ));
+}
+
+/// Tells everything that was read but not kept, so that no loss is silent.
+fn tell_losses(out: &Printer, summary: &Summary) {
+    let files = summary.files;
+    if files.passed_over + files.skipped_records > 0 {
+        out.note(format_args!(
+            "{} files of no known format passed over, {} records that could not be used (-v names them)",
+            files.passed_over, files.skipped_records,
+        ));
+    }
+    let taken = |map: &std::collections::BTreeMap<String, u64>| {
+        map.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
+    };
+    if !summary.redacted.is_empty() {
+        out.note(format_args!("taken out before extraction: {}", taken(&summary.redacted)));
+    }
+    if !summary.dropped.is_empty() {
+        let dropped = summary.dropped.iter().map(|(reason, count)| {
+            let reason = serde_json::to_value(reason).ok();
+            (reason.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default(), *count)
+        });
+        out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
+    }
+    if windows_left(summary) > 0 {
+        out.note(format_args!("{} windows are left; run the same command again to take them up", windows_left(summary)));
+    }
+    if let Some(halted) = &summary.halted {
+        out.warn(format_args!("the model was not asked to the end: {halted}"));
+    }
+}
+
+const fn windows_left(summary: &Summary) -> u64 {
+    summary.windows.failed + summary.windows.held
+}

@@ -1,0 +1,286 @@
+//! `run` and `plan`: the main job.
+
+use std::io;
+use std::path::PathBuf;
+
+use afterthought::config::{Config, ExtractorChoice, Partial};
+use afterthought::extract::WindowBudget;
+use afterthought::guard::{Guard, GuardSettings};
+use afterthought::llm::{Budget, Client, Complete, ModelSettings, Recorder, Replay};
+use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Sources, Summary};
+use afterthought::store::Store;
+use anyhow::Context as _;
+use clap::ValueEnum;
+use indicatif::ProgressBar;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::Printer;
+use super::report;
+
+/// Turn conversation logs into memories
+///
+/// Reads files, folders, patterns, or - for standard input. Work that an earlier run has finished is not repeated; what
+/// was interrupted or failed is taken up again.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    shared: Shared,
+    /// Show what would change, as `plan` does
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Show what `run` would change, as a diff, and write no memory
+///
+/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+struct Shared {
+    /// Log files, folders, patterns, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read everything as this format, see `afterthought formats`
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// What reads the conversations [default: auto]
+    #[arg(long, value_enum)]
+    extractor: Option<ExtractorArg>,
+    /// Name of the model [env: AFTERTHOUGHT_MODEL]
+    #[arg(long)]
+    model: Option<String>,
+    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Calls in flight [default: 4]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Tokens of conversation in one call [default: 6000]
+    #[arg(long, value_name = "N")]
+    window_tokens: Option<usize>,
+    /// Most dollars to spend
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<f64>,
+    /// Most tokens to spend
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// File that says in prose what to keep and never to keep
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// Write every exchange with the model into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Answer from exchanges recorded in this folder, without any server
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+}
+
+/// What reads the conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExtractorArg {
+    /// The model where one is configured, else the rules
+    Auto,
+    /// The model
+    Llm,
+    /// The offline rules
+    Rules,
+}
+
+/// Whether memories are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Write,
+    Plan,
+}
+
+pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    start(&args.shared, if args.dry_run { Mode::Plan } else { Mode::Write }, context)
+}
+
+pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    start(&args.shared, Mode::Plan, context)
+}
+
+impl Shared {
+    fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
+        let instructions = self.instructions.as_ref().map(|path| {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read instructions {}", path.display()))
+        });
+        context.global.settings(Partial {
+            extractor: self.extractor.map(|choice| match choice {
+                ExtractorArg::Auto => ExtractorChoice::Auto,
+                ExtractorArg::Llm => ExtractorChoice::Llm,
+                ExtractorArg::Rules => ExtractorChoice::Rules,
+            }),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            jobs: self.jobs,
+            window_tokens: self.window_tokens,
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
+            instructions: instructions.transpose()?,
+            ..Partial::default()
+        })
+    }
+
+    fn options(&self, config: &Config) -> Options {
+        Options {
+            sources: Sources { paths: self.paths.clone(), format: self.format.clone() },
+            namespace: config.namespace.value.clone(),
+            categories: config.categories.value.clone(),
+            instructions: config.instructions.value.clone(),
+            window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
+            jobs: config.jobs.value,
+        }
+    }
+}
+
+fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = args.settings(context)?;
+    let settings = model_settings(&config)?;
+    let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
+    let job = Job { args, mode, config: &config, context };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    runtime.block_on(async {
+        match (with_model, settings, &args.replay) {
+            (false, _, _) => {
+                if config.extractor.value == ExtractorChoice::Auto {
+                    context.out.note("no model is configured: the offline rules extract (see `afterthought run --help`)");
+                }
+                job.go(Extractor::<Client>::Rules).await
+            }
+            (true, settings, Some(folder)) => {
+                let name = config.model.value.clone().or(settings.map(|settings| settings.model));
+                job.go(Extractor::Llm(&Replay::open(folder, name.as_deref())?)).await
+            }
+            (true, Some(settings), None) => {
+                let client = Client::new(settings)?;
+                match &args.record {
+                    Some(folder) => job.go(Extractor::Llm(&Recorder::new(client, folder, job.guard())?)).await,
+                    None => job.go(Extractor::Llm(&client)).await,
+                }
+            }
+            (true, None, None) => unreachable!("a model was chosen, so one is configured"),
+        }
+    })
+}
+
+/// Returns how to reach the model; `None` if neither a key nor a server is configured.
+fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
+    let lookup = |name: &str| match name {
+        "OPENAI_API_KEY" => std::env::var(&config.api_key_env.value).ok(),
+        "OPENAI_BASE_URL" => config.base_url.value.clone(),
+        "AFTERTHOUGHT_MODEL" => config.model.value.clone(),
+        _ => std::env::var(name).ok(),
+    };
+    let settings = ModelSettings::from_env(lookup)?;
+    Ok(settings.map(|settings| ModelSettings {
+        temperature: Some(config.temperature.value),
+        timeout: std::time::Duration::from_secs(config.timeout_seconds.value),
+        ..settings
+    }))
+}
+
+/// One run or plan that is about to begin.
+struct Job<'a> {
+    args: &'a Shared,
+    mode: Mode,
+    config: &'a Config,
+    context: &'a Context<'a>,
+}
+
+impl Job<'_> {
+    #[expect(clippy::unused_self, reason = "settings of the guard are to come from the configuration")]
+    fn guard(&self) -> Guard {
+        Guard::new(&GuardSettings::default())
+    }
+
+    async fn go<C: Complete>(&self, extractor: Extractor<'_, C>) -> anyhow::Result<ExitStatus> {
+        let store = self.store(&extractor)?;
+        let (guard, budget) = (self.guard(), self.budget(extractor.label())?);
+        let pipeline = Pipeline::new(&store, &guard, extractor, &budget, self.args.options(self.config));
+        let (cancel, out) = (CancellationToken::new(), self.context.out);
+        stop_on_interrupt(cancel.clone());
+        let bar = out.progress();
+        let mut told = report::Told::new(out, self.mode == Mode::Plan);
+        let mut watch = |event: &Event<'_>| bar.suspend(|| follow(event, &bar, out, &mut told));
+        let summary = match self.mode {
+            Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Plan => pipeline::plan(pipeline, cancel, &mut watch).await?,
+        };
+        bar.finish_and_clear();
+        told.finish(&summary)?;
+        Ok(exit_status(&summary))
+    }
+
+    /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
+    fn store<C: Complete>(&self, extractor: &Extractor<'_, C>) -> anyhow::Result<Store> {
+        let path = &self.config.db.value;
+        let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
+        Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
+    }
+
+    fn budget(&self, model: String) -> anyhow::Result<Budget> {
+        let (cost, tokens) = (self.config.max_cost.value, self.config.max_tokens.value);
+        Ok(Budget::new(&model, cost, tokens)?)
+    }
+
+    /// What tells one run from another when an interrupted one is looked for.
+    fn arguments(&self) -> serde_json::Value {
+        json!({
+            "paths": self.args.paths,
+            "format": self.args.format,
+            "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
+        })
+    }
+}
+
+fn exit_status(summary: &Summary) -> ExitStatus {
+    if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
+        ExitStatus::Error
+    } else if summary.has_failures() {
+        ExitStatus::Failures
+    } else {
+        ExitStatus::Success
+    }
+}
+
+/// Lets the first interrupt finish what is paid for, and the second end the process.
+fn stop_on_interrupt(cancel: CancellationToken) {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancel.cancel();
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            #[expect(clippy::exit, reason = "the person asked twice")]
+            std::process::exit(130);
+        }
+    });
+}
+
+fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) -> io::Result<()> {
+    match event {
+        Event::File(report) => {
+            for skipped in &report.skipped {
+                out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
+            }
+        }
+        Event::Window(summary) => bar.set_message(format!(
+            "{} conversations, {} messages, {} windows, {} calls",
+            summary.transcripts,
+            summary.messages,
+            summary.windows.total,
+            summary.llm_calls
+        )),
+        Event::Settled(plan) => return told.plan(plan),
+        Event::Failure(failure) => out.warn(format_args!("{}: {}", failure.what, failure.why)),
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! `search`: ranked recall.
+
+use afterthought::recall::{self, Found};
+use afterthought::store::{AccessKind, Store};
+use serde_json::json;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::list::Selection;
+use super::printer::{BOLD, DIM, Printer, day, one_line, short};
+
+/// Search memories by words
+///
+/// Any text is safe. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
+#[derive(Debug, clap::Args)]
+pub struct SearchArgs {
+    /// Words to look for
+    #[arg(required = true)]
+    query: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Return at most this many memories
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Show each part of the score
+    #[arg(long)]
+    explain: bool,
+}
+
+pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let filter = args.selection.filter(context)?;
+    let found = recall::search(&store, &args.query.join(" "), &filter, args.limit, now())?;
+    for hit in &found {
+        print(hit, args, context.out)?;
+    }
+    note_use(context, &found)?;
+    Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
+    if out.is_json() {
+        let mut value = json!({"score": hit.score.total, "memory": hit.memory, "highlight": hit.highlight});
+        if args.explain {
+            value["explain"] = serde_json::to_value(&hit.score)?;
+        }
+        return Ok(out.json(&value)?);
+    }
+    let memory = &hit.memory;
+    let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
+    out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
+    let (id, learnt) = (short(&memory.id), day(memory.created_at));
+    out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
+    if args.explain {
+        out.line(format_args!("     {}", hit.score))?;
+    }
+    Ok(())
+}
+
+/// Counts the use of what was found. A file that cannot be written is searched all the same.
+fn note_use(context: &Context<'_>, found: &[Found]) -> anyhow::Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<_> = found.iter().map(|hit| hit.memory.id.clone()).collect();
+    if let Ok(store) = Store::open(&context.settings()?.db.value) {
+        store.record_access(&ids, AccessKind::Search, now());
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! From a line of JSONL to what the store keeps: our own export, or the few fields that any memory has.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::Exported;
+use crate::json;
+use crate::memory::{
+    Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status,
+};
+
+/// A line that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The memory; a fresh id where the line has none.
+    pub memory: Memory,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Its links, by the ids of the file.
+    pub relations: Vec<(RelationType, MemoryId)>,
+}
+
+/// Why a line cannot be imported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// No JSON, or none of a memory's shape.
+    #[error("line {line} is no memory: {reason}; each line must be an object with at least \"content\"")]
+    Line {
+        /// 1-based.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// What any line must have, and what it may have.
+#[derive(Debug, Deserialize)]
+struct Plain {
+    #[serde(alias = "memory", alias = "text")]
+    content: String,
+    #[serde(rename = "type")]
+    memory_type: Option<MemoryType>,
+    category: Option<String>,
+    title: Option<String>,
+    subject: Option<String>,
+    #[serde(alias = "dedup_key")]
+    key: Option<String>,
+    value: Option<String>,
+    importance: Option<f64>,
+    confidence: Option<f64>,
+    scope: Option<Scope>,
+    #[serde(default)]
+    tags: Vec<String>,
+    namespace: Option<Namespace>,
+    valid_from: Option<Timestamp>,
+    created_at: Option<Timestamp>,
+}
+
+/// Reads one line, which is the `number`th; `namespace` is for a memory that names none.
+///
+/// # Errors
+/// [`ImportError::Line`].
+pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
+    if let Ok((exported, _)) = json::parse::<Exported>(text) {
+        return Ok(own(exported));
+    }
+    let wrong = |reason: String| ImportError::Line { line: number, reason };
+    let (plain, _) = json::parse::<Plain>(text).map_err(|error| wrong(reason_without_content(&error)))?;
+    if plain.content.trim().is_empty() {
+        return Err(wrong("\"content\" is empty".into()));
+    }
+    Ok(foreign(plain, namespace, now))
+}
+
+/// serde quotes what it read, which may be private.
+fn reason_without_content(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        format!("a field is missing or of the wrong type near column {}", error.column())
+    } else {
+        format!("invalid JSON at column {}", error.column())
+    }
+}
+
+fn own(exported: Exported) -> Imported {
+    let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to));
+    Imported { memory: exported.memory, evidence: exported.evidence, relations: relations.collect() }
+}
+
+fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
+    let words: Vec<_> = plain.content.split_whitespace().take(8).collect();
+    let title = plain.title.unwrap_or_else(|| words.join(" "));
+    let claim = Claim {
+        subject: plain.subject,
+        key: plain.key,
+        value: plain.value,
+        scope: plain.scope.unwrap_or(Scope::LongTerm),
+        importance: plain.importance.map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
+        confidence: plain.confidence.unwrap_or(1.0).clamp(0.0, 1.0),
+        tags: plain.tags,
+        valid_from: plain.valid_from,
+        ..Claim::new(
+            plain.memory_type.unwrap_or(MemoryType::Semantic),
+            plain.category.as_deref().unwrap_or("fact"),
+            title,
+            plain.content,
+        )
+    };
+    let at = plain.created_at.unwrap_or(now);
+    let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
+    let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
+    Imported { memory: Memory { status: Status::Active, ..memory }, evidence: Vec::new(), relations: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Imported, ImportError> {
+        parse_line(text, 3, &Namespace::global(), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn content_alone_is_enough() {
+        let imported = parse(r#"{"content":"The user likes tea.","importance":8}"#).unwrap();
+        assert_eq!(imported.memory.claim.content, "The user likes tea.");
+        assert_eq!(imported.memory.claim.title, "The user likes tea.");
+        assert!((imported.memory.claim.importance - 0.8).abs() < 1e-9);
+        assert_eq!(imported.memory.extraction_method, ExtractionMethod::Imported);
+    }
+
+    #[test]
+    fn an_export_comes_back_as_it_was() {
+        let memory = parse(r#"{"content":"a","type":"episodic"}"#).unwrap().memory;
+        let exported =
+            Exported { memory: memory.clone(), sources: Vec::new(), relations: Vec::new(), evidence: Vec::new() };
+        assert_eq!(parse(&serde_json::to_string(&exported).unwrap()).unwrap().memory, memory);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_without_its_text() {
+        for text in ["{\"content\":", "[]", "{\"secret\":1}", "{\"content\":\" \"}"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with("line 3 is no memory") && !error.contains("secret"), "{error}");
+        }
+    }
+}

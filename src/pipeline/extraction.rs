@@ -1,0 +1,244 @@
+//! The first half of a run: every new window of every conversation, a bounded number at a time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc::Receiver;
+use tokio_util::sync::CancellationToken;
+
+use super::run::{Pipeline, Tally};
+use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, Place, ReadEvent};
+use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window};
+use crate::guard::Redacted;
+use crate::llm::Complete;
+use crate::memory::{Audience, Candidate, Memory, Namespace};
+use crate::store::{Claimed, Finished, TranscriptId, WindowKey};
+use crate::transcript::{Transcript, content_hash};
+
+/// How long a window stays with the process that claimed it; longer than all the retries of a call.
+const LEASE: SignedDuration = SignedDuration::from_mins(30);
+
+/// A window to be extracted.
+pub(super) struct Job {
+    pub(super) transcript: Arc<Redacted<Transcript>>,
+    pub(super) place: Place,
+    pub(super) span: Span,
+    /// Row of the transcript in the ledger; none where nothing is to be written.
+    row: Option<TranscriptId>,
+}
+
+/// A window that was extracted without being written.
+pub(super) struct Proposed {
+    pub(super) job: Job,
+    pub(super) candidates: Redacted<Vec<Candidate>>,
+}
+
+/// Extracts every new window that `reader` brings. Results go to the ledger, or to `proposed` where that is given.
+///
+/// Cancelling starts no new window; those in flight are finished.
+pub(super) async fn extract_all<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    reader: Receiver<ReadEvent>,
+    cancel: CancellationToken,
+    tally: &RefCell<Tally<'_>>,
+    proposed: Option<&RefCell<Vec<Proposed>>>,
+) -> Result<(), PipelineError> {
+    let halted = || model.is_some_and(|model| model.halted().is_some());
+    jobs(pipeline, reader, tally, proposed.is_none())
+        .take_until(cancel.cancelled_owned())
+        .take_while(|_| std::future::ready(!halted()))
+        .map(|job| async {
+            let job = job?;
+            match proposed {
+                None => extract_to_ledger(pipeline, model, job, tally).await,
+                Some(proposed) => {
+                    let candidates = extract_one(pipeline, model, &job, tally).await.1;
+                    proposed.borrow_mut().push(Proposed { job, candidates });
+                    Ok(())
+                }
+            }
+        })
+        .buffer_unordered(pipeline.options.jobs)
+        .try_collect()
+        .await
+}
+
+/// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
+fn jobs<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    reader: Receiver<ReadEvent>,
+    tally: &RefCell<Tally<'_>>,
+    writes: bool,
+) -> impl Stream<Item = Result<Job, PipelineError>> {
+    stream::unfold((reader, VecDeque::new()), move |(mut reader, mut ready)| async move {
+        loop {
+            if let Some(job) = ready.pop_front() {
+                return Some((Ok(job), (reader, ready)));
+            }
+            let event = reader.recv().await?;
+            match tally.borrow_mut().read(event) {
+                None => {}
+                Some(transcript) => match windows(pipeline, transcript, tally, writes) {
+                    Ok(jobs) => ready.extend(jobs),
+                    Err(error) => return Some((Err(error), (reader, ready))),
+                },
+            }
+        }
+    })
+}
+
+/// Returns the windows of a conversation that no earlier run has finished.
+fn windows<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    transcript: Redacted<Transcript>,
+    tally: &RefCell<Tally<'_>>,
+    writes: bool,
+) -> Result<Vec<Job>, PipelineError> {
+    let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+    let row = if writes {
+        Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
+    } else {
+        pipeline.store.transcript_row(&transcript.key())?
+    };
+    let finished = match row {
+        Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
+        None => Vec::new(),
+    };
+    // A window counts as finished only if its messages still stand where they stood.
+    let mut done: Vec<std::ops::Range<usize>> = finished
+        .iter()
+        .map(|window| (window.start..window.start + window.len, &window.content_hash))
+        .filter(|(range, hash)| transcript.messages.get(range.clone()).is_some_and(|messages| content_hash(messages) == **hash))
+        .map(|(range, _)| range)
+        .collect();
+    done.sort_by_key(|range| range.start);
+    let spans = window::spans(&transcript.messages, &done, pipeline.options.window);
+    let summary = &mut tally.borrow_mut().summary;
+    summary.windows.total += (done.len() + spans.len()) as u64;
+    summary.windows.known += done.len() as u64;
+    let transcript = Arc::new(transcript);
+    let job = |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row: row.filter(|_| writes) };
+    Ok(spans.into_iter().map(job).collect())
+}
+
+/// Claims a window, extracts it, and writes the result to the ledger.
+async fn extract_to_ledger<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    job: Job,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    let (now, messages) = (Timestamp::now(), &job.transcript.messages[job.span.start..job.span.end]);
+    let key = WindowKey {
+        transcript: job.row.expect("a run that writes has a row for every transcript"),
+        extractor: pipeline.extractor.kind().to_owned(),
+        start: job.span.start,
+        len: messages.len(),
+        content_hash: content_hash(messages),
+    };
+    let window = match pipeline.store.claim_window(&key, &pipeline.owner, now + LEASE, now)? {
+        Claimed::Yes(window) => window,
+        Claimed::AlreadyDone => {
+            tally.borrow_mut().summary.windows.known += 1;
+            return Ok(());
+        }
+        Claimed::HeldByOther { .. } => {
+            tally.borrow_mut().summary.windows.held += 1;
+            return Ok(());
+        }
+    };
+    let (extraction, candidates) = extract_one(pipeline, model, &job, tally).await;
+    pipeline.store.finish_window(&Finished {
+        window,
+        owner: &pipeline.owner,
+        outcome: extraction.outcome,
+        candidates: &candidates,
+        dropped: &extraction.dropped,
+        spent: extraction.spent,
+        error: extraction.error.as_deref(),
+        now: Timestamp::now(),
+    })?;
+    Ok(())
+}
+
+/// Extracts one window and tallies how it ended.
+async fn extract_one<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    job: &Job,
+    tally: &RefCell<Tally<'_>>,
+) -> (Extraction, Redacted<Vec<Candidate>>) {
+    let messages = &job.transcript.messages[job.span.start..job.span.end];
+    if !window::has_human_signal(messages) {
+        tally.borrow_mut().summary.windows.no_signal += 1;
+        return (nothing(), pipeline.guard.redact(Vec::new()).0);
+    }
+    let known = known_memories(pipeline, job);
+    let task = Task {
+        transcript: &job.transcript,
+        span: job.span,
+        known: &known,
+        instructions: pipeline.options.instructions.as_deref(),
+        categories: &pipeline.options.categories,
+    };
+    let mut extraction = match (pipeline.extractor, model) {
+        (Extractor::Llm(_), Some(model)) => extract::llm::extract(model, pipeline.guard, &task).await,
+        (Extractor::Llm(_) | Extractor::Rules, _) => rules::extract(&task),
+    };
+    if pipeline.options.namespace.is_some() {
+        // Where one namespace was asked for, nothing goes to another.
+        extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
+    }
+    tally.borrow_mut().extracted(job, &extraction);
+    let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
+    (extraction, candidates)
+}
+
+const fn nothing() -> Extraction {
+    Extraction {
+        outcome: Outcome::OkEmpty,
+        candidates: Vec::new(),
+        dropped: Vec::new(),
+        spent: Spent { calls: 0, cached: 0, prompt_tokens: 0, completion_tokens: 0 },
+        error: None,
+    }
+}
+
+/// Returns the memories closest to a window, of those that were there when the run began: what the run itself learns
+/// must not change its questions, or a run that was interrupted would ask others than one that was not.
+fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Memory> {
+    if matches!(pipeline.extractor, Extractor::Rules) {
+        return Vec::new();
+    }
+    let text: String = job.transcript.messages[job.span.start..job.span.end]
+        .iter()
+        .filter(|message| message.is_human())
+        .flat_map(|message| [message.text.as_str(), "\n"])
+        .collect();
+    let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
+    spaces.dedup();
+    let found = spaces.into_iter().flat_map(|namespace| {
+        // Without neighbours the question is only a little worse; a broken file shows when the result is written.
+        pipeline.store.neighbours(namespace, &text, None, None, MAX_KNOWN).unwrap_or_default()
+    });
+    found.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+}
+
+impl Tally<'_> {
+    /// Counts what a window came to.
+    fn extracted(&mut self, job: &Job, extraction: &Extraction) {
+        self.summary.count(extraction.outcome, extraction.spent);
+        for dropped in &extraction.dropped {
+            *self.summary.dropped.entry(dropped.reason).or_default() += 1;
+        }
+        if extraction.outcome == Outcome::Failed || extraction.error.is_some() {
+            let place = format!("{} messages {}–{}", job.transcript.key(), job.span.start + 1, job.span.end);
+            self.fail(place, extraction.error.as_deref().unwrap_or("nothing of the reply could be used"));
+        }
+        (self.watch)(&Event::Window(&self.summary));
+    }
+}

@@ -1,0 +1,103 @@
+//! A model behind the ledger: no question is paid for twice, and none is sent that the budget does not allow.
+
+use std::cell::{Cell, RefCell};
+
+use jiff::Timestamp;
+
+use crate::guard::Guard;
+use crate::llm::{Budget, Complete, Cost, LlmError, Reply, Request};
+use crate::store::Store;
+use crate::tokens;
+
+/// Transient failures in a row after which the server is taken to be down.
+const DOWN_AFTER: u32 = 3;
+
+/// Answers from the store where it can, and keeps what it had to ask for.
+///
+/// Once the model has failed in a way that the next request would meet too, it is not asked again.
+pub struct Ledgered<'a, C> {
+    inner: &'a C,
+    store: &'a Store,
+    guard: &'a Guard,
+    budget: &'a Budget,
+    failures: Cell<u32>,
+    halted: RefCell<Option<LlmError>>,
+}
+
+impl<'a, C: Complete> Ledgered<'a, C> {
+    /// Puts the ledger of `store` and `budget` in front of `inner`.
+    pub const fn new(
+        inner: &'a C,
+        store: &'a Store,
+        guard: &'a Guard,
+        budget: &'a Budget,
+    ) -> Self {
+        Self { inner, store, guard, budget, failures: Cell::new(0), halted: RefCell::new(None) }
+    }
+
+    /// Returns why the model is not asked any more, if so.
+    pub fn halted(&self) -> Option<LlmError> {
+        self.halted.borrow().clone()
+    }
+
+    /// Notes a failure, and whether the next request would meet it too.
+    fn note(&self, error: LlmError) -> LlmError {
+        let lasting = match &error {
+            LlmError::Transient { .. } => {
+                self.failures.set(self.failures.get() + 1);
+                self.failures.get() >= DOWN_AFTER
+            }
+            LlmError::Permanent { .. } | LlmError::Budget { .. } => true,
+            LlmError::TooLong { .. } | LlmError::NotRecorded { .. } | LlmError::Cassette { .. } => false,
+        };
+        if lasting {
+            self.halted.borrow_mut().get_or_insert(error.clone());
+        }
+        error
+    }
+
+    async fn ask(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        if let Some(error) = self.halted() {
+            return Err(error);
+        }
+        let reserved = self.budget.reserve(estimate(request), u64::from(request.max_completion_tokens))?;
+        let (reply, cost) = self.inner.complete(request).await?;
+        reserved.settle(reply.prompt_tokens, reply.completion_tokens);
+        self.failures.set(0);
+        Ok((reply, cost))
+    }
+
+    /// Keeps a reply, redacted. A reply that cannot be kept is still used, since it is paid for.
+    fn keep(&self, key: &str, reply: Reply) -> Reply {
+        let (text, _) = self.guard.redact(reply.text.clone());
+        let reply = Reply { text: text.into_inner(), ..reply };
+        if let Err(error) = self.store.save_reply(key, &reply, Timestamp::now()) {
+            tracing::warn!("a reply was used but could not be kept for later runs: {error}");
+        }
+        reply
+    }
+}
+
+impl<C: Complete> Complete for Ledgered<'_, C> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let key = request.key(self.inner.model());
+        let known = self.store.reply(&key);
+        match known {
+            Ok(Some(reply)) => return Ok((reply, Cost::Cached)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!("the ledger cannot be read, so the model is asked: {error}"),
+        }
+        let (reply, cost) = self.ask(request).await.map_err(|error| self.note(error))?;
+        Ok((self.keep(&key, reply), cost))
+    }
+
+    fn model(&self) -> &str {
+        self.inner.model()
+    }
+}
+
+/// Returns the tokens that a request will be billed for, as well as they can be known before it is sent.
+fn estimate(request: &Request) -> u64 {
+    let turns = request.turns.iter().map(|turn| tokens::count(&turn.text)).sum::<usize>();
+    (tokens::count(&request.system) + turns + tokens::count(&request.schema.schema.to_string())) as u64
+}

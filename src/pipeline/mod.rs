@@ -1,0 +1,120 @@
+//! The whole flow: read, extract, consolidate, write.
+//!
+//! A run has two halves. First every new window is extracted, with a bounded number of calls in flight; each result is
+//! written to the ledger as soon as it is there. Then the results are consolidated in the order in which the
+//! conversations were held, whatever the order in which their windows came back, one transaction a conversation. A
+//! process that ends at any point loses nothing that is in the ledger: the next run over the same logs goes on from it
+//! and comes to the same state.
+
+mod extraction;
+mod ledgered;
+mod place;
+mod read;
+mod run;
+mod settle;
+mod summary;
+
+use crate::config::ExtractorChoice;
+use crate::extract::{WindowBudget, rules};
+use crate::ingest::IngestError;
+use crate::memory::Namespace;
+use crate::store::StoreError;
+
+pub use ledgered::Ledgered;
+pub use place::Place;
+pub use read::{FileReport, ReadEvent, Sources};
+pub use run::{Pipeline, plan, run};
+pub use summary::{Failure, Files, Summary, Windows};
+
+/// Most known memories that are shown to the model with a window.
+pub const MAX_KNOWN: usize = 8;
+
+/// What a run does, apart from where it reads and writes.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What to read.
+    pub sources: Sources,
+    /// Namespace for everything, instead of one by project.
+    pub namespace: Option<Namespace>,
+    /// Categories that are allowed.
+    pub categories: Vec<String>,
+    /// What the person asked to keep or never to keep.
+    pub instructions: Option<String>,
+    /// Size of the windows.
+    pub window: WindowBudget,
+    /// Calls in flight.
+    pub jobs: usize,
+}
+
+/// How windows are read.
+#[derive(Debug, Clone, Copy)]
+pub enum Extractor<'a, C> {
+    /// By a model.
+    Llm(&'a C),
+    /// By the offline rules.
+    Rules,
+}
+
+impl<C: crate::llm::Complete> Extractor<'_, C> {
+    /// Returns the spelling in the ledger. A window that a model has read counts as read whatever the model or prompt,
+    /// since reading it again would be paid again; the rules cost nothing, so each version of them reads anew.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Llm(_) => "llm",
+            Self::Rules => rules::VERSION,
+        }
+    }
+
+    /// Returns the name for people.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Llm(model) => model.model().to_owned(),
+            Self::Rules => rules::VERSION.to_owned(),
+        }
+    }
+}
+
+/// Says what is going on, for whoever shows it.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A file was read to its end.
+    File(&'a FileReport),
+    /// A window was extracted; the counts so far.
+    Window(&'a Summary),
+    /// The candidates of one conversation were consolidated, and written unless this is a plan.
+    Settled(&'a crate::consolidate::Plan),
+    /// Something went wrong without ending the run.
+    Failure(&'a Failure),
+}
+
+/// Why a run could not be done, or not to its end. What is in the ledger stays.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// Nothing could be read.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The changes of a conversation cannot be written.
+    #[error(transparent)]
+    Consolidate(#[from] crate::consolidate::ConsolidateError),
+    /// The model was asked for but none is configured.
+    #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
+    NoModel,
+}
+
+/// Returns whether the model reads, given what is asked for and whether one is configured.
+///
+/// # Errors
+/// [`PipelineError::NoModel`] if the model is asked for and there is none.
+pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool, PipelineError> {
+    match choice {
+        ExtractorChoice::Auto => Ok(model_is_configured),
+        ExtractorChoice::Rules => Ok(false),
+        ExtractorChoice::Llm if model_is_configured => Ok(true),
+        ExtractorChoice::Llm => Err(PipelineError::NoModel),
+    }
+}

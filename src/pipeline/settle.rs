@@ -1,0 +1,124 @@
+//! The second half of a run: what was extracted is consolidated in the order in which it was said, and written.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+
+use super::extraction::Proposed;
+use super::run::{Pipeline, Tally};
+use super::{Event, Ledgered, PipelineError, Place};
+use crate::consolidate::{Applied, ConsolidateError, Incoming, Plan, apply, consolidate};
+use crate::llm::Complete;
+use crate::memory::{Candidate, Namespace};
+use crate::store::{PendingWindow, RunId, WindowId};
+
+/// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
+const BATCH: usize = 200;
+/// Plans that are made again because another process wrote in between, before giving up.
+const MAX_REPLANS: usize = 8;
+
+/// Consolidates and writes every finished window of the ledger that has not been written.
+pub(super) async fn settle_ledger<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    run: &RunId,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    loop {
+        let batch = next_batch(pipeline)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
+        let incoming: Vec<Incoming> = batch.into_iter().flat_map(incoming_of).collect();
+        settle_batch(pipeline, model, run, &windows, incoming, tally).await?;
+    }
+}
+
+/// Returns the next finished windows with at most [`BATCH`] candidates together, or one window with more.
+fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWindow>, PipelineError> {
+    let mut count = 0;
+    let mut pending = pipeline.store.pending_windows(BATCH)?;
+    let fits = pending.iter().take_while(|window| {
+        count += window.candidates.len();
+        count <= BATCH
+    });
+    let fitting = fits.count().max(1);
+    pending.truncate(fitting);
+    Ok(pending)
+}
+
+fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
+    let place = Place { project: window.namespace, user: Namespace::global() };
+    window.candidates.into_iter().map(|candidate| incoming(candidate, &place, &window.transcript)).collect()
+}
+
+fn incoming(candidate: Candidate, place: &Place, transcript: &str) -> Incoming {
+    let namespace = place.for_audience(candidate.audience).clone();
+    Incoming { candidate, namespace, source: transcript.to_owned() }
+}
+
+async fn settle_batch<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    run: &RunId,
+    windows: &[WindowId],
+    incoming: Vec<Incoming>,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    for _ in 0..MAX_REPLANS {
+        let (plan, spent) = consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
+        tally.borrow_mut().summary.spend(spent);
+        // A replanned batch asks the same questions, which the ledger answers.
+        let applied = apply(pipeline.store, pipeline.guard, &plan, Some(run), Timestamp::now(), |writer| {
+            writer.mark_applied(windows)
+        });
+        match applied {
+            Ok(Applied { .. }) => {
+                tally.borrow_mut().settled(&plan);
+                return Ok(());
+            }
+            Err(ConsolidateError::Stale { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(ConsolidateError::Contended { attempts: MAX_REPLANS }.into())
+}
+
+/// Plans what `proposed` would change, without writing.
+pub(super) async fn plan_proposed<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    mut proposed: Vec<Proposed>,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    // The order of the ledger: by time, conversations without one last.
+    proposed.sort_by_cached_key(|window| {
+        let started = window.job.transcript.started_at();
+        (started.is_none(), started, window.job.transcript.key(), window.job.span.start)
+    });
+    let incoming = proposed.into_iter().flat_map(|window| {
+        let (place, transcript) = (window.job.place, window.job.transcript.key());
+        window.candidates.into_inner().into_iter().map(move |candidate| incoming(candidate, &place, &transcript))
+    });
+    let (plan, spent) =
+        consolidate(pipeline.store, pipeline.guard, model, incoming.collect(), Timestamp::now()).await?;
+    tally.borrow_mut().summary.spend(spent);
+    tally.borrow_mut().settled(&plan);
+    Ok(())
+}
+
+impl Tally<'_> {
+    /// Counts what became of a batch, and tells it.
+    fn settled(&mut self, plan: &Plan) {
+        self.summary.candidates += plan.changes.len() as u64;
+        for change in &plan.changes {
+            *self.summary.decisions.entry(change.decision).or_default() += 1;
+        }
+        if plan.failed_calls > 0 {
+            let why = "the cautious choice was made: both memories are kept and linked";
+            self.fail(format!("{} questions about grey pairs", plan.failed_calls), why);
+        }
+        (self.watch)(&Event::Settled(plan));
+    }
+}
