@@ -2,6 +2,10 @@
 //!
 //! Only this module can make a [`Redacted`], and only a [`Redacted`] reaches a model or the store.
 
+mod clean;
+mod feedback;
+mod pii;
+mod private;
 mod scan;
 mod secrets;
 #[cfg(test)]
@@ -11,6 +15,10 @@ mod value;
 
 use std::ops::Deref;
 
+pub use clean::Cleaned;
+pub use feedback::{INJECTED_MARKER, INJECTION_TAG};
+pub use pii::{GuardSettings, Treatment};
+pub use private::PRIVATE_MARKER;
 pub use secrets::{Part, SECRETS, Secret};
 pub use texts::Redact;
 pub use value::Naming;
@@ -37,10 +45,21 @@ impl<T> Deref for Redacted<T> {
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 
 /// Takes out what must not be kept.
+///
+/// The secrets of [`SECRETS`] always go; what else goes is in its settings. Cheap to make: the patterns are compiled
+/// once in a process, and each only when a text first holds one of its hints.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {}
+pub struct Guard {
+    settings: GuardSettings,
+}
 
 impl Guard {
+    /// Returns a guard that follows `settings`.
+    #[must_use]
+    pub const fn new(settings: &GuardSettings) -> Self {
+        Self { settings: *settings }
+    }
+
     /// Takes the secrets out of every text of `value`; a second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
@@ -51,7 +70,10 @@ impl Guard {
     fn redact_text(&self, text: &mut String, findings: &mut Findings) {
         // What was taken out can lay bare what stood behind it, so look again until nothing is found. Each round
         // takes out at least four characters that no later round sees, so this ends.
-        while let Some(replaced) = scan::replace(text, scan::secrets(text), findings) {
+        loop {
+            let mut found = scan::secrets(text);
+            found.extend(pii::find(text, &self.settings));
+            let Some(replaced) = scan::replace(text, found, findings) else { break };
             *text = replaced;
         }
     }

@@ -153,6 +153,7 @@ fn is_counting(before: &str) -> bool {
 }
 
 /// Ends of names that hold no secret themselves.
+#[rustfmt::skip]
 const ABOUT: &[&str] = &[
     "hash",
     "hashed",
@@ -300,6 +301,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 }
 
 /// Words that stand where a value would, in code and in prose.
+#[rustfmt::skip]
 const PLAIN: &[&str] = &[
     "none",
     "null",
@@ -389,6 +391,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Words that say something about a secret in a sentence, instead of being it.
+#[rustfmt::skip]
 const COMMON: &[&str] = &[
     "a",
     "an",
@@ -610,6 +613,7 @@ fn is_chosen(value: &str) -> bool {
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
+#[rustfmt::skip]
 const UNITS: &[&str] = &[
     "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per", "of ",
     "or ", "个", "位", "Zeichen", "caract",
