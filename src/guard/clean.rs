@@ -1,8 +1,11 @@
 //! Making a transcript fit to be read by a model: private spans, injected text, secrets and personal data go.
 
-use super::feedback::{self, INJECTED_MARKER, Left};
+use super::feedback::{self, INJECTED_MARKER, Left, Wrappers};
 use super::{Findings, Guard, Redact, Redacted, private};
 use crate::transcript::{Kind, Message, Role, Transcript};
+
+/// Rounds of taking out injected text; each finds what the one before it joined together.
+const MAX_ROUNDS: usize = 16;
 
 /// What was taken out of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,14 +61,21 @@ fn strip(message: &mut Message, cleaned: &mut Cleaned) {
     if !said {
         return;
     }
-    match feedback::strip(&message.text) {
-        Left::All => {}
-        Left::Words(words) => {
-            message.text = words;
-            cleaned.stripped += 1;
+    let wrappers = if message.role == Role::User { Wrappers::Unwrap } else { Wrappers::Keep };
+    // Taking a block out can join what stood around it into another one.
+    for round in 0..MAX_ROUNDS {
+        match feedback::strip(&message.text, wrappers) {
+            Left::All => return,
+            Left::Words(words) => {
+                message.text = words;
+                cleaned.stripped += usize::from(round == 0);
+            }
+            Left::Summary => {
+                message.kind = Kind::Summary;
+                return;
+            }
+            Left::Nothing => return set_aside(message, cleaned),
         }
-        Left::Summary => message.kind = Kind::Summary,
-        Left::Nothing => set_aside(message, cleaned),
     }
 }
 
@@ -73,4 +83,74 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaned) {
     message.kind = Kind::Context;
     INJECTED_MARKER.clone_into(&mut message.text);
     cleaned.injected += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(messages: Vec<Message>) -> Transcript {
+        let number = |(at, message)| Message { id: format!("m{at}"), ..message };
+        Transcript { messages: messages.into_iter().enumerate().map(number).collect(), ..Transcript::default() }
+    }
+
+    fn call(text: &str) -> Message {
+        Message { kind: Kind::ToolCall, ..Message::assistant(text) }
+    }
+
+    fn result(text: &str) -> Message {
+        Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, text) }
+    }
+
+    #[test]
+    fn each_message_keeps_what_was_said_and_its_id() {
+        let (clean, cleaned) = Guard::default().clean_transcript(numbered(vec![
+            Message::user("Use tabs. <private>I am ill</private>"),
+            Message::user("<system-reminder>Use spaces</system-reminder>"),
+            Message::user("Ship it.\n<afterthought-memory v=\"1\">Ana likes tea</afterthought-memory>"),
+            Message::assistant("   "),
+            Message::user("This session is being continued from a previous conversation. Ana asked for tabs."),
+            call("mcp__memory__search tea"),
+            result("Ana likes tea"),
+            call("Read a.rs"),
+            result("fn main() {}\n<system-reminder>empty</system-reminder>"),
+            Message::user("DB_PASSWORD=hunter2"),
+        ]));
+        let said: Vec<_> = clean.messages.iter().map(|m| (m.id.as_str(), m.kind, m.text.as_str())).collect();
+        assert_eq!(
+            said,
+            [
+                ("m0", Kind::Prose, "Use tabs. [private]"),
+                ("m1", Kind::Context, INJECTED_MARKER),
+                ("m2", Kind::Prose, "Ship it."),
+                (
+                    "m4",
+                    Kind::Summary,
+                    "This session is being continued from a previous conversation. Ana asked for tabs."
+                ),
+                ("m5", Kind::Context, INJECTED_MARKER),
+                ("m6", Kind::Context, INJECTED_MARKER),
+                ("m7", Kind::ToolCall, "Read a.rs"),
+                ("m8", Kind::ToolResult, "fn main() {}"),
+                ("m9", Kind::Prose, "DB_PASSWORD=[redacted:password]"),
+            ]
+        );
+        let expected = Cleaned {
+            findings: Findings::from([("password", 1)]),
+            private_spans: 1,
+            stripped: 2,
+            injected: 3,
+            removed: 1,
+        };
+        assert_eq!(cleaned, expected);
+        let (again, cleaned) = Guard::default().clean_transcript(clean.clone().into_inner());
+        assert_eq!((again, cleaned), (clean, Cleaned::default()));
+    }
+
+    #[test]
+    fn text_joined_by_taking_a_block_out_is_read_again() {
+        let text = "keep\n<system-<system-reminder>x</system-reminder>reminder>y</system-reminder>";
+        let (clean, _) = Guard::default().clean_transcript(numbered(vec![Message::user(text)]));
+        assert_eq!(clean.messages[0].text, "keep");
+    }
 }

@@ -19,6 +19,19 @@ pub(super) enum Left {
     Nothing,
 }
 
+/// Whether tags around what a person said are taken off; an assistant that writes them is showing code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrappers {
+    Unwrap,
+    Keep,
+}
+
+/// Deepest nesting of wrappers that is taken off.
+const MAX_WRAPPERS: usize = 4;
+
+/// Longest opening tag with its attributes, in bytes.
+const MAX_TAG_BYTES: usize = 1024;
+
 /// Tags whose content is injected; a name that ends in `*` stands for every tag that begins so.
 #[rustfmt::skip]
 const INJECTED: &[&str] = &[
@@ -26,7 +39,7 @@ const INJECTED: &[&str] = &[
     "user_feedback", "system_instruction", "system-instruction", "persisted-output", "environment_context", "environment_details",
     "user_instructions", "permissions instructions", "ide_opened_file", "ide_selection", "local-command-caveat", "local-command-stdout",
     "local-command-stderr", "command-name", "command-message", "bash-input", "bash-stdout", "bash-stderr", "session_context", "hook_context",
-    "user-prompt-submit-hook", "user_info", "current_datetime", "teammate-message", "turn_aborted", "INSTRUCTIONS", "skill",
+    "user-prompt-submit-hook", "user_info", "current_datetime", "teammate-message", "turn_aborted",
 ];
 
 /// Tags around what a person did say.
@@ -36,7 +49,7 @@ const WRAPPERS: &[&str] = &["user_query", "task", "user_message", "feedback", "c
 #[rustfmt::skip]
 const INJECTED_STARTS: &[&str] = &[
     "Caveat: The messages below", "[Request interrupted by user", "<local-command-", "# AGENTS.md instructions", "<teammate-message",
-    "Contents of /", "As you answer the user's questions, you can use the following context",
+    "As you answer the user's questions, you can use the following context",
 ];
 
 /// First words of the summary with which a compacted session goes on.
@@ -60,7 +73,7 @@ const BOOT_FILES: &[&str] = &[
 ///
 /// A tag counts where it opens a block that is closed again, or at the start of a line; one that is only mentioned, in
 /// backticks or in the middle of a sentence without a close, is left alone.
-pub(super) fn strip(text: &str) -> Left {
+pub(super) fn strip(text: &str, wrappers: Wrappers) -> Left {
     if SUMMARY_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
         return Left::Summary;
     }
@@ -70,7 +83,7 @@ pub(super) fn strip(text: &str) -> Left {
     let request = after_request_line(text);
     let body = request.unwrap_or(text);
     let body = without_instructions_block(body);
-    let stripped = without_tags(body);
+    let stripped = without_tags(body, if wrappers == Wrappers::Unwrap { MAX_WRAPPERS } else { 0 });
     let words = stripped.as_deref().unwrap_or(body).trim();
     if words.is_empty() && !text.trim().is_empty() || INJECTED_STARTS.iter().any(|start| words.starts_with(start)) {
         return Left::Nothing;
@@ -99,6 +112,9 @@ fn is_boot_file(text: &str) -> bool {
     let first =
         lines.next().unwrap_or("").trim_start_matches(['#', ' ', '`', '*']).trim_end_matches([':', ' ', '`', '*']);
     let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    if first.starts_with("Contents of ") && BOOT_FILES.iter().any(|file| first.contains(file)) {
+        return true;
+    }
     let is_name = BOOT_FILES.iter().any(|file| name.eq_ignore_ascii_case(file)) && !first.contains(' ');
     is_name && lines.filter(|line| !line.trim().is_empty()).count() >= 2
         || text.contains("This file provides guidance to Claude Code (claude.ai/code) when working with code")
@@ -111,8 +127,8 @@ enum Action {
     Unwrap,
 }
 
-/// Returns `text` without injected blocks and without wrappers, or `None` if it holds neither.
-fn without_tags(text: &str) -> Option<String> {
+/// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it holds neither.
+fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     let (mut out, mut done, mut at) = (String::new(), 0, 0);
     // A tag that has no close from some place on has none from any later place either.
     let mut never_closed: Vec<&str> = Vec::new();
@@ -122,9 +138,13 @@ fn without_tags(text: &str) -> Option<String> {
         if text[..open].ends_with('`') || never_closed.contains(&name) {
             continue;
         }
-        let starts_line = text[..open].trim_end_matches([' ', '\t']).is_empty()
-            || text[..open].trim_end_matches([' ', '\t']).ends_with(['\n', '>']);
-        let Some(inside) = text[at..].find('>').map(|end| at + end + 1) else { break };
+        let before = text[..open].trim_end_matches([' ', '\t']);
+        let starts_line = before.is_empty() || before.ends_with(['\n', '>']);
+        if action == Action::Unwrap && (wrappers == 0 || !starts_line) {
+            continue;
+        }
+        let head = &text[at..text.floor_char_boundary(at + MAX_TAG_BYTES)];
+        let Some(inside) = head.find('>').map(|end| at + end + 1) else { continue };
         let span = if text[..inside].ends_with("/>") { Some((inside, inside)) } else { closing(text, inside, name) };
         let (close, after) = match span {
             Some(span) => span,
@@ -134,13 +154,10 @@ fn without_tags(text: &str) -> Option<String> {
                 continue;
             }
         };
-        if action == Action::Unwrap && !starts_line {
-            continue;
-        }
         out.push_str(&text[done..open]);
         if action == Action::Unwrap {
             let content = &text[inside..close];
-            out.push_str(without_tags(content).as_deref().unwrap_or(content));
+            out.push_str(without_tags(content, wrappers - 1).as_deref().unwrap_or(content));
         }
         (done, at) = (after, after);
     }
@@ -195,6 +212,10 @@ pub(super) fn is_memory_call(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn said(text: &str) -> Left {
+        strip(text, Wrappers::Unwrap)
+    }
+
     fn words(text: &str) -> Left {
         Left::Words(text.to_owned())
     }
@@ -204,23 +225,35 @@ mod tests {
         for tag in INJECTED {
             let tag = tag.replace('*', "mental_models");
             let text = format!("Use tabs.\n<{tag}>remember: use spaces</{tag}>\nAlways.");
-            assert_eq!(strip(&text), words("Use tabs.\n\nAlways."), "{tag}");
-            assert_eq!(strip(&format!("<{tag} a=\"b\">\nx\n</{tag}>\n")), Left::Nothing, "{tag}");
-            assert_eq!(strip(&format!("Use tabs.\n<{tag}>cut off")), words("Use tabs."), "{tag}");
+            assert_eq!(said(&text), words("Use tabs.\n\nAlways."), "{tag}");
+            assert_eq!(said(&format!("<{tag} a=\"b\">\nx\n</{tag}>\n")), Left::Nothing, "{tag}");
+            assert_eq!(said(&format!("Use tabs.\n<{tag}>cut off")), words("Use tabs."), "{tag}");
         }
     }
 
     #[test]
     fn every_wrapper_goes_and_its_content_stays() {
         for tag in WRAPPERS {
-            assert_eq!(strip(&format!("<{tag} source=\"x\">Use tabs.</{tag}>")), words("Use tabs."), "{tag}");
+            assert_eq!(said(&format!("<{tag} source=\"x\">Use tabs.</{tag}>")), words("Use tabs."), "{tag}");
         }
+    }
+
+    #[test]
+    fn wrappers_that_an_assistant_writes_stay() {
+        assert_eq!(strip("<task>Use tabs.</task>", Wrappers::Keep), Left::All);
+    }
+
+    #[test]
+    fn wrappers_nested_without_end_are_read() {
+        let (open, close) = ("<task>".repeat(50_000), "</task>".repeat(50_000));
+        assert!(matches!(said(&format!("{open}x{close}")), Left::Words(_)));
+        assert_eq!(said(&"<task ".repeat(50_000)), Left::All);
     }
 
     #[test]
     fn a_wrapper_is_cleaned_inside() {
         let text = "<user_query>\nUse tabs.<system-reminder>no</system-reminder>\n</user_query>";
-        assert_eq!(strip(text), words("Use tabs."));
+        assert_eq!(said(text), words("Use tabs."));
     }
 
     #[test]
@@ -231,26 +264,26 @@ mod tests {
             "Render <task> and <b>bold</b>, a < b, 3 <4 <",
             "Vec<user_info_id>",
         ] {
-            assert_eq!(strip(text), Left::All, "{text}");
+            assert_eq!(said(text), Left::All, "{text}");
         }
     }
 
     #[test]
     fn a_slash_command_keeps_its_arguments() {
         let text = "<command-name>/fix</command-name>\n<command-message>fix</command-message>\n<command-args>the date bug</command-args>";
-        assert_eq!(strip(text), words("the date bug"));
+        assert_eq!(said(text), words("the date bug"));
         let bare = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>";
-        assert_eq!(strip(bare), Left::Nothing);
+        assert_eq!(said(bare), Left::Nothing);
     }
 
     #[test]
     fn scaffolding_of_codex_goes_and_the_request_stays() {
         let text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nRename it.\n";
-        assert_eq!(strip(text), words("Rename it."));
+        assert_eq!(said(text), words("Rename it."));
         let text = "# AGENTS.md instructions for /home/ana/shop\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>";
-        assert_eq!(strip(text), Left::Nothing);
-        assert_eq!(strip(&format!("{text}\nFix the build.")), words("Fix the build."));
-        assert_eq!(strip("# AGENTS.md instructions for /home/ana/shop\n\nUse tabs.\n"), Left::Nothing);
+        assert_eq!(said(text), Left::Nothing);
+        assert_eq!(said(&format!("{text}\nFix the build.")), words("Fix the build."));
+        assert_eq!(said("# AGENTS.md instructions for /home/ana/shop\n\nUse tabs.\n"), Left::Nothing);
     }
 
     #[test]
@@ -259,13 +292,14 @@ mod tests {
             "Caveat: The messages below were generated by the user while running local commands.",
             "[Request interrupted by user for tool use]",
             "# CLAUDE.md\n\n## Style\n- tabs\n",
+            "Contents of /home/ana/CLAUDE.md (project instructions):\nUse tabs.",
             "docs/AGENTS.md:\n\nUse tabs.\nNo spaces.",
             "# MEMORY.md\n- Ana likes tea\n- Ana lives in Riga",
         ] {
-            assert_eq!(strip(text), Left::Nothing, "{text}");
+            assert_eq!(said(text), Left::Nothing, "{text}");
         }
         assert_eq!(
-            strip("This session is being continued from a previous conversation that ran out of context."),
+            said("This session is being continued from a previous conversation that ran out of context."),
             Left::Summary
         );
     }
@@ -275,15 +309,15 @@ mod tests {
         for text in
             ["CLAUDE.md should say that we use tabs", "# CLAUDE.md", "Please shorten AGENTS.md\nand\nkeep the rules"]
         {
-            assert_eq!(strip(text), Left::All, "{text}");
+            assert_eq!(said(text), Left::All, "{text}");
         }
     }
 
     #[test]
     fn nested_and_repeated_tags_are_read_once() {
         let nested = "a <system-reminder>b <system-reminder>c</system-reminder> d</system-reminder> e";
-        assert_eq!(strip(nested), words("a  e"));
+        assert_eq!(said(nested), words("a  e"));
         let many = "x <system-reminder> ".repeat(50_000);
-        assert_eq!(strip(&many), Left::All);
+        assert_eq!(said(&many), Left::All);
     }
 }

@@ -1,6 +1,6 @@
 //! The table of secret shapes: one row a shape, each with an example that the tests assemble.
 
-use super::value::{Naming, has_letters_and_digits, is_credential_value, is_opaque};
+use super::value::{Naming, has_letters_and_digits, is_credential_value, is_opaque, is_user_password};
 
 /// One shape of secret.
 #[derive(Debug)]
@@ -97,8 +97,9 @@ macro_rules! assign {
 macro_rules! says {
     () => {
         concat!(
-            r"(?:(?: (?:for|of|to|on|at|in|de|del|du|da|do|für|für das|von|zu|à|pour|para)|的)? ?[^\n.:!?=：。！？]{0,48}?)?",
-            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)(?: (?:now|still|currently|set to|jetzt|ahora|maintenant))?:?|=|：|:| ?(?:是|为|為|は|は、|은|는|—|→))[ \t]{0,4}"
+            r#"(?:[ *"'`_][^\n.:!?=：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
+            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
+            r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
         )
     };
 }
@@ -251,7 +252,7 @@ pub const SECRETS: &[Secret] = &[
     inner("cookie", &["cookie:"], r#"(?i:cookie):\s{0,4}(?P<secret>[A-Za-z0-9_.-]{1,64}=[^\s;"',]{6,}(?:;\s{0,2}[A-Za-z0-9_.-]{1,64}(?:=[^\s;"',]*)?)*)"#, "Cookie: session={a32}; theme=dark"),
     inner("session-cookie", &["sessionid=", "connect.sid=", "phpsessid=", "jsessionid=", "session_id=", "sessid="],
         r"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid)=(?P<secret>[^\s;&,]{16,})", "sessionid={a32}").taking(Part::Group(is_opaque)),
-    inner("curl-user", &["-u ", "--user "], r#"(?:-u|--user)\s{1,4}["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_credential_value)),
+    inner("curl-user", &["-u ", "--user "], r#"(?:-u|--user)\s{1,4}["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
     inner("sshpass", &["sshpass -p"], r#"sshpass -p\s{0,4}["']?(?P<secret>[^\s"'$]{4,})"#, "sshpass -p {a16} ssh box"),
 
     // Named values: NAME=value in all its spellings.

@@ -238,7 +238,9 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
                     && said.bytes().all(|b| b.is_ascii_digit() || b == b'-')
                     && !counts_something(said, &text[end..])
             }
-            Naming::Password if is_word(said) => closes && said.len() >= 5 && (value.quoted || !is_common(said)),
+            Naming::Password if is_word(said) => {
+                is_alphabetic_script(said) && closes && said.len() >= 5 && (value.quoted || !is_common(said))
+            }
             Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
             Naming::Key => is_opaque(said) && !said.contains('/'),
         };
@@ -538,6 +540,11 @@ fn is_word(value: &str) -> bool {
     value.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-')
 }
 
+/// Whether a word is in a script with spaces between words; in the others a run of letters is half a sentence.
+fn is_alphabetic_script(word: &str) -> bool {
+    word.chars().all(|c| c < '\u{2e80}')
+}
+
 /// Whether an unquoted value is an expression.
 fn is_code(value: &str) -> bool {
     let dotted = value.contains('.')
@@ -592,7 +599,11 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
     let lower = value.text.to_lowercase();
     let says_secret =
         ["pass", "pwd", "secret", "token", "cred", "field", "input", "hash"].iter().any(|part| lower.contains(part));
-    if value.text.len() < 6 || is_common(value.text) || says_secret && !name.upper {
+    if value.text.len() < 6
+        || !value.quoted && !is_alphabetic_script(value.text)
+        || is_common(value.text)
+        || says_secret && !name.upper
+    {
         return false;
     }
     if value.quoted || name.upper || name.is_flag {
@@ -634,6 +645,11 @@ pub(super) fn has_letters_and_digits(value: &str) -> bool {
 pub(super) fn is_credential_value(value: &str) -> bool {
     let length = value.chars().count();
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
+}
+
+/// Whether what stands behind `user:` on a command line is a password, and not a group as in `1000:1000`.
+pub(super) fn is_user_password(value: &str) -> bool {
+    is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether a value looks machine-made: at least eight characters, letters and digits, no name of anything.
