@@ -2,10 +2,26 @@
 //!
 //! Only this module can make a [`Redacted`], and only a [`Redacted`] reaches a model or the store.
 
+mod clean;
+mod feedback;
+mod pii;
+mod private;
+mod scan;
+mod secrets;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod value;
+
 use std::ops::Deref;
 
-use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
-use crate::transcript::{Message, Transcript};
+pub use clean::Cleaned;
+pub use feedback::{INJECTED_MARKER, INJECTION_TAG};
+pub use pii::{GuardSettings, Treatment};
+pub use private::PRIVATE_MARKER;
+pub use secrets::{Part, SECRETS, Secret};
+pub use texts::Redact;
+pub use value::Naming;
 
 /// A value from whose every text the secrets were taken.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,123 +41,40 @@ impl<T> Deref for Redacted<T> {
     }
 }
 
-/// A value whose private texts can be visited.
-pub trait Redact {
-    /// Calls `edit` on every text in it that came from outside.
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String));
-}
-
-/// The compiled tables of what to take out.
-#[derive(Debug, Default)]
-pub struct Guard {}
-
 /// What was taken out: how often, by the name of the secret's row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 
+/// Takes out what must not be kept.
+///
+/// The secrets of [`SECRETS`] always go; what else goes is in its settings. Cheap to make: the patterns are compiled
+/// once in a process, and each only when a text first holds one of its hints.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    settings: GuardSettings,
+}
+
 impl Guard {
+    /// Returns a guard that follows `settings`.
+    #[must_use]
+    pub const fn new(settings: &GuardSettings) -> Self {
+        Self { settings: *settings }
+    }
+
     /// Takes the secrets out of every text of `value`; a second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
-        let findings = Findings::new();
-        value.edit_texts(&mut |_text| {});
+        let mut findings = Findings::new();
+        value.edit_texts(&mut |text| self.redact_text(text, &mut findings));
         (Redacted(value), findings)
     }
-}
 
-impl Redact for String {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        edit(self);
-    }
-}
-
-impl<T: Redact> Redact for Option<T> {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|value| value.edit_texts(edit));
-    }
-}
-
-impl<T: Redact> Redact for Vec<T> {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|value| value.edit_texts(edit));
-    }
-}
-
-impl Redact for Message {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        edit(&mut self.text);
-        self.speaker.edit_texts(edit);
-    }
-}
-
-impl Redact for Transcript {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        self.title.edit_texts(edit);
-        self.project.edit_texts(edit);
-        self.origin.edit_texts(edit);
-        self.messages.edit_texts(edit);
-    }
-}
-
-impl Redact for Evidence {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        edit(&mut self.quote);
-        self.speaker.edit_texts(edit);
-    }
-}
-
-impl Redact for Claim {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        edit(&mut self.title);
-        edit(&mut self.content);
-        for text in [&mut self.summary, &mut self.subject, &mut self.key, &mut self.value] {
-            text.edit_texts(edit);
+    fn redact_text(&self, text: &mut String, findings: &mut Findings) {
+        // What was taken out can lay bare what stood behind it, so look again until nothing is found. Each round
+        // takes out at least four characters that no later round sees, so this ends.
+        loop {
+            let mut found = scan::secrets(text);
+            found.extend(pii::find(text, &self.settings));
+            let Some(replaced) = scan::replace(text, found, findings) else { break };
+            *text = replaced;
         }
-        self.tags.edit_texts(edit);
-        self.structured.edit_texts(edit);
-    }
-}
-
-impl Redact for Structured {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        match self {
-            Self::Episode(episode) => {
-                edit(&mut episode.situation);
-                edit(&mut episode.action);
-                episode.reasoning.edit_texts(edit);
-                episode.learnings.edit_texts(edit);
-            }
-            Self::Procedure(procedure) => {
-                edit(&mut procedure.name);
-                edit(&mut procedure.description);
-                procedure.steps.edit_texts(edit);
-                procedure.triggers.edit_texts(edit);
-            }
-            Self::Pattern { pattern } => edit(pattern),
-            Self::Profile { profile } => profile.values_mut().for_each(|value| value.edit_texts(edit)),
-        }
-    }
-}
-
-impl Redact for serde_json::Value {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        match self {
-            Self::String(text) => edit(text),
-            Self::Array(values) => values.iter_mut().for_each(|value| value.edit_texts(edit)),
-            Self::Object(fields) => fields.values_mut().for_each(|value| value.edit_texts(edit)),
-            Self::Null | Self::Bool(_) | Self::Number(_) => {}
-        }
-    }
-}
-
-impl Redact for Candidate {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        self.claim.edit_texts(edit);
-        self.evidence.edit_texts(edit);
-    }
-}
-
-impl Redact for Memory {
-    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        self.claim.edit_texts(edit);
-        edit(&mut self.source);
     }
 }

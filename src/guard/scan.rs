@@ -1,0 +1,181 @@
+//! Finding the secrets in a text: one pass over the literal hints, then a row's pattern only where its hint stands.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::secrets::{Part, SECRETS, Secret};
+use super::value;
+
+/// A place in a text that is to be replaced, with the name that stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub range: Range<usize>,
+    pub name: &'static str,
+    /// Place in the table; the lower one names a stretch that several rows match.
+    pub rank: usize,
+}
+
+/// The hints of all rows, and their patterns, compiled when first needed.
+struct Scanner {
+    hints: AhoCorasick,
+    row_of_hint: Vec<usize>,
+    patterns: Vec<OnceLock<Regex>>,
+}
+
+static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
+    let hints =
+        || SECRETS.iter().enumerate().flat_map(|(row, secret)| secret.hints.iter().map(move |hint| (row, hint)));
+    Scanner {
+        hints: AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(hints().map(|(_, hint)| hint))
+            .expect("the table's hints are few and short"),
+        row_of_hint: hints().map(|(row, _)| row).collect(),
+        patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
+    }
+});
+
+/// Returns every match of every row in `text`, in no particular order; they may overlap.
+pub(super) fn secrets(text: &str) -> Vec<Found> {
+    let scanner = &*SCANNER;
+    let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
+    for hit in scanner.hints.find_overlapping_iter(text) {
+        let row = scanner.row_of_hint[hit.pattern().as_usize()];
+        if hit.start() < read_to[row] {
+            continue;
+        }
+        if let Some(range) = scanner.find(row, text, hit.start(), read_to[row]) {
+            read_to[row] = range.end;
+            found.push(Found { range, name: SECRETS[row].name, rank: row });
+        }
+    }
+    found
+}
+
+impl Scanner {
+    fn pattern(&self, row: usize) -> &Regex {
+        self.patterns[row].get_or_init(|| {
+            let Secret { pattern, reach, .. } = &SECRETS[row];
+            let anchor = if *reach == 0 { r"\A" } else { "" };
+            Regex::new(&format!("{anchor}(?:{pattern})")).expect("the tests compile every row of the table")
+        })
+    }
+
+    /// Returns the secret of `row` whose hint stands at `hint`, if it is one.
+    fn find(&self, row: usize, text: &str, hint: usize, read_to: usize) -> Option<Range<usize>> {
+        let secret = &SECRETS[row];
+        let from = text.floor_char_boundary(hint.saturating_sub(secret.reach).max(read_to));
+        if needs_left_edge(secret) && secret.reach == 0 && from != read_to && !has_left_edge(text, from) {
+            return None;
+        }
+        let pattern = self.pattern(row);
+        let matched = pattern.find(&text[from..])?;
+        if from + matched.start() > hint {
+            return None;
+        }
+        let whole = from + matched.start()..from + matched.end();
+        match secret.part {
+            Part::Whole => (!text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(whole),
+            Part::Group(judge) => {
+                let group = pattern.captures(&text[from..])?.name("secret")?.range();
+                let range = from + group.start..from + group.end;
+                judge(&text[range.clone()]).then_some(range)
+            }
+            Part::Assigned(naming) => {
+                let captures = pattern.captures(&text[from..])?;
+                value::assigned(
+                    text,
+                    hint,
+                    captures.name("suffix")?.as_str(),
+                    captures.name("sign")?.as_str(),
+                    whole.end,
+                    naming,
+                )
+            }
+            Part::Spoken(naming) => value::spoken(text, whole.end, naming),
+            Part::Phrase => value::phrase(text, whole.end),
+        }
+    }
+}
+
+const fn needs_left_edge(secret: &Secret) -> bool {
+    matches!(secret.part, Part::Whole | Part::Spoken(_) | Part::Phrase)
+}
+
+/// Whether what stands before `at` does not belong to the same word; the `n` of an escaped line break does not.
+fn has_left_edge(text: &str, at: usize) -> bool {
+    match text.as_bytes()[..at] {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., last] => !last.is_ascii_alphanumeric(),
+        [] => true,
+    }
+}
+
+/// Replaces what was found by `[redacted:<name>]` and counts it by name.
+///
+/// Overlapping finds become one, under the name of the first. A marker that stands in the text already is never
+/// touched, so that what is done once is not done again.
+pub(super) fn replace(
+    text: &str,
+    mut found: Vec<Found>,
+    findings: &mut BTreeMap<&'static str, usize>,
+) -> Option<String> {
+    found.sort_by_key(|found| (found.range.start, found.rank));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for found in without_markers(text, joined(found)) {
+        out.push_str(&text[done..found.range.start]);
+        out.extend(["[redacted:", found.name, "]"]);
+        *findings.entry(found.name).or_default() += 1;
+        done = found.range.end;
+    }
+    (done > 0).then(|| out + &text[done..])
+}
+
+fn joined(found: Vec<Found>) -> Vec<Found> {
+    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
+    for next in found {
+        match joined.last_mut() {
+            Some(last) if next.range.start < last.range.end => last.range.end = last.range.end.max(next.range.end),
+            _ => joined.push(next),
+        }
+    }
+    joined
+}
+
+static MARKER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\[redacted:[a-z0-9-]{1,40}\]|\[private\]").expect("a fixed pattern"));
+
+/// Cuts the markers out of the ranges; of what is left, pieces too short to tell anything are let go.
+fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
+    if !text.contains("[redacted:") && !text.contains("[private]") {
+        return found;
+    }
+    let markers: Vec<Range<usize>> = MARKER.find_iter(text).map(|marker| marker.range()).collect();
+    let mut pieces = Vec::new();
+    for whole in found {
+        let first = markers.partition_point(|marker| marker.end <= whole.range.start);
+        let mut inside = markers[first..].iter().take_while(|marker| marker.start < whole.range.end).peekable();
+        if inside.peek().is_none() {
+            pieces.push(whole);
+            continue;
+        }
+        let mut start = whole.range.start;
+        let bounds = inside.map(|marker| (marker.start, marker.end)).chain([(whole.range.end, whole.range.end)]);
+        for (end, next) in bounds.collect::<Vec<_>>() {
+            if text.get(start..end).is_some_and(tells_something) {
+                pieces.push(Found { range: start..end, ..whole.clone() });
+            }
+            start = next;
+        }
+    }
+    pieces
+}
+
+fn tells_something(piece: &str) -> bool {
+    piece.chars().filter(|c| c.is_alphanumeric()).count() >= 4
+}

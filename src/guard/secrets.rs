@@ -1,0 +1,299 @@
+//! The table of secret shapes: one row a shape, each with an example that the tests assemble.
+
+use super::value::{Naming, has_letters_and_digits, is_credential_value, is_opaque, is_user_password};
+
+/// One shape of secret.
+#[derive(Debug)]
+pub struct Secret {
+    /// Name in kebab-case; what is taken out becomes `[redacted:<name>]`.
+    pub name: &'static str,
+    /// Literals of which one stands in every match, in any case; only where one is found is the pattern tried.
+    pub hints: &'static [&'static str],
+    /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
+    pub pattern: &'static str,
+    /// How far before its hint a match may begin, in bytes; 0 ties the pattern to the hint.
+    pub reach: usize,
+    /// What of a match is the secret.
+    pub part: Part,
+    /// A text of this shape: `{a36}` stands for 36 invented letters and digits, `{h…}` for hexadecimal digits,
+    /// `{d…}` for digits, `{u…}` for capitals and digits, `{w…}` for small letters, `{U}` for a UUID.
+    pub example: &'static str,
+}
+
+/// What of a match is the secret.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// All of it, if it stands apart from the letters and digits around it.
+    Whole,
+    /// The group `secret`, if the judgement holds for it.
+    Group(fn(&str) -> bool),
+    /// The value that follows the match, as after `PASSWORD=`.
+    Assigned(Naming),
+    /// The value that follows the match in a sentence, as after `the password is`.
+    Spoken(Naming),
+    /// The words to the end of the sentence that follow the match, as after `my passphrase is`.
+    Phrase,
+}
+
+const fn token(
+    name: &'static str,
+    hints: &'static [&'static str],
+    pattern: &'static str,
+    example: &'static str,
+) -> Secret {
+    Secret { name, hints, pattern, reach: 0, part: Part::Whole, example }
+}
+
+const fn inner(
+    name: &'static str,
+    hints: &'static [&'static str],
+    pattern: &'static str,
+    example: &'static str,
+) -> Secret {
+    Secret { name, hints, pattern, reach: 0, part: Part::Group(anything), example }
+}
+
+const fn anything(_: &str) -> bool {
+    true
+}
+
+impl Secret {
+    const fn reaching(mut self, bytes: usize) -> Self {
+        self.reach = bytes;
+        self
+    }
+
+    const fn taking(mut self, part: Part) -> Self {
+        self.part = part;
+        self
+    }
+}
+
+/// A shape that is a secret only behind its maker's name and a word such as "key".
+macro_rules! behind {
+    ($maker:literal, $shape:literal) => {
+        concat!(
+            "(?i:",
+            $maker,
+            r#")[^\n]{0,40}?(?i:key|token|secret|auth)[a-zA-Z_]{0,8}[^\nA-Za-z0-9]{1,8}"#,
+            r#"(?:(?i:is|was)[^\nA-Za-z0-9]{1,4})?(?P<secret>"#,
+            $shape,
+            r")(?-u:\b)"
+        )
+    };
+}
+
+/// What stands between a secret's name and its value in code, configuration, JSON and on a command line.
+macro_rules! assign {
+    () => {
+        concat!(
+            r#"(?P<suffix>[A-Za-z0-9_.-]{0,32})(?:\\{0,3}["'`]|\]|\*\*){0,3}"#,
+            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])\*{0,2}[ \t]{0,8}|[ \t]{1,4})"#
+        )
+    };
+}
+
+/// What stands between a secret's name and its value in a sentence.
+macro_rules! says {
+    () => {
+        concat!(
+            r#"(?:[ *"'`_][^\n.:!?=：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
+            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
+            r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
+        )
+    };
+}
+
+/// Every shape, the particular before the general: where two match the same place, the earlier row names it.
+#[rustfmt::skip]
+pub const SECRETS: &[Secret] = &[
+    // Key blocks. The first alternative needs the END line; the second takes the key lines of a block that was cut.
+    token("private-key", &["-----BEGIN "],
+        concat!(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-[^-])*-----END [A-Z0-9 ]{0,40}-----",
+            r#"|(?:(?:\\+[nrt]|[\s>|+:"',\d→]){1,24}(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/]{16,}={0,2}))*"#,
+            r"(?:(?:\\+[nr]|\s){1,4}(?:=?[A-Za-z0-9+/]{1,15}={1,2}|[A-Za-z0-9+/]{1,15}\s*\z))?)"),
+        "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a20}==\n-----END RSA PRIVATE KEY-----"),
+    token("private-key-tail", &["-----END "],
+        r"(?:[A-Za-z0-9+/]{32,}={0,2}(?:\\+[nr]|\s){1,4})+(?:=?[A-Za-z0-9+/]{1,31}={0,2}(?:\\+[nr]|\s){1,4}){0,2}-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+        "{a64}\n{a64}\n-----END OPENSSH PRIVATE KEY-----").reaching(8192),
+    inner("putty-key", &["Private-Lines:"], r"Private-Lines: \d{1,4}(?:\\+[nr]|\s)+(?P<secret>[A-Za-z0-9+/=]{32,}(?:(?:\\+[nr]|\s)+[A-Za-z0-9+/=]{32,})*(?:(?:\\+[nr]|\s)+[A-Za-z0-9+/]{1,31}={0,2})?)",
+        "Private-Lines: 2\n{a64}\n{a60}"),
+    token("age-key", &["AGE-SECRET-KEY-"], r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{50,}", "AGE-SECRET-KEY-1{u58}"),
+
+    // Clouds.
+    token("aws-access-key-id", &["AKIA", "ASIA", "ABIA", "ACCA"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "AKIA{u16}"),
+    inner("aws-secret-key", &["aws_secret", "aws secret", "secret_access_key", "secretaccesskey", "secret access key"],
+        r#"(?i:aws[_ ]secret|secret_?access_?key|secret access key)[^\n]{0,40}?[\s"'=:`](?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|\z)"#,
+        "aws_secret_access_key = {a40}"),
+    token("aws-bedrock-key", &["ABSK"], r"ABSK[A-Za-z0-9+/]{80,}={0,2}", "ABSK{a120}"),
+    token("google-api-key", &["AIza"], r"AIza[A-Za-z0-9_-]{35,}", "AIza{a35}"),
+    token("google-oauth-token", &["ya29."], r"ya29\.[A-Za-z0-9_-]{20,}", "ya29.{a60}"),
+    token("google-client-secret", &["GOCSPX-"], r"GOCSPX-[A-Za-z0-9_-]{20,}", "GOCSPX-{a28}"),
+    token("google-refresh-token", &["1//0"], r"1//0[A-Za-z0-9_-]{20,}", "1//0{a60}"),
+    inner("azure-storage-key", &["AccountKey="], r"(?i:AccountKey)=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})", "AccountName=shop;AccountKey={a86}==;"),
+    inner("azure-shared-access-key", &["SharedAccessKey="], r"(?i:SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})", "SharedAccessKey={a43}="),
+    inner("azure-sas-signature", &["sig="], r"sig=(?P<secret>[A-Za-z0-9%+/]{20,}={0,2})", "https://shop.blob.core.windows.net/a?sv=2024&sig={a43}%3D"),
+    token("azure-client-secret", &["Q~"], r"(?-u:\b)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "{a3}8Q~{a34}").reaching(5),
+    token("azure-devops-token", &["AZDO"], r"(?-u:\b)[A-Za-z0-9]{75,76}AZDO[A-Za-z0-9]{4}", "{a76}AZDO{a4}").reaching(77),
+    token("alibaba-key-id", &["LTAI"], r"LTAI[A-Za-z0-9]{12,20}", "LTAI{a20}"),
+    token("tencent-secret-id", &["AKID"], r"AKID[A-Za-z0-9]{32}", "AKID{a32}"),
+    token("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"do[opr]_v1_[a-f0-9]{60,}", "dop_v1_{h64}"),
+    token("heroku-token", &["HRKU-"], r"HRKU-[A-Za-z0-9_-]{36,}", "HRKU-{a60}"),
+    inner("heroku-key", &["heroku"], behind!("heroku", "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"), "HEROKU_API_KEY={U}"),
+    token("fly-token", &["FlyV1", "fm1a_", "fm1r_", "fm2_", "fo1_"], r"(?:FlyV1 (?:fm[12][ar]?_)?|fm1[ar]_|fm2_|fo1_)[A-Za-z0-9_=,+/-]{40,}", "FlyV1 fm2_{a80}"),
+    token("vercel-token", &["vcp_", "vci_", "vca_", "vcr_", "vck_"], r"vc[piark]_[A-Za-z0-9]{24,}", "vcp_{a56}"),
+    inner("vercel-key", &["vercel"], behind!("vercel", "[A-Za-z0-9]{24}"), "VERCEL_TOKEN={a24}").taking(Part::Group(has_letters_and_digits)),
+    token("netlify-token", &["nfp_", "nfc_", "nfu_", "nfb_", "nfo_"], r"nf[pcubo]_[A-Za-z0-9]{32,}", "nfp_{a36}"),
+    token("cloudflare-origin-key", &["v1.0-"], r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}", "v1.0-{h24}-{h146}"),
+    inner("cloudflare-key", &["cloudflare", "CF_API"], behind!("cloudflare|CF_API", "[A-Za-z0-9_-]{37,40}"), "CLOUDFLARE_API_TOKEN={a40}").taking(Part::Group(has_letters_and_digits)),
+    token("planetscale-token", &["pscale_"], r"pscale_(?:tkn|pw|oauth|app_secret)_[A-Za-z0-9_=.-]{30,}", "pscale_tkn_{a43}"),
+    token("supabase-token", &["sbp_", "sb_secret_"], r"(?:sbp_(?:v0_)?[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,})", "sbp_{h40}"),
+    token("databricks-token", &["dapi"], r"dapi[a-f0-9]{32}(?:-\d)?", "dapi{h32}"),
+    token("terraform-token", &[".atlasv1."], r"(?-u:\b)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}", "{a14}.atlasv1.{a67}").reaching(15),
+    token("pulumi-token", &["pul-"], r"pul-[a-f0-9]{40}", "pul-{h40}"),
+    token("vault-token", &["hvs.", "hvb.", "hvr."], r"hv[sbr]\.[A-Za-z0-9_-]{20,}", "hvs.{a90}"),
+    token("doppler-token", &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim."], r"dp\.(?:pt|st|ct|sa|scim)\.[A-Za-z0-9_.-]{40,}", "dp.pt.{a43}"),
+    token("tailscale-key", &["tskey-"], r"tskey-(?:auth|api|client|webhook|scim)-[A-Za-z0-9-]{20,}", "tskey-auth-{a17}-{a32}"),
+    token("onepassword-token", &["ops_eyJ"], r"ops_eyJ[A-Za-z0-9+/=_-]{50,}", "ops_eyJ{a120}"),
+    token("onepassword-secret-key", &["A3-"], r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}", "A3-{u6}-{u6}-{u5}-{u5}-{u5}-{u5}"),
+
+    // Code and packages.
+    token("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"gh[pousr]_[A-Za-z0-9_]{30,}", "ghp_{a36}"),
+    token("github-fine-grained-token", &["github_pat_"], r"github_pat_[A-Za-z0-9_]{22,}", "github_pat_{a22}_{a59}"),
+    token("gitlab-token", &["glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glimt-", "glagent-", "gloas-", "glft-", "glsoat-", "glffct-"],
+        r"gl(?:pat|ptt|dt|rt|cbt|imt|agent|oas|ft|soat|ffct)-[A-Za-z0-9_.-]{20,}", "glpat-{a20}"),
+    token("bitbucket-token", &["ATBB"], r"ATBB[A-Za-z0-9_=-]{28,}", "ATBB{a32}"),
+    token("atlassian-token", &["ATATT3", "ATCTT3"], r"AT[AC]TT3[A-Za-z0-9_=-]{50,}", "ATATT3{a120}"),
+    token("npm-token", &["npm_"], r"npm_[A-Za-z0-9]{36,}", "npm_{a36}"),
+    token("pypi-token", &["pypi-"], r"pypi-[A-Za-z0-9_-]{50,}", "pypi-AgEIcHlwaS5vcmc{a80}"),
+    token("crates-io-token", &["cio"], r"cio[A-Za-z0-9]{32}", "cio{a32}").taking(Part::Whole),
+    token("rubygems-key", &["rubygems_"], r"rubygems_[a-f0-9]{48}", "rubygems_{h48}"),
+    token("nuget-key", &["oy2"], r"oy2[a-z0-9]{43}", "oy2{h43}"),
+    token("clojars-token", &["CLOJARS_"], r"CLOJARS_[a-z0-9]{60}", "CLOJARS_{h60}"),
+    token("docker-token", &["dckr_pat_", "dckr_oat_"], r"dckr_[po]at_[A-Za-z0-9_-]{20,}", "dckr_pat_{a27}"),
+    token("circleci-token", &["CCIPAT_", "CCIPRJ_"], r"CCIP(?:AT|RJ)_[A-Za-z0-9]{10,}_[a-f0-9]{40}", "CCIPAT_{a22}_{h40}"),
+    token("buildkite-token", &["bkua_", "bkct_"], r"bk(?:ua|ct)_[A-Za-z0-9]{32,}", "bkua_{h40}"),
+    token("postman-key", &["PMAK-"], r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", "PMAK-{h24}-{h34}"),
+    token("sourcegraph-token", &["sgp_"], r"sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}", "sgp_{h16}_{h40}"),
+
+    // Models.
+    token("anthropic-key", &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-api03-{a93}AA"),
+    token("openrouter-key", &["sk-or-"], r"sk-or-(?:v\d-)?[A-Za-z0-9]{20,}", "sk-or-v1-{h64}"),
+    token("langfuse-key", &["sk-lf-"], r"sk-lf-[a-f0-9-]{30,}", "sk-lf-{U}"),
+    token("openai-project-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{16,}", "sk-proj-{a74}"),
+    token("openai-key", &["sk-"], r"sk-[A-Za-z0-9]{20,}", "sk-{a48}"),
+    token("groq-key", &["gsk_"], r"gsk_[A-Za-z0-9]{40,}", "gsk_{a52}"),
+    token("xai-key", &["xai-"], r"xai-[A-Za-z0-9]{60,}", "xai-{a80}"),
+    token("replicate-token", &["r8_"], r"r8_[A-Za-z0-9]{36,}", "r8_{a37}"),
+    token("perplexity-key", &["pplx-"], r"pplx-[A-Za-z0-9]{40,}", "pplx-{a48}"),
+    token("huggingface-token", &["hf_", "api_org_"], r"(?:hf|api_org)_[A-Za-z0-9]{30,}", "hf_{a34}"),
+    token("fireworks-key", &["fw_"], r"fw_[A-Za-z0-9]{20,}", "fw_{a24}"),
+    token("cerebras-key", &["csk-"], r"csk-[a-z0-9]{40,}", "csk-{h48}"),
+    token("nvidia-key", &["nvapi-"], r"nvapi-[A-Za-z0-9_-]{40,}", "nvapi-{a64}"),
+    token("together-key", &["tgp_v1_"], r"tgp_v1_[A-Za-z0-9_-]{40,}", "tgp_v1_{a43}"),
+    token("pinecone-key", &["pcsk_"], r"pcsk_[A-Za-z0-9_]{40,}", "pcsk_{a64}"),
+    token("tavily-key", &["tvly-"], r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{20,}", "tvly-{a32}"),
+    token("langsmith-key", &["lsv2_"], r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}", "lsv2_pt_{h32}_{h10}"),
+    token("jina-key", &["jina_"], r"jina_[A-Za-z0-9_-]{40,}", "jina_{a60}"),
+    token("elevenlabs-key", &["sk_"], r"sk_[a-f0-9]{48}", "sk_{h48}"),
+    inner("wandb-key", &["wandb"], behind!("wandb", "[a-f0-9]{40}"), "WANDB_API_KEY={h40}"),
+
+    // Payment and commerce.
+    token("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}", "sk_live_{a24}"),
+    token("stripe-webhook-secret", &["whsec_"], r"whsec_[A-Za-z0-9+/=]{24,}", "whsec_{a32}"),
+    token("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}", "shpat_{h32}"),
+    token("square-token", &["EAAA", "sq0atp-", "sq0csp-"], r"(?:EAAA[A-Za-z0-9_-]{56,}|sq0(?:atp|csp)-[A-Za-z0-9_-]{22,})", "sq0csp-{a43}"),
+    token("paypal-token", &["access_token$"], r"access_token\$(?:production|sandbox)\$[a-z0-9]{12,20}\$[0-9a-f]{32}", "access_token$production${h16}${h32}"),
+
+    // Messages and mail.
+    token("slack-token", &["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"], r"xox[abcdeoprs][.-][A-Za-z0-9%./+-]{10,}", "xoxb-{d12}-{d12}-{a24}"),
+    token("slack-app-token", &["xapp-"], r"xapp-\d-[A-Z0-9]{5,}-\d{5,}-[a-f0-9]{32,}", "xapp-1-{u11}-{d13}-{h64}"),
+    inner("slack-webhook", &["hooks.slack.com/"], r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/+]{20,})", "https://hooks.slack.com/services/T{u10}/B{u10}/{a24}"),
+    token("telegram-bot-token", &[":AA"], r"(?-u:\b)\d{8,10}:AA[A-Za-z0-9_-]{32,33}", "{d10}:AA{a33}").reaching(11),
+    token("discord-bot-token", &["MT", "Mz", "Mj", "NT", "Nj", "Nz", "ND", "OD", "OT"], r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", "MT{a24}.{a6}.{a38}"),
+    inner("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/\d{15,20}/(?P<secret>[A-Za-z0-9_-]{40,})", "https://discord.com/api/webhooks/112233445566778899/{a68}"),
+    inner("teams-webhook", &["/IncomingWebhook/"], r"/IncomingWebhook/(?P<secret>[a-f0-9]{32}/[a-f0-9-]{36}(?:/[A-Za-z0-9_-]+)?)", "https://shop.webhook.office.com/webhookb2/x/IncomingWebhook/{h32}/{U}"),
+    token("twilio-key", &["SK"], r"SK[0-9a-f]{32}", "SK{h32}"),
+    inner("twilio-auth-token", &["twilio"], behind!("twilio", "[0-9a-f]{32}"), "TWILIO_AUTH_TOKEN={h32}"),
+    token("sendgrid-key", &["SG."], r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", "SG.{a22}.{a43}"),
+    token("mailgun-key", &["key-"], r"key-[0-9a-f]{32}(?:-[0-9a-f]{8}-[0-9a-f]{8})?", "key-{h32}"),
+    token("mailchimp-key", &["-us"], r"(?-u:\b)[0-9a-f]{32}-us\d{1,2}", "{h32}-us12").reaching(33),
+    token("brevo-key", &["xkeysib-", "xsmtpsib-"], r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}", "xkeysib-{h64}-{a16}"),
+    token("resend-key", &["re_"], r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}", "re_{a8}_{a24}"),
+
+    // Watching, and office tools.
+    inner("datadog-key", &["datadog", "DD_API", "DD_APP"], behind!("datadog|DD_API|DD_APP", "[a-f0-9]{40}|[a-f0-9]{32}"), "DATADOG_API_KEY={h32}"),
+    token("newrelic-key", &["NRAK-", "NRII-", "NRJS-", "NRRA-"], r"NR(?:AK|II|JS|RA)-[A-Za-z0-9_-]{19,}", "NRAK-{u27}"),
+    token("sentry-token", &["sntrys_", "sntryu_"], r"sntry[su]_[A-Za-z0-9+/=_-]{40,}", "sntrys_{a100}"),
+    token("grafana-token", &["glsa_", "glc_"], r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}", "glsa_{a32}_{h8}"),
+    token("dynatrace-token", &["dt0c01.", "dt0s01."], r"dt0[cs]01\.[A-Z0-9]{24}\.[A-Z0-9]{64}", "dt0c01.{u24}.{u64}"),
+    token("linear-key", &["lin_api_", "lin_oauth_"], r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}", "lin_api_{a40}"),
+    token("notion-token", &["ntn_", "secret_"], r"(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})", "ntn_{a46}"),
+    token("figma-token", &["figd_", "figu_", "figo_"], r"fig[duo]_[A-Za-z0-9_-]{36,}", "figd_{a40}"),
+    token("airtable-token", &["pat"], r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", "pat{a14}.{h64}"),
+    token("hubspot-token", &["pat-na", "pat-eu"], r"pat-(?:na|eu)\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "pat-na1-{U}"),
+    token("dropbox-token", &["sl."], r"sl\.(?:u\.)?[A-Za-z0-9_-]{60,}", "sl.{a130}"),
+    token("posthog-key", &["phx_"], r"phx_[A-Za-z0-9]{32,}", "phx_{a43}"),
+    token("typeform-token", &["tfp_"], r"tfp_[A-Za-z0-9_.-]{40,}", "tfp_{a59}"),
+    token("contentful-token", &["CFPAT-"], r"CFPAT-[A-Za-z0-9_-]{40,}", "CFPAT-{a43}"),
+    token("mapbox-secret-token", &["sk.eyJ"], r"sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}", "sk.eyJ{a60}.{a22}"),
+    token("facebook-token", &["EAA"], r"EAA[A-Za-z0-9]{80,}", "EAA{a160}"),
+
+    // Carriers of any maker's secret.
+    token("jwt", &["eyJ"], r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})", "eyJ{a33}.eyJ{a60}.{a43}"),
+    inner("url-password", &["://"], r#"://[^\s/?#:@"'<>`]{0,96}:(?P<secret>[^\s/"'<>`]{1,128})@[A-Za-z0-9\[]"#, "postgres://app:{a16}@db.internal:5432/shop")
+        .taking(Part::Group(is_credential_value)),
+    inner("url-token", &["://"], r"://(?P<secret>[A-Za-z0-9_-]{20,})@[A-Za-z0-9]", "https://{a32}@git.internal/shop.git").taking(Part::Group(is_opaque)),
+    inner("authorization", &["authorization"],
+        r#"(?i:authorization)\\?["']?\s{0,4}[:=,]\s{0,4}\\?["']?(?:(?i:basic|bearer|token|digest|apikey|bot)\s{1,4})?(?P<secret>[A-Za-z0-9._~+/=-]{8,})"#,
+        "Authorization: Basic {a24}==").taking(Part::Group(is_credential_value)),
+    inner("bearer", &["bearer"], r"(?i:bearer)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{8,})", "curl -H 'x: Bearer {a32}'").taking(Part::Group(is_opaque)),
+    inner("basic-auth", &["basic"], r"(?i:basic)\s(?P<secret>[A-Za-z0-9+/]{8,}={1,2})", "Basic {a22}==").taking(Part::Group(is_opaque)),
+    inner("cookie", &["cookie:"], r#"(?i:cookie):\s{0,4}(?P<secret>[A-Za-z0-9_.-]{1,64}=[^\s;"',]{6,}(?:;\s{0,2}[A-Za-z0-9_.-]{1,64}(?:=[^\s;"',]*)?)*)"#, "Cookie: session={a32}; theme=dark"),
+    inner("session-cookie", &["sessionid=", "connect.sid=", "phpsessid=", "jsessionid=", "session_id=", "sessid="],
+        r"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid)=(?P<secret>[^\s;&,]{16,})", "sessionid={a32}").taking(Part::Group(is_opaque)),
+    inner("curl-user", &["-u ", "--user "], r#"(?:-u|--user)\s{1,4}["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
+    inner("sshpass", &["sshpass -p"], r#"sshpass -p\s{0,4}["']?(?P<secret>[^\s"'$]{4,})"#, "sshpass -p {a16} ssh box"),
+
+    // Named values: NAME=value in all its spellings.
+    Secret {
+        name: "password", reach: 0, part: Part::Assigned(Naming::Password),
+        hints: &["password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "contraseña", "contrasena", "senha", "mot de passe", "parola d'ordine", "wachtwoord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"],
+        pattern: concat!(r"(?i:password|passwd|passphrase|passcode|pwd|passwort|kennwort|contraseña|contrasena|senha|mot de passe|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|口令|パスワード|비밀번호)",
+            assign!()),
+        example: "DB_PASSWORD={a12}",
+    },
+    Secret {
+        name: "secret", reach: 0, part: Part::Assigned(Naming::Key),
+        hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "auth_key", "authkey", "account_key", "encryption_key", "signing_key", "credential", "密钥", "令牌"],
+        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private_?key|auth_?key|account_key|encryption_key|signing_key|credential|密钥|令牌)",
+            assign!()),
+        example: "CLIENT_SECRET: \"{a24}\"",
+    },
+
+    // Said in a sentence.
+    Secret {
+        name: "spoken-passphrase", reach: 0, part: Part::Phrase, hints: &["passphrase", "seed phrase", "recovery phrase", "mnemonic", "助记词"],
+        pattern: concat!(r"(?i:passphrase|seed phrase|recovery phrase|mnemonic|助记词)", says!()),
+        example: "my passphrase is {w8} {w9} {w8} {w10}",
+    },
+    Secret {
+        name: "spoken-password", reach: 0, part: Part::Spoken(Naming::Password),
+        hints: &["password", "passwd", "passcode", "passwort", "kennwort", "contraseña", "contrasena", "senha", "mot de passe", "wachtwoord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"],
+        pattern: concat!(r"(?i:password|passwd|passcode|passwort|kennwort|contraseña|contrasena|senha|mot de passe|wachtwoord|hasło|пароль|密码|密碼|口令|パスワード|비밀번호)", says!()),
+        example: "the password for the staging box is {a12}",
+    },
+    Secret {
+        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "security code", "验证码"],
+        pattern: concat!(r"(?i:pin(?: ?code| number)?|security code|验证码)", says!()),
+        example: "my PIN is {d8}",
+    },
+    Secret {
+        name: "spoken-key", reach: 0, part: Part::Spoken(Naming::Key), hints: &["key", "token", "secret", "credential", "密钥", "令牌"],
+        pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|密钥|令牌)", says!()),
+        example: "our API key for maps is {a24}",
+    },
+    inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
+        r#"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})"#,
+        "use this key instead -> {a40}").taking(Part::Group(super::value::is_random)),
+];

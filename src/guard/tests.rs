@@ -1,0 +1,221 @@
+//! The table walked, and the innocent texts that must pass.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::{Guard, SECRETS};
+use crate::transcript::{Message, Transcript};
+
+fn redact(text: &str) -> String {
+    Guard::default().redact(text.to_owned()).0.into_inner()
+}
+
+/// Assembles an example; returns it with the invented parts in it, which are what must not survive.
+fn assemble(template: &str) -> (String, Vec<String>) {
+    let (mut text, mut parts, mut state) = (String::new(), Vec::new(), 0x9E37_79B9_u32);
+    for (index, piece) in template.split(['{', '}']).enumerate() {
+        if index % 2 == 0 {
+            text.push_str(piece);
+            continue;
+        }
+        let part = if piece == "U" {
+            ["h8", "h4", "h4", "h4", "h12"].map(|piece| invent(piece, &mut state)).join("-")
+        } else {
+            invent(piece, &mut state)
+        };
+        text.push_str(&part);
+        parts.push(part);
+    }
+    (text, parts)
+}
+
+fn invent(piece: &str, state: &mut u32) -> String {
+    let alphabet: &[u8] = match &piece[..1] {
+        "a" => b"aB3dE5gH7jK9mN2pQ4rS6tV8wXyZ",
+        "h" => b"0123456789abcdef",
+        "d" => b"0123456789",
+        "u" => b"A2B3C4D5E6F7GHJK",
+        _ => b"abcdefghijklmnopqrstuvwxyz",
+    };
+    (0..piece[1..].parse::<usize>().unwrap())
+        .map(|_| {
+            *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(alphabet[(*state >> 16) as usize % alphabet.len()])
+        })
+        .collect()
+}
+
+/// Whether eight characters in a row of `secret` (or all, if it is shorter) stand in `text`.
+fn survives(secret: &str, text: &str) -> bool {
+    let size = secret.len().min(8);
+    (0..=secret.len() - size).any(|at| text.contains(&secret[at..at + size]))
+}
+
+#[test]
+fn rows_have_unique_kebab_case_names() {
+    let names: BTreeSet<_> = SECRETS.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), SECRETS.len());
+    assert!(SECRETS.len() >= 100, "{}", SECRETS.len());
+    let kebab = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    assert_eq!(names.into_iter().filter(|name| !kebab(name)).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn every_row_takes_out_its_example_wherever_it_stands() {
+    let mut failures = Vec::new();
+    for row in SECRETS {
+        let (example, parts) = assemble(row.example);
+        let json = serde_json::json!({ "note": &example }).to_string();
+        let places = [
+            ("bare", example.clone()),
+            ("in prose", format!("We set it up with {example} yesterday, and it works.")),
+            ("in JSON", json.clone()),
+            ("in JSON in JSON", serde_json::json!({ "log": json }).to_string()),
+            ("in an env line", format!("PORT=8080\nVALUE_OF_IT={example}\nDEBUG=1")),
+            ("at the start", format!("{example}\nthat was it")),
+            ("at the end", format!("that was it:\n{example}")),
+            ("in Chinese", format!("请用这个，{example}，谢谢")),
+            ("between Chinese characters", format!("请用{example}谢谢")),
+            ("in backticks", format!("run `{example}` first")),
+        ];
+        for (place, text) in places {
+            let clean = redact(&text);
+            // A sentence is not found where it is glued to other words.
+            let expected = !clean.contains(&format!("[redacted:{}]", row.name));
+            if expected || parts.iter().any(|part| survives(part, &clean)) {
+                failures.push(format!("{} {place}: {text:?} became {clean:?}", row.name));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Texts that hold no secret.
+#[rustfmt::skip]
+const INNOCENT: &[&str] = &[
+    "the token budget is 4000", "password must be 12 characters", "the password is at least 12 characters long", "Your password is too weak.",
+    "The password is required.", "the API key is missing", "the token is expired", "my password is wrong", "The token is valid for 15 minutes.",
+    "We store the password hashed with bcrypt2", "max_tokens=4096", "\"max_tokens\": 4096", "token_count: 51200", "\"total_tokens\": 88123",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "id: 3f2b8c1e-9d4a-4f6b-8e7c-0a1b2c3d4e5f", "[image: token-flow.png]",
+    "https://example.com/a?b=c#d", "http://localhost:8080/users@2", "ssh://git@github.com/ana/shop.git", "git@github.com:ana/shop.git",
+    "fn token(&self) -> Token { self.token }", "let password = read_password()?;", "let token = self.next_token();", "password: String,",
+    "pub password: Option<String>,", "token: &str", "apiKey: process.env.OPENAI_API_KEY", "api_key=os.environ[\"OPENAI_API_KEY\"]",
+    "API_KEY=<your key>", "API_KEY=${OPENAI_API_KEY}", "TOKEN=$GITHUB_TOKEN", "SECRET=xxxxxxxx", "password: changeme", "token: {{ .Values.token }}",
+    "Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "Bearer authentication is used", "Basic understanding of Rust", "use basic auth here",
+    "secretary: Ana Meier", "tokenizer: o200k_base", "passwordless login", "the secret of good tea is patience", "the key is to start early",
+    "the key is under the mat", "a pin is 4 digits", "PIN is 4 digits long", "spinning is fun", "my opinion is 1234", "sk-learn and task-runner-with-long-name-2024",
+    "SKIP this", "AKIA is the prefix of AWS keys", "ghp_ tokens begin like that", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----", "a password manager such as 1Password",
+    "密码是必填的", "密码太短", "请输入密码：", "我的密码忘了", "la contraseña es incorrecta", "Das Passwort ist falsch.", "le mot de passe est obligatoire",
+    "postgres://localhost/shop", "postgres://app@db/shop", "redis://:@localhost", "docker run -u 1000:1000 alpine", "sort -u names.txt",
+    "The passphrase is the thing you type in.", "password_hash = \"argon2id\"", "<input type=\"password\" name=\"password\" />", "{\"password\": \"Your password\"}",
+    "secretName: shop-tls", "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "cookie: none", "v1.2.3-rc.1+build.5",
+    "key = \"user.residence\"", "primary key: order_id", "foreign_key=users.id", "the keyboard is a Keychron K8", "[redacted:password]",
+    "password=[redacted:password]", "[private]", "tokens: 1200", "3 secrets: a, b, c", "the credential is stored in Vault", "PWD=/home/ana/shop",
+    "if password == \"\" { return }", "assert!(token != other.token)", "def login(user, password=None):", "connect(user=user, password=password)",
+    "token=token", "export TOKEN=$(cat token.txt)", "--token-file /run/secrets/token", "token: ${{ secrets.GITHUB_TOKEN }}", "my password is in 1Password",
+];
+
+#[test]
+fn innocent_texts_pass_unchanged() {
+    assert!(INNOCENT.len() >= 60);
+    let changed: Vec<_> =
+        INNOCENT.iter().map(|text| (*text, redact(text))).filter(|(text, clean)| text != clean).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+/// Secrets as people write them: the text, and what of it must go.
+#[rustfmt::skip]
+const WRITTEN: &[(&str, &str)] = &[
+    ("my password is hunter2", "hunter2"), ("My password is Swordfish!", "Swordfish"), ("the password for the router is \"open sesame 9\"", "open sesame 9"),
+    ("the wifi password is now Kaffee-42, ok?", "Kaffee-42"), ("Password: hunter2", "hunter2"), ("**Password:** `hunter2`", "hunter2"),
+    ("password = \"hunter2\"", "hunter2"), ("DB_PASSWORD=swordfish", "swordfish"), ("DB_PASSWORD='sw0rd fish'", "sw0rd fish"), ("password: swordfish\n", "swordfish"),
+    ("{\"password\":\"swordfish\"}", "swordfish"), ("{\\\"password\\\": \\\"hunter2\\\"}", "hunter2"), ("--password hunter2 --user ana", "hunter2"),
+    ("mysql --password=hunter2 shop", "hunter2"), ("密码是hunter2", "hunter2"), ("我的密码：hunter2。", "hunter2"), ("数据库的密码为 Abc12345，请记住", "Abc12345"),
+    ("la contraseña es hunter2", "hunter2"), ("Das Passwort ist hunter2.", "hunter2"), ("Das Passwort für den Server lautet Geheim77", "Geheim77"),
+    ("le mot de passe est hunter2", "hunter2"), ("パスワードは hunter2 です", "hunter2"), ("пароль: hunter2", "hunter2"), ("my PIN is 4821", "4821"),
+    ("the pin for the card is 482-199", "482-199"), ("passphrase is correct horse battery staple", "correct horse battery staple"),
+    ("postgres://app:s3cr3t@db/shop", "s3cr3t"), ("https://ana:p@ssw0rd@x", "p@ssw0rd"), ("curl -u ana:hunter2 https://x", "hunter2"),
+    ("X-Api-Key: 9f8e7d6c5b4a", "9f8e7d6c5b4a"), ("api_key = '9f8e7d6c5b4a'", "9f8e7d6c5b4a"), ("const TOKEN: &str = \"9f8e7d6c5b4a\";", "9f8e7d6c5b4a"),
+    ("password: str = \"hunter2\"", "hunter2"), ("client_secret=9f8e7d6c5b4a&grant=x", "9f8e7d6c5b4a"), ("PASSWORD=hunter2\\nPORT=1", "hunter2"),
+    ("the API key is 9f8e7d6c5b4a", "9f8e7d6c5b4a"), ("SECRET_KEY=abcdefghijklmnop", "abcdefghijklmnop"), ("- name: DB_PASSWORD\n  password: \"s3cret!\"", "s3cret!"),
+    ("password=ünïcödé9", "ünïcödé9"), ("token=🔑abc123456", "🔑abc123456"),
+];
+
+#[test]
+fn secrets_as_people_write_them_go() {
+    let left: Vec<_> = WRITTEN
+        .iter()
+        .map(|(text, secret)| (*text, *secret, redact(text)))
+        .filter(|(_, secret, clean)| clean.contains(secret) || !clean.contains("[redacted:"))
+        .collect();
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn nothing_of_a_secret_is_left_in_a_transcript() {
+    let (key, key_parts) = assemble("sk-ant-api03-{a93}AA");
+    let (block, block_parts) =
+        assemble("-----BEGIN OPENSSH PRIVATE KEY-----\n{a70}\n{a70}\n{a70}\n{a31}=\n-----END OPENSSH PRIVATE KEY-----");
+    let (cut, cut_parts) = assemble("-----BEGIN PRIVATE KEY-----\n{a64}\n{a64}\n{a30}");
+    let (password, password_parts) = assemble("{a14}");
+    let said = [
+        format!("Here is my key, {key}, use it."),
+        format!("```\n{block}\n```\nand the password is {password}."),
+        format!("cat key.pem\n     1→{}", cut.replace('\n', "\n     2→")),
+        serde_json::json!({"env": {"ANTHROPIC_API_KEY": key, "DB_PASSWORD": password}, "pem": block}).to_string(),
+        format!("postgres://ana:{password}@db/shop and ANTHROPIC_API_KEY={key}"),
+        format!("{}\n-----END PRIVATE KEY-----", cut_parts[..2].join("\n")),
+    ];
+    let messages = said.iter().map(Message::user).collect();
+    let (clean, _) = Guard::default().clean_transcript(Transcript { messages, ..Transcript::default() });
+    let text = serde_json::to_string(&*clean).unwrap();
+    let parts = [key_parts, block_parts, cut_parts, password_parts].concat();
+    assert_eq!(parts.into_iter().filter(|part| survives(part, &text)).collect::<Vec<_>>(), [""; 0], "{text}");
+    assert!(text.contains("Here is my key, [redacted:anthropic-key], use it."), "{text}");
+}
+
+/// Pieces from which texts are put together that come close to secrets.
+fn pieces() -> impl Strategy<Value = String> {
+    let examples = SECRETS.iter().map(|row| assemble(row.example).0);
+    let fixed = [
+        "password",
+        "=",
+        ": ",
+        "\"",
+        "\\n",
+        "\n",
+        " is ",
+        "[redacted:jwt]",
+        "[redacted:",
+        "]",
+        "[private]",
+        "token",
+        "://",
+        "@",
+        "-----BEGIN PRIVATE KEY-----",
+        "密码是",
+        " ",
+        "&x=",
+    ];
+    let known: Vec<String> = examples.chain(fixed.map(str::to_owned)).collect();
+    let piece = prop_oneof![4 => proptest::sample::select(known), 1 => ".{0,12}", 1 => "[A-Za-z0-9]{1,24}"];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn redacting_twice_is_redacting_once(text in pieces()) {
+        let once = redact(&text);
+        prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn cleaning_twice_is_cleaning_once(text in "(<system-reminder>|</system-reminder>|<private>|</private>|<task>|</task>|password: |hunter2|\n| |[a-z]){0,12}") {
+        let transcript = Transcript { messages: vec![Message::user(text)], ..Transcript::default() };
+        let (once, _) = Guard::default().clean_transcript(transcript);
+        let (twice, _) = Guard::default().clean_transcript(once.clone().into_inner());
+        prop_assert_eq!(twice, once);
+    }
+}
