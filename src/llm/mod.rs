@@ -5,6 +5,7 @@
 //!          or Replay, from files, with no network
 //! ```
 
+pub mod cassette;
 mod client;
 mod dialect;
 mod endpoint;
