@@ -67,7 +67,7 @@ mod tests {
         reordered.schema.schema = json!({"additionalProperties": false, "type": "object"});
         assert_eq!(base.key("m"), reordered.key("m"));
 
-        let mut changed = vec![base.clone(), base.clone(), base.clone(), base.clone(), base.clone()];
+        let mut changed = [(); 5].map(|()| base.clone());
         changed[0].max_completion_tokens += 1;
         changed[1].schema.schema["type"] = json!("array");
         changed[2].schema.name = "other";

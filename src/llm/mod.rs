@@ -5,6 +5,7 @@
 //!          or Replay, from files, with no network
 //! ```
 
+pub mod budget;
 pub mod cassette;
 mod client;
 mod dialect;
@@ -12,6 +13,7 @@ mod endpoint;
 mod fault;
 mod gate;
 mod key;
+pub mod prices;
 mod retry;
 mod settings;
 mod wire;
