@@ -1,1 +1,3 @@
+//! The integration tests: one binary, a module for each concern.
 
+mod llm_faults;
