@@ -1,4 +1,25 @@
 //! Asking a model: one request type, one reply type, and errors sorted by what to do next.
+//!
+//! ```text
+//! Budgeted ─▶ Recorder ─▶ Client ─▶ retry ─▶ gate ─▶ one HTTP attempt
+//!          or Replay, from files, with no network
+//! ```
+
+pub mod budget;
+pub mod cassette;
+mod client;
+mod dialect;
+mod endpoint;
+mod fault;
+mod gate;
+mod key;
+pub mod prices;
+mod retry;
+mod settings;
+mod wire;
+
+pub use client::Client;
+pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,276 @@
+//! What a run may spend, checked before each call.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::prices::Price;
+use super::{Complete, Cost, LlmError, Reply, Request, wire};
+
+/// What a run may spend at most; `None` is without limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// US dollars.
+    pub max_cost: Option<f64>,
+    /// Tokens, sent and received.
+    pub max_tokens: Option<u64>,
+}
+
+/// An amount spent or to be spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Amount {
+    /// US dollars; zero where the price is not known.
+    pub cost: f64,
+    /// Tokens, sent and received.
+    pub tokens: u64,
+}
+
+impl Amount {
+    fn plus(self, other: Self) -> Self {
+        Self { cost: self.cost + other.cost, tokens: self.tokens.saturating_add(other.tokens) }
+    }
+}
+
+/// What a run may spend, what it has spent, and what calls in flight may still spend.
+#[derive(Debug)]
+pub struct Budget {
+    limits: Limits,
+    price: Option<Price>,
+    ledger: Mutex<Ledger>,
+    settled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    spent: Amount,
+    /// The worst case of each call in flight; few, so adding them up anew keeps rounding errors out.
+    reserved: Vec<(u64, Amount)>,
+    next_id: u64,
+}
+
+impl Budget {
+    /// Returns a budget of `limits` for calls to `model`, at `price` if it is known.
+    ///
+    /// # Errors
+    /// [`LlmError::Permanent`] if the cost is limited but the price is not known.
+    pub fn new(limits: Limits, price: Option<Price>, model: &str) -> Result<Self, LlmError> {
+        if limits.max_cost.is_some() && price.is_none() {
+            return Err(LlmError::Permanent {
+                endpoint: model.to_owned(),
+                reason: "the price of this model is not known, so --max-cost cannot be kept".to_owned(),
+                remedy: "set its price, or limit the run by --max-tokens",
+            });
+        }
+        Ok(Self { limits, price, ledger: Mutex::default(), settled: Notify::new() })
+    }
+
+    /// Returns what was spent.
+    #[must_use]
+    pub fn spent(&self) -> Amount {
+        self.ledger().spent
+    }
+
+    /// Returns a reservation of the worst case of a call.
+    ///
+    /// While the limit allows the call but not on top of those in flight, this waits for them: most cost less than
+    /// their worst case.
+    ///
+    /// # Errors
+    /// [`LlmError::Budget`] if the call could go over a limit even alone.
+    pub async fn reserve(&self, prompt_tokens: u64, completion_tokens: u64) -> Result<Reservation<'_>, LlmError> {
+        let worst = self.amount(prompt_tokens, completion_tokens);
+        loop {
+            // Made before the look at the ledger, so that no change between the two is missed.
+            let settled = self.settled.notified();
+            if let Some(reservation) = self.try_reserve(worst)? {
+                return Ok(reservation);
+            }
+            settled.await;
+        }
+    }
+
+    /// Returns a reservation, or `None` if calls in flight have to be settled before.
+    fn try_reserve(&self, worst: Amount) -> Result<Option<Reservation<'_>>, LlmError> {
+        let mut ledger = self.ledger();
+        let alone = ledger.spent.plus(worst);
+        if let Some(limit) = self.exceeded(alone) {
+            return Err(LlmError::Budget { limit });
+        }
+        let together = ledger.reserved.iter().fold(alone, |sum, (_, amount)| sum.plus(*amount));
+        if self.exceeded(together).is_some() {
+            return Ok(None);
+        }
+        let id = ledger.next_id;
+        ledger.next_id += 1;
+        ledger.reserved.push((id, worst));
+        Ok(Some(Reservation { budget: self, id }))
+    }
+
+    /// Returns the limit that `amount` is over.
+    fn exceeded(&self, amount: Amount) -> Option<String> {
+        if let Some(max) = self.limits.max_tokens.filter(|max| amount.tokens > *max) {
+            return Some(format!("{max} tokens"));
+        }
+        // A limit that is no number allows nothing.
+        let max = self.limits.max_cost.filter(|max| max.is_nan() || amount.cost > *max)?;
+        Some(format!("${max}"))
+    }
+
+    fn amount(&self, prompt_tokens: u64, completion_tokens: u64) -> Amount {
+        Amount {
+            cost: self.price.map_or(0.0, |price| price.cost(prompt_tokens, completion_tokens)),
+            tokens: prompt_tokens.saturating_add(completion_tokens),
+        }
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The worst case of one call, held until it is dropped.
+#[derive(Debug)]
+pub struct Reservation<'a> {
+    budget: &'a Budget,
+    id: u64,
+}
+
+impl Reservation<'_> {
+    /// Replaces the worst case by what was really used.
+    pub fn settle(self, prompt_tokens: u64, completion_tokens: u64) {
+        let used = self.budget.amount(prompt_tokens, completion_tokens);
+        let mut ledger = self.budget.ledger();
+        ledger.spent = ledger.spent.plus(used);
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.budget.ledger().reserved.retain(|(id, _)| *id != self.id);
+        self.budget.settled.notify_waiters();
+    }
+}
+
+/// Passes requests on to `C` as long as the budget allows.
+///
+/// A call that fails is not counted, since servers rarely charge for one and never say so. A server that counts more
+/// prompt tokens than we do can take a run over its limit by that difference, once for each call in flight.
+#[derive(Debug)]
+pub struct Budgeted<'b, C> {
+    inner: C,
+    budget: &'b Budget,
+}
+
+impl<'b, C: Complete> Budgeted<'b, C> {
+    /// Returns `inner` under `budget`.
+    pub const fn new(inner: C, budget: &'b Budget) -> Self {
+        Self { inner, budget }
+    }
+}
+
+impl<C: Complete> Complete for Budgeted<'_, C> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let worst = (wire::prompt_tokens(request), u64::from(request.max_completion_tokens));
+        let reservation = self.budget.reserve(worst.0, worst.1).await?;
+        let (reply, cost) = self.inner.complete(request).await?;
+        match cost {
+            Cost::Call => reservation.settle(reply.prompt_tokens, reply.completion_tokens),
+            Cost::Cached => drop(reservation),
+        }
+        Ok((reply, cost))
+    }
+
+    fn model(&self) -> &str {
+        self.inner.model()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures::FutureExt as _;
+
+    use super::super::wire::tests::request;
+    use super::*;
+    use crate::llm::Finish;
+
+    const PRICE: Price = Price { prompt: 1.0, completion: 10.0 };
+
+    fn budget(max_cost: Option<f64>, max_tokens: Option<u64>) -> Budget {
+        Budget::new(Limits { max_cost, max_tokens }, Some(PRICE), "m").unwrap()
+    }
+
+    /// Answers after a pause with 10 tokens for 20, and counts the calls.
+    struct Counted(AtomicU64, Cost);
+
+    impl Complete for &Counted {
+        async fn complete(&self, _: &Request) -> Result<(Reply, Cost), LlmError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+            let (text, model) = ("{}".to_owned(), "m".to_owned());
+            Ok((Reply { text, finish: Finish::Stop, prompt_tokens: 20, completion_tokens: 10, model }, self.1))
+        }
+
+        fn model(&self) -> &'static str {
+            "m"
+        }
+    }
+
+    #[test]
+    fn a_call_whose_worst_case_is_over_a_limit_is_refused_before_it_is_sent() {
+        for (budget, limit) in [(budget(None, Some(50)), "50 tokens"), (budget(Some(0.000_5), None), "$0.0005")] {
+            let model = Counted(AtomicU64::new(0), Cost::Call);
+            let error = Budgeted::new(&model, &budget).complete(&request("hi")).now_or_never().unwrap().unwrap_err();
+            let text = format!("the limit of {limit} is reached; raise it to go on, finished work is kept");
+            assert_eq!(error.to_string(), text);
+            assert_eq!((model.0.into_inner(), budget.spent()), (0, Amount::default()));
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_at_the_same_time_cannot_go_over_the_limit() {
+        // One worst case is 100 tokens of answer and some 20 of prompt; one real call is 30.
+        let budget = budget(None, Some(300));
+        let model = Counted(AtomicU64::new(0), Cost::Call);
+        let budgeted = Budgeted::new(&model, &budget);
+        let request = request("hi");
+        let calls = futures::future::join_all((0..20).map(|_| budgeted.complete(&request))).await;
+        let made = calls.iter().filter(|call| call.is_ok()).count() as u64;
+        assert_eq!(made, model.0.load(Ordering::Relaxed));
+        assert_eq!(budget.spent().tokens, 30 * made);
+        assert!((6..=8).contains(&made), "{made}");
+        assert!(calls.iter().all(|call| matches!(call, Ok(_) | Err(LlmError::Budget { .. }))));
+    }
+
+    #[tokio::test]
+    async fn replies_from_before_cost_nothing() {
+        let budget = budget(Some(1.0), None);
+        let model = Counted(AtomicU64::new(0), Cost::Cached);
+        Budgeted::new(&model, &budget).complete(&request("hi")).await.unwrap();
+        assert_eq!(budget.spent(), Amount::default());
+        assert_eq!(budget.ledger().reserved, []);
+    }
+
+    #[test]
+    fn usage_replaces_the_worst_case() {
+        let budget = budget(Some(1.0), Some(1_000));
+        let reservation = budget.reserve(500, 500).now_or_never().unwrap().unwrap();
+        assert!(budget.reserve(1, 0).now_or_never().is_none());
+        reservation.settle(100, 20);
+        assert_eq!(budget.spent(), Amount { cost: 0.000_3, tokens: 120 });
+        assert!(budget.reserve(800, 80).now_or_never().unwrap().is_ok());
+        assert!(matches!(budget.reserve(800, 81).now_or_never(), Some(Err(LlmError::Budget { .. }))));
+    }
+
+    #[test]
+    fn an_unknown_price_allows_no_limit_on_cost() {
+        let limits = Limits { max_cost: Some(1.0), max_tokens: None };
+        let error = Budget::new(limits, None, "llama").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "llama: the price of this model is not known, so --max-cost cannot be kept; set its price, or limit the run by --max-tokens"
+        );
+        assert!(Budget::new(Limits { max_cost: None, max_tokens: Some(1) }, None, "llama").is_ok());
+    }
+}

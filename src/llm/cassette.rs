@@ -1,0 +1,236 @@
+//! Replies on file: recorded from any source, replayed without a network.
+//!
+//! A cassette is a folder with one file a request, named for its key. Both sides of a file are redacted.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Complete, Cost, LlmError, Reply, Request, key};
+use crate::guard::Guard;
+
+/// One file of a cassette.
+#[derive(Debug, Serialize, Deserialize)]
+struct Recording {
+    request: Value,
+    reply: Reply,
+}
+
+/// Passes requests on to `C` and writes what comes back to a folder.
+///
+/// Replies are returned as they were written, redacted, so that a replay goes the same way.
+#[derive(Debug)]
+pub struct Recorder<'g, C> {
+    inner: C,
+    folder: PathBuf,
+    guard: &'g Guard,
+}
+
+impl<'g, C: Complete> Recorder<'g, C> {
+    /// Returns a recorder that writes to `folder`, which is made if it is missing, readable by its owner only.
+    ///
+    /// # Errors
+    /// [`LlmError::Cassette`] if the folder cannot be made.
+    pub fn new(inner: C, folder: impl Into<PathBuf>, guard: &'g Guard) -> Result<Self, LlmError> {
+        let folder = folder.into();
+        make_folder(&folder).map_err(|error| unusable(&folder, &error))?;
+        Ok(Self { inner, folder, guard })
+    }
+}
+
+impl<C: Complete> Complete for Recorder<'_, C> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let (mut reply, cost) = self.inner.complete(request).await?;
+        reply.text = self.guard.redact(reply.text).0.into_inner();
+        let address = request.address(self.model());
+        let path = file(&self.folder, &key::hash(&address));
+        let recording = Recording { request: address, reply };
+        write(&self.folder, &path, &recording).map_err(|error| unusable(&path, &error))?;
+        Ok((recording.reply, cost))
+    }
+
+    fn model(&self) -> &str {
+        self.inner.model()
+    }
+}
+
+/// Answers from a folder that a [`Recorder`] has written.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    folder: PathBuf,
+    model: String,
+}
+
+impl Replay {
+    /// Returns a replay of what `model` answered, from `folder`.
+    ///
+    /// # Errors
+    /// [`LlmError::Cassette`] if there is no such folder.
+    pub fn new(folder: impl Into<PathBuf>, model: impl Into<String>) -> Result<Self, LlmError> {
+        let folder = folder.into();
+        if !folder.is_dir() {
+            return Err(unusable(&folder, &"it is no folder"));
+        }
+        Ok(Self { folder, model: model.into() })
+    }
+}
+
+impl Complete for Replay {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let key = request.key(&self.model);
+        let path = file(&self.folder, &key);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(LlmError::NotRecorded { key, folder: self.folder.display().to_string() });
+            }
+            Err(error) => return Err(unusable(&path, &error)),
+        };
+        let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
+        if key::hash(&recording.request) != key {
+            return Err(unusable(&path, &"its request was changed, so its reply may not fit; record it again"));
+        }
+        Ok((recording.reply, Cost::Cached))
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+fn file(folder: &Path, key: &str) -> PathBuf {
+    folder.join(format!("{key}.json"))
+}
+
+fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> LlmError {
+    LlmError::Cassette { path: path.display().to_string(), reason: reason.to_string() }
+}
+
+/// Returns where a parse failed; the parser's own message may quote the text.
+fn position(error: &serde_json::Error) -> String {
+    format!("it is no recording, see line {} column {}", error.line(), error.column())
+}
+
+/// Writes a whole file or none; another process may write the same one.
+fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!(".{}-{number}.draft", std::process::id()));
+    let mut text = serde_json::to_string_pretty(recording)?;
+    text.push('\n');
+    let written = write_draft(&draft, &text).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // What cannot be written can often not be removed either; the first error is the one to tell.
+        fs::remove_file(&draft).ok();
+    }
+    written
+}
+
+fn write_draft(draft: &Path, text: &str) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(draft)?.write_all(text.as_bytes())
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::super::wire::tests::request;
+    use super::*;
+    use crate::llm::Finish;
+
+    /// Answers every request with its own last turn.
+    struct Echo;
+
+    fn echo(text: &str) -> Reply {
+        let (finish, model) = (Finish::Stop, "echo-1".to_owned());
+        Reply { text: text.to_owned(), finish, prompt_tokens: 3, completion_tokens: 4, model }
+    }
+
+    impl Complete for Echo {
+        async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+            Ok((echo(&request.turns[0].text), Cost::Call))
+        }
+
+        fn model(&self) -> &'static str {
+            "echo"
+        }
+    }
+
+    fn ask(model: &impl Complete, text: &str) -> Result<(Reply, Cost), LlmError> {
+        model.complete(&request(text)).now_or_never().unwrap()
+    }
+
+    /// Returns a cassette that holds the reply to `text`, and the path of its one file.
+    fn recorded(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = Guard::default();
+        let recorder = Recorder::new(Echo, folder.path().join("a/b"), &guard).unwrap();
+        assert_eq!(ask(&recorder, text).unwrap(), (echo(text), Cost::Call));
+        assert_eq!(ask(&recorder, text).unwrap(), (echo(text), Cost::Call));
+        let path = file(&folder.path().join("a/b"), &request(text).key("echo"));
+        (folder, path)
+    }
+
+    #[test]
+    fn a_recorded_reply_is_replayed_and_no_other() {
+        let (folder, path) = recorded("关注 🙂");
+        let replay = Replay::new(path.parent().unwrap(), "echo").unwrap();
+        assert_eq!(ask(&replay, "关注 🙂").unwrap(), (echo("关注 🙂"), Cost::Cached));
+
+        let error = ask(&replay, "关注").unwrap_err();
+        assert!(
+            matches!(error, LlmError::NotRecorded { ref key, .. } if *key == request("关注").key("echo")),
+            "{error}"
+        );
+        let other_model = Replay::new(path.parent().unwrap(), "other").unwrap();
+        assert!(matches!(ask(&other_model, "关注 🙂"), Err(LlmError::NotRecorded { .. })));
+        assert!(matches!(Replay::new(folder.path().join("none"), "echo"), Err(LlmError::Cassette { .. })));
+    }
+
+    #[test]
+    fn a_cassette_is_one_readable_private_file_a_request() {
+        let (_folder, path) = recorded("hi");
+        let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(names, [path.as_path()]);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("{\n  \"request\": {\n    \"model\": \"echo\",\n"), "{text}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        }
+    }
+
+    #[test]
+    fn a_changed_or_broken_file_is_refused_without_quoting_it() {
+        let (_folder, path) = recorded("hello");
+        let text = fs::read_to_string(&path).unwrap();
+        let replay = Replay::new(path.parent().unwrap(), "echo").unwrap();
+        for changed in [text.replace("hello", "secret"), text.replace("\"reply\"", "\"secret\""), "secret".to_owned()] {
+            fs::write(&path, changed).unwrap();
+            let error = ask(&replay, "hello").unwrap_err();
+            assert!(matches!(error, LlmError::Cassette { .. }), "{error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        let compact: Value = serde_json::from_str(&text).unwrap();
+        fs::write(&path, compact.to_string()).unwrap();
+        assert_eq!(ask(&replay, "hello").unwrap(), (echo("hello"), Cost::Cached));
+    }
+}

@@ -1,0 +1,159 @@
+//! Asks an OpenAI-compatible server.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use backon::Retryable as _;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::dialect::Dialect;
+use super::endpoint::{self, Endpoint};
+use super::fault::{Fault, Verdict};
+use super::gate::Gate;
+use super::settings::ModelSettings;
+use super::{Complete, Cost, Finish, LlmError, Reply, Request, retry, wire};
+
+type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Asks an OpenAI-compatible server, again where that may help.
+///
+/// It learns what the server takes: a request that is rejected for its form is sent once more without what was
+/// complained of, and so are all later ones.
+pub struct Client {
+    api: async_openai::Client<Endpoint>,
+    settings: ModelSettings,
+    dialect: Mutex<Dialect>,
+    gate: Gate,
+    sleep: Sleep,
+}
+
+impl Client {
+    /// Returns a client for `settings`; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`LlmError::Permanent`] if the base URL, the key or a header cannot be sent.
+    pub fn new(settings: ModelSettings) -> Result<Self, LlmError> {
+        let endpoint = Endpoint::new(&settings)?;
+        let http = endpoint::http_client(&endpoint)?;
+        let (sender, timeout) = (http.clone(), settings.timeout);
+        // A service of our own also replaces the retries that async-openai makes by default.
+        let service = tower::service_fn(move |factory| endpoint::attempt(sender.clone(), factory, timeout));
+        Ok(Self {
+            api: async_openai::Client::build(http, endpoint).with_http_service(service),
+            dialect: Mutex::new(Dialect::new(&settings)),
+            settings,
+            gate: Gate::default(),
+            sleep: Arc::new(|wait| Box::pin(tokio::time::sleep(wait))),
+        })
+    }
+
+    /// Returns the client with `sleep` for the waits between attempts.
+    #[must_use]
+    pub fn with_sleep(mut self, sleep: impl Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        self.sleep = Arc::new(sleep);
+        self
+    }
+
+    /// Asks until there is a reply, the retries are used up, or nothing is left to change about the request.
+    async fn ask(&self, request: &Request) -> Result<Reply, LlmError> {
+        let attempts = AtomicU32::new(0);
+        loop {
+            let dialect = self.dialect();
+            let body = wire::body(request, &self.settings.model, &dialect);
+            match self.ask_in(&body, request, &attempts).await {
+                Ok(reply) => return Ok(reply),
+                Err(fault) if self.learn(dialect, &fault) => {}
+                Err(fault) => return Err(self.error(&fault, attempts.into_inner())),
+            }
+        }
+    }
+
+    async fn ask_in(&self, body: &Value, request: &Request, attempts: &AtomicU32) -> Result<Reply, Fault> {
+        let sleep = Arc::clone(&self.sleep);
+        let attempt = || async {
+            let pass = self.gate.enter().await;
+            attempts.fetch_add(1, Ordering::Relaxed);
+            let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
+            let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
+            match &reply {
+                Ok(_) => pass.widen(),
+                Err(fault) if fault.is_overload() => pass.narrow(),
+                Err(_) => {}
+            }
+            reply
+        };
+        attempt
+            .retry(retry::waits(&self.settings))
+            .sleep(move |wait| sleep(wait))
+            .when(|fault| fault.verdict() == Verdict::Retry)
+            .adjust(retry::wait_after)
+            .await
+    }
+
+    fn dialect(&self) -> Dialect {
+        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether `fault`, met in dialect `used`, taught something that makes another attempt worth while.
+    fn learn(&self, used: Dialect, fault: &Fault) -> bool {
+        let Some(next) = fault.rejection().and_then(|rejection| used.without(rejection)) else { return false };
+        let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
+        *dialect = dialect.merge(next);
+        tracing::debug!(endpoint = self.endpoint().shown, dialect = ?*dialect, "the server rejects part of the request");
+        true
+    }
+
+    fn error(&self, fault: &Fault, attempts: u32) -> LlmError {
+        let endpoint = self.endpoint().shown.clone();
+        let mut reason = self.endpoint().clean(&fault.to_string());
+        match fault.verdict() {
+            Verdict::TooLong => LlmError::TooLong { endpoint },
+            Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy },
+            Verdict::Retry => {
+                if let Some(wait) = fault.wait() {
+                    reason = format!("{reason} (it asks to wait {} s)", wait.as_secs());
+                }
+                if matches!(fault, Fault::Unreachable(_)) {
+                    reason = format!("{reason}, is the server running at {endpoint}?");
+                }
+                LlmError::Transient { endpoint, reason, attempts }
+            }
+        }
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        self.api.config()
+    }
+}
+
+impl Complete for Client {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let first = self.ask(request).await?;
+        if first.finish != Finish::Stop || !first.text.trim().is_empty() {
+            return Ok((first, Cost::Call));
+        }
+        let second = self.ask(request).await?;
+        let reply = Reply {
+            prompt_tokens: first.prompt_tokens + second.prompt_tokens,
+            completion_tokens: first.completion_tokens + second.completion_tokens,
+            ..second
+        };
+        Ok((reply, Cost::Call))
+    }
+
+    fn model(&self) -> &str {
+        &self.settings.model
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("settings", &self.settings)
+            .field("dialect", &self.dialect())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,302 @@
+//! Where a request goes, and one attempt at it.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_openai::config::Config;
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use jiff::Timestamp;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::LlmError;
+use super::fault::{Fault, Rejection};
+use super::retry::asked_wait;
+use super::settings::ModelSettings;
+
+/// Longest time to wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An answer that is longer cannot be one to our requests.
+const LONGEST_BODY: usize = 32 << 20;
+
+/// Longest text of a server that is passed on, in characters.
+const LONGEST_REASON: usize = 300;
+
+/// A shorter secret, such as the `none` that some local servers want, is not looked for in texts.
+const SHORTEST_SECRET: usize = 6;
+
+/// Where a request goes, with what it must carry.
+pub(super) struct Endpoint {
+    base: String,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    key: SecretString,
+    secrets: Vec<SecretString>,
+    /// The base URL without credentials, for messages.
+    pub shown: String,
+}
+
+impl Endpoint {
+    /// Returns the endpoint of `settings`.
+    pub(super) fn new(settings: &ModelSettings) -> Result<Self, LlmError> {
+        let shown = shown_url(&settings.base_url);
+        let wrong =
+            |reason: &str, remedy| LlmError::Permanent { endpoint: shown.clone(), reason: reason.to_owned(), remedy };
+        let mut url = http_url(&settings.base_url).ok_or_else(|| {
+            wrong("this is no http address", "set the base URL to one like http://127.0.0.1:11434/v1")
+        })?;
+        let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let password = url.password().map(SecretString::from);
+        url.set_query(None);
+        url.set_fragment(None);
+
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &settings.api_key {
+            let value = secret_header(&format!("Bearer {}", key.expose_secret()));
+            headers.insert(
+                AUTHORIZATION,
+                value.ok_or_else(|| {
+                    wrong("the key holds a line break or a control character", "check OPENAI_API_KEY")
+                })?,
+            );
+        }
+        for (name, value) in &settings.headers {
+            let header = name.parse::<HeaderName>().ok().zip(secret_header(value.expose_secret()));
+            let (name, value) =
+                header.ok_or_else(|| wrong("an extra header is malformed", "check its name and value"))?;
+            headers.insert(name, value);
+        }
+        let extra = settings.headers.iter().map(|(_, value)| value.clone());
+        let in_query = query.iter().map(|(_, value)| SecretString::from(value.as_str()));
+        let secrets = settings.api_key.iter().cloned().chain(password).chain(extra).chain(in_query).collect();
+        Ok(Self {
+            base: url.as_str().trim_end_matches('/').to_owned(),
+            query,
+            headers,
+            key: settings.api_key.clone().unwrap_or_default(),
+            secrets,
+            shown,
+        })
+    }
+
+    /// Returns `text` on one line, without our secrets, and cut.
+    pub(super) fn clean(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in self.secrets.iter().map(SecretString::expose_secret).filter(|s| s.len() >= SHORTEST_SECRET) {
+            text = text.replace(secret, "[secret]");
+        }
+        let words: Vec<_> =
+            text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
+        let line = words.join(" ");
+        match line.char_indices().nth(LONGEST_REASON) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+
+    /// Whether the server runs on this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        let host = Url::parse(&self.base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl Config for Endpoint {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.key
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoint").field(&self.shown).finish()
+    }
+}
+
+/// Returns `base_url` without user, password, query and fragment; what is no URL is not shown if it may hold a password.
+pub(super) fn shown_url(base_url: &str) -> String {
+    let Some(mut url) = http_url(base_url) else {
+        let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;
+        return if hides { "the base URL".to_owned() } else { format!("{:?}", base_url.trim()) };
+    };
+    let cleared = url.set_username("").and_then(|()| url.set_password(None));
+    url.set_query(None);
+    url.set_fragment(None);
+    if cleared.is_err() { "the base URL".to_owned() } else { url.as_str().trim_end_matches('/').to_owned() }
+}
+
+fn http_url(text: &str) -> Option<Url> {
+    Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+fn secret_header(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Returns an HTTP client over rustls with ring.
+///
+/// Redirects are not followed, so that no text goes to a server that nobody named.
+pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // A second thread may have been quicker; then its provider is as good.
+        rustls::crypto::ring::default_provider().install_default().ok();
+    }
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("afterthought/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT);
+    let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
+    builder.build().map_err(|error| LlmError::Permanent {
+        endpoint: endpoint.shown.clone(),
+        reason: endpoint.clean(&root_cause(&error)),
+        remedy: "check the proxy and certificate settings of the system",
+    })
+}
+
+/// Makes one attempt within `timeout`; what comes back is a 2xx answer whose body is JSON, or a [`Fault`].
+///
+/// The body is read here, because async-openai drops the headers of errors, and logs bodies that it cannot parse.
+pub(super) async fn attempt(
+    http: reqwest::Client,
+    factory: HttpRequestFactory,
+    timeout: Duration,
+) -> Result<reqwest::Response, OpenAIError> {
+    let request = factory.build().await?;
+    let exchanged = tokio::time::timeout(timeout, exchange(&http, request)).await;
+    match exchanged.unwrap_or(Err(Fault::TimedOut(timeout))) {
+        Ok(body) => Ok(http::Response::new(body).into()),
+        Err(fault) => Err(OpenAIError::Boxed(Box::new(fault))),
+    }
+}
+
+async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<Vec<u8>, Fault> {
+    let mut response = http.execute(request).await.map_err(|error| transport(&error))?;
+    let (status, wait) = (response.status(), asked_wait(response.headers(), Timestamp::now()));
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LONGEST_BODY {
+            return Err(Fault::Broken("the answer is too long".to_owned()));
+        }
+    }
+    let parsed = serde_json::from_slice::<Value>(&body);
+    if !status.is_success() {
+        let rejection = parsed.ok().and_then(|body| Rejection::read(&body)).unwrap_or_else(|| unread(status));
+        return Err(Fault::Status { status: status.as_u16(), wait, rejection });
+    }
+    match parsed {
+        Ok(_) => Ok(body),
+        Err(_) if body.trim_ascii_start().starts_with(b"<") => {
+            Err(Fault::Broken("the answer is a web page (does the base URL end in /v1?)".to_owned()))
+        }
+        Err(_) => Err(Fault::Broken("the answer is no whole JSON".to_owned())),
+    }
+}
+
+/// Returns what stands in for an error text that is no JSON.
+fn unread(status: StatusCode) -> Rejection {
+    Rejection { message: status.canonical_reason().unwrap_or("no message").to_owned(), code: String::new() }
+}
+
+fn transport(error: &reqwest::Error) -> Fault {
+    let cause = root_cause(error);
+    if error.is_connect() {
+        Fault::Unreachable(cause)
+    } else if error.is_builder() {
+        Fault::Unsendable(cause)
+    } else {
+        Fault::Broken(format!("the connection broke off ({cause})"))
+    }
+}
+
+/// Returns the innermost message; the outer ones repeat the URL.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if std::ptr::addr_eq(cause, error) { "no reason given".to_owned() } else { cause.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(base_url: &str) -> Result<Endpoint, LlmError> {
+        let settings = ModelSettings { api_key: Some("sesame-street".into()), ..ModelSettings::new(base_url, "m") };
+        Endpoint::new(&settings)
+    }
+
+    #[test]
+    fn address_and_query_are_kept_apart_and_shown_without_credentials() {
+        let endpoint = endpoint("http://me:hunter22@127.0.0.1:9/openai/v1/?api-version=2026-01#x").unwrap();
+        assert_eq!(endpoint.url("/chat/completions"), "http://me:hunter22@127.0.0.1:9/openai/v1/chat/completions");
+        assert_eq!(endpoint.query(), [("api-version", "2026-01")]);
+        assert_eq!(format!("{endpoint:?}"), r#"Endpoint("http://127.0.0.1:9/openai/v1")"#);
+        assert_eq!(endpoint.clean("hunter22 and\r\n sesame-street"), "[secret] and [secret]");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for (text, shown) in [
+            ("", "\"\""),
+            ("localhost:80/v1", "\"localhost:80/v1\""),
+            ("me:pw@host", "the base URL"),
+            ("ftp://host/v1", "\"ftp://host/v1\""),
+        ] {
+            let error = endpoint(text).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("{shown}: this is no http address; set the base URL to one like http://127.0.0.1:11434/v1")
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_line_break_is_refused_without_being_shown() {
+        let settings = ModelSettings { api_key: Some("se\nsame".into()), ..ModelSettings::new("http://h/v1", "m") };
+        let error = Endpoint::new(&settings).unwrap_err().to_string();
+        assert_eq!(error, "http://h/v1: the key holds a line break or a control character; check OPENAI_API_KEY");
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_character() {
+        let cut = endpoint("http://h/v1").unwrap().clean(&"é".repeat(400));
+        assert_eq!(cut, format!("{}…", "é".repeat(300)));
+    }
+
+    #[test]
+    fn loopback_is_known_by_name_and_number() {
+        for (url, expected) in [
+            ("http://localhost/v1", true),
+            ("http://127.1.2.3/v1", true),
+            ("http://[::1]:80/v1", true),
+            ("http://h/v1", false),
+        ] {
+            assert_eq!(endpoint(url).unwrap().is_loopback(), expected, "{url}");
+        }
+    }
+}

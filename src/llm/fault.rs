@@ -1,0 +1,278 @@
+//! What can go wrong in one attempt, and what to do about it.
+
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use serde_json::Value;
+
+/// Why one attempt brought no reply. Its texts are raw: they may hold what the server echoes.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("no connection ({0})")]
+    Unreachable(String),
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    #[error("{0}")]
+    Broken(String),
+    #[error("the request cannot be built ({0})")]
+    Unsendable(String),
+    #[error("status {status}: {}", .rejection.message)]
+    Status { status: u16, wait: Option<Duration>, rejection: Rejection },
+}
+
+/// What to do after a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Retry,
+    Permanent(&'static str),
+    TooLong,
+}
+
+/// What a server says about a request that it does not answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Rejection {
+    pub message: String,
+    /// Its code, type and parameter, separated by spaces.
+    pub code: String,
+}
+
+impl Rejection {
+    /// Returns the error that `body` holds, in any of the forms that servers use.
+    pub(super) fn read(body: &Value) -> Option<Self> {
+        let error = &body["error"];
+        if let Some(message) = error.as_str() {
+            return Some(Self { message: message.to_owned(), code: String::new() });
+        }
+        if error.is_object() {
+            return Some(Self::from_object(error));
+        }
+        if body["object"] == "error" || (body["message"].is_string() && body.get("choices").is_none()) {
+            return Some(Self::from_object(body));
+        }
+        let message = match &body["detail"] {
+            Value::String(text) => text.clone(),
+            // The entries also hold the input that is complained of; it stays out.
+            Value::Array(entries) => entries.iter().map(complaint).collect::<Vec<_>>().join(", "),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
+        };
+        Some(Self { message, code: String::new() })
+    }
+
+    fn from_object(error: &Value) -> Self {
+        let code = ["code", "status", "type", "param"]
+            .iter()
+            .filter_map(|name| match &error[*name] {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+            })
+            .collect::<Vec<_>>()
+            .join(" ");
+        Self { message: error["message"].as_str().unwrap_or("no message").to_owned(), code }
+    }
+
+    /// Returns message and code in lower case, to look for words in.
+    pub(super) fn text(&self) -> String {
+        format!("{} {}", self.message, self.code).to_lowercase()
+    }
+
+    /// Returns the status that an error inside a 200 answer stands for; 502 if it names none.
+    pub(super) fn status(&self) -> u16 {
+        let named = self.code.split(' ').filter_map(|word| word.parse().ok()).find(|code| (400..600).contains(code));
+        let text = self.text();
+        let by_word = [
+            ("insufficient_quota", 429),
+            ("rate_limit", 429),
+            ("rate limit", 429),
+            ("overloaded", 529),
+            ("api_key", 401),
+            ("api key", 401),
+            ("authentication", 401),
+            ("permission", 403),
+            ("not_found", 404),
+            ("not found", 404),
+            ("context_length", 400),
+            ("invalid_request", 400),
+        ];
+        let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
+        named.or_else(guessed).unwrap_or(502)
+    }
+
+    fn names(&self, words: &[&str]) -> bool {
+        let text = self.text();
+        words.iter().any(|word| text.contains(word))
+    }
+}
+
+/// Returns one complaint about a field: its place and what is wrong.
+fn complaint(entry: &Value) -> String {
+    let place = entry["loc"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
+    format!("{place}: {}", entry["msg"].as_str().unwrap_or("not taken"))
+}
+
+const TOO_LONG: &[&str] = &[
+    "context_length",
+    "context length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "too many tokens",
+    "request too large",
+];
+const NO_QUOTA: &[&str] = &["insufficient_quota", "exceeded your current quota", "billing"];
+const NO_MODEL: &[&str] = &["model_not_found", "invalid_model", "invalid model", "unknown model"];
+
+impl Fault {
+    /// Returns what to do about it.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self {
+            Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) => Verdict::Retry,
+            Self::Unsendable(_) => Verdict::Permanent("check the base URL and the headers"),
+            Self::Status { status, rejection, .. } => status_verdict(*status, rejection),
+        }
+    }
+
+    /// Returns how long the server asks to wait.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::Status { wait, .. } => *wait,
+            Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) | Self::Unsendable(_) => None,
+        }
+    }
+
+    /// Whether the server asks for fewer calls.
+    pub(super) fn is_overload(&self) -> bool {
+        matches!(self, Self::Status { status: 429 | 503 | 529, .. })
+    }
+
+    /// Returns the complaint, if it is about the form of the request.
+    pub(super) fn rejection(&self) -> Option<&Rejection> {
+        match self {
+            Self::Status { status: 400 | 422 | 501, rejection, .. } if self.verdict() != Verdict::TooLong => {
+                Some(rejection)
+            }
+            Self::Status { .. } | Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) | Self::Unsendable(_) => {
+                None
+            }
+        }
+    }
+}
+
+fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
+    let names_model = rejection.names(&["model"]) && rejection.names(&["not found", "not exist", "not a valid"]);
+    match status {
+        413 => Verdict::TooLong,
+        400 | 422 | 429 | 500 if rejection.names(TOO_LONG) => Verdict::TooLong,
+        402 => Verdict::Permanent("check the account's credit"),
+        429 if rejection.names(NO_QUOTA) => Verdict::Permanent("check the account's plan and billing details"),
+        408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
+        401 => Verdict::Permanent("check OPENAI_API_KEY"),
+        400 if rejection.names(&["api key", "api_key"]) => Verdict::Permanent("check OPENAI_API_KEY"),
+        403 => Verdict::Permanent("check that the key may use this model from here"),
+        400 | 404 | 422 if names_model || rejection.names(NO_MODEL) => {
+            Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL")
+        }
+        404 | 405 => Verdict::Permanent("check the base URL, most servers want it to end in /v1"),
+        300..=399 => Verdict::Permanent("set the base URL to the address that the server moved to"),
+        _ => Verdict::Permanent("the server does not take this request; try another model or server"),
+    }
+}
+
+impl From<OpenAIError> for Fault {
+    fn from(error: OpenAIError) -> Self {
+        match error {
+            OpenAIError::Boxed(error) => match error.downcast::<Self>() {
+                Ok(fault) => *fault,
+                Err(error) => Self::Broken(error.to_string()),
+            },
+            OpenAIError::InvalidArgument(reason) => Self::Unsendable(reason),
+            // The text of the other kinds may quote the whole answer.
+            _ => Self::Broken("the answer cannot be read".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_read_in_every_known_form() {
+        let rows = [
+            (json!({"error": {"message": "m", "type": "t", "code": "c", "param": "p"}}), Some(("m", "c t p"))),
+            (json!({"error": {"message": "m", "code": 429}}), Some(("m", "429"))),
+            (json!({"error": {}}), Some(("no message", ""))),
+            (json!({"error": "model missing"}), Some(("model missing", ""))),
+            (json!({"object": "error", "message": "m", "code": 404}), Some(("m", "404"))),
+            (json!({"message": "m"}), Some(("m", ""))),
+            (json!({"detail": "Not Found"}), Some(("Not Found", ""))),
+            (json!({"detail": [{"loc": ["body", "x"], "msg": "bad", "input": "private"}]}), Some(("body.x: bad", ""))),
+            (json!({"error": null, "choices": []}), None),
+            (json!([]), None),
+        ];
+        for (body, expected) in rows {
+            let expected = expected.map(|(message, code)| Rejection { message: message.into(), code: code.into() });
+            assert_eq!(Rejection::read(&body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn errors_inside_a_good_answer_name_their_status() {
+        let rows = [
+            ("Provider returned error", "429", 429),
+            ("slow down", "rate_limit_exceeded", 429),
+            ("x", "insufficient_quota", 429),
+            ("Overloaded", "", 529),
+            ("No such key", "invalid_api_key", 401),
+            ("model 'x' not found", "", 404),
+            ("this model's maximum context length is 9", "context_length_exceeded", 400),
+            ("boom", "7", 502),
+        ];
+        for (message, code, status) in rows {
+            let rejection = Rejection { message: message.into(), code: code.into() };
+            assert_eq!(rejection.status(), status, "{message} {code}");
+        }
+    }
+
+    #[test]
+    fn every_status_has_its_verdict() {
+        let key = Verdict::Permanent("check OPENAI_API_KEY");
+        let model = Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL");
+        let rows = [
+            (401, "no", key),
+            (400, "API key not valid", key),
+            (404, "The model `x` does not exist", model),
+            (400, "x is not a valid model ID", model),
+            (404, "no route", Verdict::Permanent("check the base URL, most servers want it to end in /v1")),
+            (413, "", Verdict::TooLong),
+            (400, "the request exceeds the available context size", Verdict::TooLong),
+            (429, "Request too large for m on tokens per min", Verdict::TooLong),
+            (
+                429,
+                "You exceeded your current quota",
+                Verdict::Permanent("check the account's plan and billing details"),
+            ),
+            (408, "", Verdict::Retry),
+            (409, "", Verdict::Retry),
+            (425, "", Verdict::Retry),
+            (429, "", Verdict::Retry),
+            (500, "", Verdict::Retry),
+            (502, "", Verdict::Retry),
+            (503, "", Verdict::Retry),
+            (504, "", Verdict::Retry),
+            (529, "", Verdict::Retry),
+        ];
+        for (status, message, expected) in rows {
+            let fault = Fault::Status {
+                status,
+                wait: None,
+                rejection: Rejection { message: message.into(), code: String::new() },
+            };
+            assert_eq!(fault.verdict(), expected, "{status} {message}");
+        }
+    }
+}
