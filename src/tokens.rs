@@ -1,5 +1,7 @@
 //! Counting tokens; `tiktoken-rs` lives here only.
 
+use std::borrow::Cow;
+
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
 
 fn encoding() -> &'static CoreBPE {
@@ -23,5 +25,89 @@ mod tests {
         assert_eq!(count(""), 0);
         assert_eq!(count("hello world"), 2);
         assert_eq!(count("<|endoftext|>"), 7);
+    }
+}
+
+/// Bytes looked at for each token that is wanted; a token is seldom longer.
+const BYTES_PER_TOKEN: usize = 16;
+
+/// Returns the longest beginning of `text` that has about `limit` tokens.
+///
+/// The time taken depends on `limit`, not on the length of `text`.
+#[must_use]
+pub fn head(text: &str, limit: usize) -> &str {
+    let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
+    let tokens = encoding().encode_ordinary(near);
+    let end = match tokens.get(..limit) {
+        Some(kept) => bytes_of(kept),
+        None => near.len(),
+    };
+    &text[..text.floor_char_boundary(end)]
+}
+
+/// Returns the longest ending of `text` that has about `limit` tokens.
+#[must_use]
+pub fn tail(text: &str, limit: usize) -> &str {
+    let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
+    let near = &text[text.ceil_char_boundary(from)..];
+    let tokens = encoding().encode_ordinary(near);
+    let length = match tokens.len().checked_sub(limit) {
+        Some(cut) => bytes_of(&tokens[cut..]),
+        None => near.len(),
+    };
+    &text[text.ceil_char_boundary(text.len() - length)..]
+}
+
+/// Returns `text`, or its beginning and end around `[… n tokens cut …]` if it has over `limit` tokens.
+///
+/// Two thirds of what is kept is the beginning. For a text that is far over the limit, `n` is estimated.
+#[must_use]
+pub fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
+    let total = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) { text.len() / 4 } else { count(text) };
+    if total <= limit {
+        return Cow::Borrowed(text);
+    }
+    let (first, last) = (head(text, limit - limit / 3), tail(text, limit / 3));
+    if first.len() + last.len() >= text.len() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}\n[… {} tokens cut …]\n{}", first.trim_end(), total - limit, last.trim_start()))
+}
+
+fn bytes_of(tokens: &[tiktoken_rs::Rank]) -> usize {
+    encoding().decode_bytes(tokens).map_or(0, |bytes| bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_and_tails_end_at_character_boundaries() {
+        let text = "记忆提取会在会话结束之后进行。👩‍👩‍👧‍👦 e\u{301}".repeat(40);
+        for limit in 0..60 {
+            let (first, last) = (head(&text, limit), tail(&text, limit));
+            assert!(text.starts_with(first) && text.ends_with(last));
+            assert!(count(first) <= limit + 2 && count(last) <= limit + 4, "{limit}");
+        }
+        assert_eq!((head("short", 9), tail("short", 9)), ("short", "short"));
+    }
+
+    #[test]
+    fn only_the_middle_of_a_long_text_is_clipped() {
+        let text = (0..300).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
+        let clipped = clip_middle(&text, 60);
+        assert!(clipped.starts_with("w0 w1 ") && clipped.ends_with(" w299"), "{clipped}");
+        assert!(clipped.contains(" tokens cut …]") && count(&clipped) < 75, "{clipped}");
+        assert_eq!(clip_middle("as it is", 60), "as it is");
+    }
+
+    #[test]
+    fn a_huge_text_is_clipped_at_once() {
+        let started = std::time::Instant::now();
+        for text in ["a".repeat(5_000_000), " ".repeat(5_000_000), "{}[]".repeat(1_000_000)] {
+            assert!(clip_middle(&text, 120).len() < 5_000);
+        }
+        assert!(started.elapsed().as_secs() < 5);
     }
 }

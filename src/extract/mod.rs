@@ -1,5 +1,10 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
+mod frame;
+pub mod prompt;
+pub mod schema;
+pub mod window;
+
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Candidate, Memory};

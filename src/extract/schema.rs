@@ -1,0 +1,181 @@
+//! The shape of a reply: the type that is parsed, and the schema that is sent, which derives from it.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::llm::ReplySchema;
+use crate::memory::{Audience, Episode, MemoryType};
+
+/// What a model answers for one window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proposals {
+    /// Possibly none.
+    pub memories: Vec<Proposal>,
+}
+
+/// One memory as the model proposes it. What the fields mean is said to the model in `prompts/extract/system.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proposal {
+    /// Kind of remembering.
+    #[serde(rename = "type")]
+    pub memory_type: MemoryType,
+    /// One of the task's categories.
+    pub category: String,
+    /// A few words.
+    pub title: String,
+    /// One self-contained sentence.
+    pub content: String,
+    /// Topic tag.
+    pub subject: Option<String>,
+    /// Normalised attribute.
+    pub key: Option<String>,
+    /// Value of the attribute.
+    pub value: Option<String>,
+    /// For whom it holds.
+    pub audience: Audience,
+    /// How it is known.
+    pub basis: Basis,
+    /// 1–10.
+    pub importance: i64,
+    /// From when it held: year, month or day.
+    pub from: Option<String>,
+    /// Until when it held: year, month or day.
+    pub to: Option<String>,
+    /// When it stops to matter; absent for what lasts.
+    pub expires: Option<String>,
+    /// Numbers of the messages that it rests on, the quoted one first.
+    pub messages: Vec<i64>,
+    /// Verbatim words of the first.
+    pub quote: String,
+    /// Number of the known memory that can no longer hold.
+    pub replaces: Option<i64>,
+    /// Words to search by.
+    pub tags: Vec<String>,
+    /// For episodic memories.
+    pub episode: Option<Episode>,
+    /// For procedural memories.
+    pub procedure: Option<Steps>,
+}
+
+/// How a memory is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A person said it.
+    Stated,
+    /// An assistant proposed it and a person confirmed it.
+    Confirmed,
+    /// It follows from what a person said.
+    Implied,
+}
+
+/// The structured part of a procedural memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Steps {
+    /// Short name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Situations in which it applies.
+    pub triggers: Vec<String>,
+    /// Steps in order.
+    pub steps: Vec<String>,
+}
+
+/// Returns the schema of [`Proposals`] as it is sent, with `categories` as the only ones allowed.
+///
+/// It stays within what strict mode accepts: every object is closed and requires all its properties, what may be absent
+/// is a union with `null`, and there are no references, bounds, formats or descriptions.
+#[must_use]
+pub fn reply_schema(categories: &[String]) -> ReplySchema {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<Proposals>().to_value();
+    make_strict(&mut schema);
+    let category = json!({"type": "string", "enum": categories});
+    if let Some(slot) = schema.pointer_mut("/properties/memories/items/properties/category") {
+        *slot = category;
+    }
+    ReplySchema { name: "memories", schema }
+}
+
+/// Returns the part of a schema from [`reply_schema`] that describes one memory.
+#[must_use]
+pub fn item_schema(schema: &ReplySchema) -> &Value {
+    &schema.schema["properties"]["memories"]["items"]
+}
+
+/// Keywords that strict mode knows; all others are left out of what is sent.
+const STRICT_KEYWORDS: &[&str] = &["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"];
+
+fn make_strict(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    if let Some(variants) = object.remove("oneOf") {
+        object.extend(enum_of_constants(&variants));
+    }
+    object.retain(|keyword, _| STRICT_KEYWORDS.contains(&keyword.as_str()));
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.values_mut().for_each(make_strict);
+        let names: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
+        object.insert("required".into(), Value::Array(names));
+        object.insert("additionalProperties".into(), Value::Bool(false));
+    }
+    if let Some(items) = object.get_mut("items") {
+        make_strict(items);
+    }
+    split_nullable_object(object);
+    if let Some(Value::Array(variants)) = object.get_mut("anyOf") {
+        variants.iter_mut().for_each(make_strict);
+    }
+}
+
+/// An object that may be `null` comes out with two types; spelled as alternatives, more servers accept it.
+fn split_nullable_object(object: &mut Map<String, Value>) {
+    if object.get("type") == Some(&json!(["object", "null"])) {
+        object["type"] = json!("object");
+        let inner = std::mem::take(object);
+        object.insert("anyOf".into(), json!([inner, {"type": "null"}]));
+    }
+}
+
+/// Documented enums come out as `oneOf` constants; strict mode wants the plain list.
+fn enum_of_constants(variants: &Value) -> Map<String, Value> {
+    let constants: Vec<&Value> = variants.as_array().into_iter().flatten().filter_map(|one| one.get("const")).collect();
+    Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(constants))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sent_schema_is_strict_and_small() {
+        let schema = reply_schema(&["fact".into(), "decision".into()]);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&schema.schema).unwrap());
+        let tokens = crate::tokens::count(&schema.schema.to_string());
+        assert!(tokens < 950, "{tokens}");
+    }
+
+    #[test]
+    fn every_object_is_closed_and_requires_all_its_properties() {
+        fn walk(value: &Value, objects: &mut usize) {
+            if let Some(properties) = value.get("properties").and_then(Value::as_object) {
+                *objects += 1;
+                assert_eq!(value["additionalProperties"], false);
+                assert_eq!(value["required"], json!(properties.keys().collect::<Vec<_>>()));
+            }
+            match value {
+                Value::Object(fields) => fields.values().for_each(|field| walk(field, objects)),
+                Value::Array(values) => values.iter().for_each(|value| walk(value, objects)),
+                _ => {}
+            }
+        }
+        let mut objects = 0;
+        walk(&reply_schema(&["fact".into()]).schema, &mut objects);
+        assert_eq!(objects, 4);
+    }
+}
