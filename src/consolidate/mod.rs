@@ -1,5 +1,10 @@
 //! From candidates to changes: what is new, what is known, what takes the place of what.
 
+mod cues;
+pub mod features;
+pub mod key;
+pub mod text;
+
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Candidate, Claim, MemoryId, Namespace};
