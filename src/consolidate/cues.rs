@@ -44,10 +44,11 @@ pub(super) enum Cue {
 const CUES: &[(Cue, &str)] = &[
     (
         Cue::Neutral,
-        "can't stop|cannot stop|can't wait|no problem|not only|no doubt|why not|if not|不错|不仅|不但|不过|不同|不管|不断|不得不|\
+        "no problem|not only|why not|if not|不错|不仅|不但|不过|不同|不管|不断|不得不|\
          差不多|要不|不少|不久|不停|没问题|没关系|没错|别人|别的|特别|区别|级别|类别|分别|性别|个别|而不是|无论|无线|非常|\
          少ない|間違いない|なければならない|なければいけない|しかない|かもしれない|問題ない|안녕|안전|안정|안내|동안|不論",
     ),
+    (Cue::Means(""), "can't stop|cannot stop|can't wait|no doubt"),
     (
         Cue::Negate,
         "not|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|can't|cannot|couldn't|shouldn't|mustn't|wouldn't|hasn't|haven't|\
@@ -58,7 +59,7 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Ended,
-        "no longer|not anymore|not any more|anymore|stopped|quit|gave up|ceased|不再|停止|戒了|戒掉|放弃|もう|やめた|辞めた|더 이상|그만|\
+        "no longer|not anymore|not any more|anymore|stopped|quit|gave up|ceased|不再|停止|戒了|戒掉|放弃|やめた|辞めた|그만|\
          끊었|ya no|dejó de|dejo de|nicht mehr|aufgehört|hörte auf",
     ),
     (
@@ -109,8 +110,8 @@ const CUES: &[(Cue, &str)] = &[
     (
         Cue::Changed,
         "moved|moves|switched|switches|migrated|changed|now|replaced|instead of|instead|used to|formerly|previously|relocated|since then|\
-         raised|lowered|renamed|upgraded|became|搬到|搬家|搬|换成|换到|改用|改成|改为|迁移|现在|如今|升级|以前|曾经|引っ越し|変更|移行|\
-         切り替え|今は|現在|이사|바꾸|변경|이제|옮겼|옮기|전환|se mudó|cambió|ahora|migró|antes|umgezogen|gewechselt|jetzt|umgestellt|\
+         raised|lowered|renamed|upgraded|became|搬到|搬家|搬|换成|换到|改用|改成|改为|迁移|现在|如今|升级|以前|曾经|もう|引っ越し|変更|移行|\
+         切り替え|今は|現在|더 이상|이사|바꾸|변경|이제|옮겼|옮기|전환|se mudó|cambió|ahora|migró|antes|umgezogen|gewechselt|jetzt|umgestellt|\
          gezogen|früher|inzwischen",
     ),
     (

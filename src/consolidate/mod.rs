@@ -190,3 +190,8 @@ pub struct Change {
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
 }
+
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod testing;

@@ -144,7 +144,14 @@ impl Words {
             let twin = unmatched.iter().position(|other| is_variant(token, other));
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        let incoming_only = incoming_only.count();
+        // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
+        let rejoined = |token: &&&String| {
+            let wide = token.chars().count() == 2 && !token.is_ascii();
+            wide && token.chars().all(|c| known.features.text.contains(c))
+        };
+        let incoming_only: Vec<&String> = incoming_only.collect();
+        let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
+        let incoming_only = news;
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
@@ -335,6 +342,9 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
             (Pairing::Apart, "other words")
         };
     }
+    if is_swapped(a, b, words) {
+        return (Pairing::Unsure, "the same words in another order");
+    }
     let keys_differ = a.key.is_some() && b.key.is_some() && a.key != b.key;
     if keys_differ {
         let whole = words.incoming_only == 0 && words.known_only == 0;
@@ -363,6 +373,21 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         (true, false) => (Pairing::More, "the known words and more"),
         (true, true) => (Pairing::Unsure, "much the same words"),
     }
+}
+
+/// Whether the same names stand in another order, as in `from A to B` and `from B to A`, or another one comes first.
+fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
+    let order = |view: &View<'_>| {
+        let shared = a.features.entities.intersection(&b.features.entities);
+        let mut names: Vec<(Option<usize>, &String)> =
+            shared.map(|name| (view.features.text.find(name.as_str()), name)).collect();
+        names.sort_unstable();
+        names.into_iter().map(|(_, name)| name.clone()).collect::<Vec<_>>()
+    };
+    let whole = words.incoming_only == 0 && words.known_only == 0;
+    let other_first =
+        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x != y && x.is_ascii() && y.is_ascii());
+    (whole && other_first) || order(a) != order(b)
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {

@@ -208,7 +208,7 @@ fn is_stop_word(word: &str) -> bool {
 }
 
 /// Words that carry grammar, or name the person whom all is about, in the languages written with spaces.
-const STOP_WORDS: &str = "a an the is are was were be been being am of to in on at for with by and or that this these those it \
+const STOP_WORDS: &str = "something someone a an the is are was were be been being am of to in on at for with by and or that this these those it \
     its as has have had do does did will would user user's users project project's their his her my our \
     your i he she they we you from into than so very which who where when there also uses using used use \
     el la los las un una de del en y que es son su sus con por para al usuario usuaria se lo le proyecto \
