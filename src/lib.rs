@@ -16,8 +16,13 @@ pub mod transcript;
 pub mod config;
 pub mod tokens;
 
-pub mod consolidate;
 pub mod extract;
 pub mod guard;
 pub mod ingest;
 pub mod llm;
+
+pub mod store;
+
+pub mod consolidate;
+
+// recall

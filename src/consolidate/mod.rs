@@ -1,8 +1,27 @@
 //! From candidates to changes: what is new, what is known, what takes the place of what.
+//!
+//! ```text
+//! Incoming ─▶ neighbours ─▶ decide ─┬─ settled ─────────────▶ Plan ─▶ apply (one transaction)
+//!                                   └─ grey ─▶ model names ──┘
+//! ```
+//!
+//! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
+//! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
+mod cues;
+pub mod decide;
+mod effects;
+pub mod features;
+pub mod key;
+pub mod order;
+pub mod pair;
+pub mod plan;
+pub mod text;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{Candidate, Claim, MemoryId, Namespace};
+use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// What is done with an incoming candidate. One vocabulary everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,6 +41,24 @@ pub enum Decision {
     Support,
 }
 
+impl Decision {
+    /// Every decision, in the order in which they are counted and printed.
+    pub const ALL: &[Self] = &[Self::Add, Self::Skip, Self::Merge, Self::Refine, Self::Contradict, Self::Support];
+
+    /// Returns the spelling used in JSON and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Skip => "skip",
+            Self::Merge => "merge",
+            Self::Refine => "refine",
+            Self::Contradict => "contradict",
+            Self::Support => "support",
+        }
+    }
+}
+
 /// Why two claims that cannot both hold came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,8 +71,20 @@ pub enum Conflict {
     Conflict,
 }
 
+impl Conflict {
+    /// Returns the spelling used in JSON and as the reason of a relation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Corrected => "corrected",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
 /// A candidate with the place where it would be kept.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incoming {
     /// What is proposed.
     pub candidate: Candidate,
@@ -43,17 +92,72 @@ pub struct Incoming {
     pub namespace: Namespace,
     /// Where it came from, stored as the memory's `source`.
     pub source: String,
+    /// How it came to be.
+    pub method: ExtractionMethod,
+}
+
+/// A memory that an incoming candidate is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// The memory, of any status.
+    pub memory: Memory,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Whether the plan that is being made would make or change it.
+    pub fresh: bool,
+}
+
+/// A value that a person rejected; it stays rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Id under which it was known.
+    pub id: Option<MemoryId>,
+    /// What it said.
+    pub content: String,
+    /// Its attribute.
+    pub key: Option<String>,
+    /// The attribute's value.
+    pub value: Option<String>,
+}
+
+/// What is done with one candidate, before ids and wording are filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruling {
+    /// What is done.
+    pub decision: Decision,
+    /// For [`Decision::Contradict`]: why.
+    pub conflict: Option<Conflict>,
+    /// The known memory that it is about.
+    pub target: Option<MemoryId>,
+    /// Further known memories that it takes the place of.
+    pub also: Vec<MemoryId>,
+    /// A memory of the same matter that the new one is linked to.
+    pub related: Option<MemoryId>,
+    /// For [`Decision::Merge`]: what the target says afterwards.
+    pub merged: Option<Claim>,
+    /// Whether the incoming claim is the older one.
+    pub born_superseded: bool,
+    /// Whether it waits in the inbox.
+    pub pending: bool,
+    /// Why, in a few words.
+    pub reason: String,
 }
 
 /// A list of changes that can be printed, reviewed, applied in one transaction, and undone.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// One change for each incoming candidate, in order.
     pub changes: Vec<Change>,
+    /// Revision of each namespace when its memories were read; a plan is stale once one of them moved on.
+    #[serde(default)]
+    pub revisions: Vec<(Namespace, u64)>,
+    /// Model calls that failed; their candidates got the cautious choice.
+    #[serde(default)]
+    pub failed_calls: u64,
 }
 
 /// What becomes of one incoming candidate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The candidate.
     pub incoming: Incoming,
@@ -63,6 +167,12 @@ pub struct Change {
     pub conflict: Option<Conflict>,
     /// The known memory that the decision is about; `None` for [`Decision::Add`] only.
     pub target: Option<MemoryId>,
+    /// Further known memories whose place is taken.
+    #[serde(default)]
+    pub also: Vec<MemoryId>,
+    /// A memory of the same matter that the new one is linked to as `related`.
+    #[serde(default)]
+    pub related: Option<MemoryId>,
     /// Id that a new memory gets; `None` where none is made.
     pub new_id: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
@@ -73,4 +183,15 @@ pub struct Change {
     pub pending: bool,
     /// Why, in a few words, for people.
     pub reason: String,
+    /// What the target said when the plan was made, for people who review it.
+    #[serde(default)]
+    pub before: Option<String>,
+    /// From when the incoming claim holds, as the rules saw it.
+    #[serde(default)]
+    pub holds_from: Option<Timestamp>,
 }
+
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod testing;

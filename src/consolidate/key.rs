@@ -1,0 +1,287 @@
+//! Keys and values: which attribute a claim speaks of, and whether it can have several values at a time.
+
+use super::features::Features;
+use super::text::normalise;
+
+/// How many values an attribute has at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arity {
+    /// One: another value contradicts it.
+    Single,
+    /// Several: another value stands beside it.
+    Many,
+    /// Not known: another value is looked at more closely.
+    Open,
+}
+
+/// Spellings of one attribute, the first being the one that is compared.
+const ALIASES: &[&[&str]] = &[
+    &[
+        "residence",
+        "location",
+        "city",
+        "home_city",
+        "lives_in",
+        "place_of_residence",
+        "current_city",
+        "hometown_current",
+    ],
+    &["employer", "company", "workplace", "works_at", "works_for"],
+    &["job_title", "job", "role", "occupation", "profession", "position", "title"],
+    &["timezone", "time_zone", "tz"],
+    &[
+        "deploy_target",
+        "deployment_target",
+        "hosting",
+        "deployment_platform",
+        "deploys_to",
+        "hosting_provider",
+        "deployment",
+    ],
+    &["database", "db", "database_engine"],
+    &["package_manager", "pkg_manager"],
+    &["indentation", "indent", "indent_style"],
+    &["birthday", "birth_date", "date_of_birth", "birthdate"],
+    &["language", "programming_language", "main_language"],
+];
+
+/// Attributes that have one value at a time.
+const SINGLE: &[&str] = &[
+    "residence",
+    "employer",
+    "job_title",
+    "name",
+    "full_name",
+    "nickname",
+    "age",
+    "birthday",
+    "gender",
+    "nationality",
+    "timezone",
+    "email",
+    "phone",
+    "marital_status",
+    "native_language",
+    "deploy_target",
+    "database",
+    "package_manager",
+    "build_tool",
+    "framework",
+    "web_framework",
+    "test_runner",
+    "test_framework",
+    "ci",
+    "ci_provider",
+    "license",
+    "default_branch",
+    "version",
+    "port",
+    "runtime",
+    "node_version",
+    "rust_version",
+    "python_version",
+    "msrv",
+    "edition",
+    "formatter",
+    "linter",
+    "line_length",
+    "indentation",
+    "owner",
+    "deadline",
+    "release_date",
+    "launch_date",
+    "status",
+    "repository",
+    "rate_limit",
+    "timeout",
+    "auth_method",
+    "cloud_provider",
+    "height",
+    "weight",
+    "diet",
+    "manager",
+    "os",
+    "editor",
+    "shell",
+    "theme",
+    "cache",
+    "queue",
+    "orm",
+    "region",
+];
+
+/// Attributes that have several values, by their last part or by any part before it.
+const MANY: &[&str] = &[
+    "preference",
+    "preferences",
+    "like",
+    "dislike",
+    "interest",
+    "hobby",
+    "language",
+    "languages",
+    "pet",
+    "pets",
+    "skill",
+    "tool",
+    "goal",
+    "task",
+    "convention",
+    "decision",
+    "lesson",
+    "bug",
+    "note",
+    "habit",
+    "event",
+    "friend",
+    "allergy",
+    "constraint",
+    "library",
+    "dependency",
+    "feature",
+    "child",
+    "sibling",
+    "project",
+    "favorite",
+    "favourite",
+    "contact",
+    "member",
+    "rule",
+    "todo",
+    "issue",
+];
+
+/// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
+#[must_use]
+pub fn canonical(key: &str) -> String {
+    let plain: String = normalise(key).chars().map(|c| if matches!(c, ' ' | '-' | '/') { '_' } else { c }).collect();
+    let (head, tail) = plain.rsplit_once('.').map_or(("", plain.as_str()), |(head, tail)| (head, tail));
+    let tail = ALIASES.iter().find(|names| names.contains(&tail)).map_or(tail, |names| names[0]);
+    if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
+}
+
+/// Returns how many values a canonical `key` has at a time.
+///
+/// A name of [`SINGLE`] at the end makes it one, except under a preference, where it is open (`user.preference.editor`
+/// may well be about two editors). A name of [`MANY`] anywhere, or a plural at the end, makes it several. All else is
+/// open.
+#[must_use]
+pub fn arity(key: &str) -> Arity {
+    let mut parts = key.split('.').rev();
+    let last = parts.next().unwrap_or_default();
+    let under_many = parts.any(|part| part != "project" && MANY.contains(&part));
+    let single = SINGLE.contains(&last);
+    match (single, under_many) {
+        (true, false) => Arity::Single,
+        (true, true) => Arity::Open,
+        (false, _) if under_many || MANY.contains(&last) || is_plural(last) => Arity::Many,
+        (false, _) => Arity::Open,
+    }
+}
+
+fn is_plural(name: &str) -> bool {
+    name.len() > 3 && name.ends_with('s') && !["ss", "us", "is", "os"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// What one value is to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    /// The same.
+    Equal,
+    /// The first says more: a version, or the country of a city.
+    More,
+    /// The first says less.
+    Less,
+    /// Not the same.
+    Different,
+    /// One holds the other's words and may mean something else, such as `React` and `React Native`.
+    Unclear,
+}
+
+/// Compares two values of one attribute; `None` if either is missing.
+pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Values> {
+    let (a, b) = (incoming?, known?);
+    let (a_text, b_text) = (value_text(a), value_text(b));
+    if a_text.is_empty() || b_text.is_empty() {
+        return None;
+    }
+    if a_text == b_text {
+        return Some(Values::Equal);
+    }
+    let (left, right) = (Features::of(a), Features::of(b));
+    if left.polarity != right.polarity {
+        return Some(Values::Different);
+    }
+    let same_words = left.tokens == right.tokens && !left.tokens.is_empty();
+    if same_words && left.settings == right.settings {
+        return Some(match (left.figures.is_superset(&right.figures), right.figures.is_superset(&left.figures)) {
+            (true, true) => Values::Equal,
+            (true, false) => Values::More,
+            (false, true) => Values::Less,
+            (false, false) => Values::Different,
+        });
+    }
+    Some(if starts_list(&a_text, &b_text) {
+        Values::More
+    } else if starts_list(&b_text, &a_text) {
+        Values::Less
+    } else if a_text.contains(&b_text) || b_text.contains(&a_text) {
+        Values::Unclear
+    } else {
+        Values::Different
+    })
+}
+
+fn value_text(value: &str) -> String {
+    let text = normalise(value);
+    ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
+}
+
+/// Whether `long` is `short` with more after a comma or in brackets, as in `Berlin, Germany`.
+fn starts_list(long: &str, short: &str) -> bool {
+    long.strip_prefix(short).is_some_and(|rest| rest.trim_start().starts_with([',', '(', '，', '（', '、']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_compared_by_attribute_and_know_their_arity() {
+        let rows = [
+            ("user.residence", "user.residence", Arity::Single),
+            ("User.City", "user.residence", Arity::Single),
+            ("project.deploy-target", "project.deploy_target", Arity::Single),
+            ("project.hosting", "project.deploy_target", Arity::Single),
+            ("user.preference.food", "user.preference.food", Arity::Many),
+            ("user.preference.editor", "user.preference.editor", Arity::Open),
+            ("user.languages", "user.languages", Arity::Many),
+            ("user.pets", "user.pets", Arity::Many),
+            ("project.api", "project.api", Arity::Open),
+            ("project.status", "project.status", Arity::Single),
+            ("user.address", "user.address", Arity::Open),
+        ];
+        for (key, expected, expected_arity) in rows {
+            assert_eq!((canonical(key).as_str(), arity(&canonical(key))), (expected, expected_arity), "{key}");
+        }
+    }
+
+    #[test]
+    fn values_are_compared_by_what_they_name() {
+        let rows = [
+            ("Berlin", "berlin.", Some(Values::Equal)),
+            ("Berlin, Germany", "Berlin", Some(Values::More)),
+            ("Postgres", "Postgres 16", Some(Values::Less)),
+            ("Postgres 16", "Postgres 17", Some(Values::Different)),
+            ("React Native", "React", Some(Values::Unclear)),
+            ("Heroku", "Fly.io", Some(Values::Different)),
+            ("柏林", "慕尼黑", Some(Values::Different)),
+            ("８０８０", "8080", Some(Values::Equal)),
+            ("", "8080", None),
+        ];
+        for (a, b, expected) in rows {
+            assert_eq!(compare(Some(a), Some(b)), expected, "{a} / {b}");
+        }
+        assert_eq!(compare(None, Some("x")), None);
+    }
+}

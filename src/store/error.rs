@@ -1,0 +1,168 @@
+//! What can go wrong in the store, named by what a caller does about it.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// Why the store could not do what was asked; one variant per thing a caller does differently.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder of the file is missing and cannot be made.
+    #[error("cannot create the folder {}; choose another place with --db", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is no file, and it was to be read only.
+    #[error("there are no memories at {} yet; `afterthought run` or `remember` begins them", .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be opened or written.
+    #[error("cannot write {}; check its permissions and the space on the disk, or choose another file with --db", .path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system or SQLite said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The file is something else.
+    #[error("{} is not a memory database; choose another file with --db, or move it away", .path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is damaged.
+    #[error("{} is damaged; move it away together with its -wal and -shm files, or restore a backup", .path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// Another process holds the file for longer than we wait.
+    #[error("{} is locked by another process; try again when it has finished", .path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The file was written by a newer version of this program.
+    #[error("{} has schema {found}, and this version knows up to {known}; update afterthought, or choose another file with --db", .path.display())]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Schema of the file.
+        found: i64,
+        /// Newest schema known.
+        known: i64,
+    },
+    /// The schema could not be brought up to date; nothing was changed.
+    #[error("cannot bring {} up to date; restore a backup or report this", .path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        source: rusqlite_migration::Error,
+    },
+    /// No memory has this id.
+    #[error("no memory has an id like {id}; see `afterthought list`")]
+    UnknownMemory {
+        /// What was asked for.
+        id: String,
+    },
+    /// Several memories have such an id.
+    #[error("{count} memories have an id like {id}; give more of it")]
+    AmbiguousMemory {
+        /// What was asked for.
+        id: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// Too little of an id was given.
+    #[error("{id:?} is too little of an id; give at least four of its letters and digits, from its start or its end")]
+    ShortId {
+        /// What was asked for.
+        id: String,
+    },
+    /// There is a memory with this id already.
+    #[error("there is a memory {id} already; update it instead")]
+    Exists {
+        /// The id.
+        id: String,
+    },
+    /// A memory cannot be related to itself.
+    #[error("memory {id} cannot be related to itself; name two memories")]
+    SelfRelation {
+        /// The id.
+        id: String,
+    },
+    /// No run has this id.
+    #[error("no run has an id like {id}; see `afterthought runs`")]
+    UnknownRun {
+        /// What was asked for.
+        id: String,
+    },
+    /// The run is still being worked on.
+    #[error("run {id} is still going; undo it when it has ended")]
+    RunInProgress {
+        /// The run.
+        id: String,
+    },
+    /// The run was undone before.
+    #[error("run {id} was undone already; nothing is left to undo")]
+    RunUndone {
+        /// The run.
+        id: String,
+    },
+    /// The window is not, or no longer, the caller's.
+    #[error("window {id} is not held by {owner}; its lease ran out and another process took it")]
+    NotOwner {
+        /// The window.
+        id: i64,
+        /// Who claimed to hold it.
+        owner: String,
+    },
+    /// A stored value cannot be read.
+    #[error("{what} in the database cannot be read; restore a backup or report this")]
+    BadRecord {
+        /// Which value.
+        what: String,
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// Any other failure of SQLite.
+    #[error("SQLite refused the operation")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Returns the same error with the file named, where SQLite's code says what is wrong with the file.
+    pub(super) fn at(self, path: &Path) -> Self {
+        let Self::Sqlite(source) = self else { return self };
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, source },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, source },
+            Some(
+                ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure,
+            ) => Self::Unwritable { path, source: Box::new(source) },
+            _ => Self::Sqlite(source),
+        }
+    }
+
+    /// Returns a reading error of the named value.
+    pub(super) fn bad(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -> Self {
+        let what = what.into();
+        |source| Self::BadRecord { what, source }
+    }
+}

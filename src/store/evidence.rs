@@ -1,0 +1,128 @@
+//! The words that memories rest on.
+
+use rusqlite::{Connection, Row, params};
+
+use super::history::Entity;
+use super::row::{json, time_or_none, whole_milliseconds};
+use super::writer::{Change, to_json};
+use super::{Database, StoreError, Writer};
+use crate::guard::Redacted;
+use crate::memory::{Evidence, MemoryId};
+use crate::transcript::{MessageTime, TimeSource};
+
+impl Database {
+    /// Returns what a memory rests on, in the order in which it was learnt.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn evidence(&self, id: &MemoryId) -> Result<Vec<Evidence>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT transcript, messages, quote, speaker, said_at, said_offset, said_source, content_hash
+                 FROM evidence WHERE memory_id = ?1 ORDER BY id",
+            )?;
+            let found = statement.query_map([id.as_str()], evidence_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Adds the pieces that the memory does not have yet, and returns how many those were.
+    ///
+    /// The same quote of the same message of the same transcript is one piece.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if there is no such memory.
+    pub fn add_evidence(&self, id: &MemoryId, evidence: &Redacted<Vec<Evidence>>) -> Result<usize, StoreError> {
+        self.memory(id)?;
+        let added = self.append_evidence(id, evidence)?;
+        if added > 0 {
+            self.index(id)?;
+        }
+        Ok(added)
+    }
+
+    /// Adds evidence without indexing it.
+    pub(super) fn append_evidence(&self, id: &MemoryId, evidence: &[Evidence]) -> Result<usize, StoreError> {
+        let mut added = 0;
+        for piece in evidence {
+            let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
+            let piece = Evidence { said_at, ..piece.clone() };
+            if self.read(|conn| insert_row(conn, id, &piece))? {
+                added += 1;
+                self.record(&Change {
+                    action: "evidence",
+                    entity: Entity::Evidence,
+                    memory: id,
+                    other: None,
+                    before: None,
+                    after: Some(to_json(&piece)?),
+                    reason: None,
+                })?;
+            }
+        }
+        Ok(added)
+    }
+}
+
+/// Returns whether the piece was new.
+pub(super) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
+    let inserted = conn
+        .prepare_cached(
+            "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker, said_at, said_offset,
+             said_source, content_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            id.as_str(),
+            piece.transcript,
+            first_message(piece),
+            to_json(&piece.messages)?,
+            piece.quote,
+            piece.speaker,
+            piece.said_at.map(|said| said.at.as_millisecond()),
+            piece.said_at.and_then(|said| said.offset_seconds),
+            piece.said_at.map(|said| source_name(said.source)),
+            piece.content_hash,
+        ])?;
+    Ok(inserted > 0)
+}
+
+pub(super) fn delete_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<(), StoreError> {
+    conn.prepare_cached(
+        "DELETE FROM evidence WHERE memory_id = ?1 AND transcript = ?2 AND message = ?3 AND quote = ?4",
+    )?
+    .execute(params![id.as_str(), piece.transcript, first_message(piece), piece.quote])?;
+    Ok(())
+}
+
+fn first_message(piece: &Evidence) -> &str {
+    piece.messages.first().map_or("", String::as_str)
+}
+
+const fn source_name(source: TimeSource) -> &'static str {
+    match source {
+        TimeSource::Log => "log",
+        TimeSource::Derived => "derived",
+        TimeSource::File => "file",
+    }
+}
+
+fn evidence_from_row(row: &Row<'_>) -> rusqlite::Result<Evidence> {
+    let said_at = time_or_none(row, 4)?;
+    let offset_seconds = row.get(5)?;
+    let source = match row.get_ref(6)?.as_str_or_null()? {
+        Some("derived") => TimeSource::Derived,
+        Some("file") => TimeSource::File,
+        // The table admits no fourth spelling.
+        Some(_) | None => TimeSource::Log,
+    };
+    Ok(Evidence {
+        transcript: row.get(0)?,
+        messages: json(row.get_ref(1)?.as_str()?, 1)?,
+        quote: row.get(2)?,
+        speaker: row.get(3)?,
+        said_at: said_at.map(|at| MessageTime { at, offset_seconds, source }),
+        content_hash: row.get(7)?,
+    })
+}

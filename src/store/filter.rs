@@ -1,0 +1,221 @@
+//! Which memories are meant, as SQL: every condition is a predicate, none is left to the reader of the rows.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use rusqlite::types::Value;
+
+use crate::memory::{MemoryType, Namespace, Status};
+
+/// Which memories are meant. Conditions of several fields must all hold; the values of one field are alternatives,
+/// but for `tags`, of which a memory must have all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter {
+    /// Where they belong; empty for everywhere.
+    pub namespaces: Vec<Within>,
+    /// Their types; empty for any.
+    pub types: Vec<MemoryType>,
+    /// Their categories; empty for any.
+    pub categories: Vec<String>,
+    /// Their status; only active ones by default, empty for any.
+    pub statuses: Vec<Status>,
+    /// Tags that each of them has.
+    pub tags: Vec<String>,
+    /// Their subject.
+    pub subject: Option<String>,
+    /// Where they came from.
+    pub source: Option<String>,
+    /// Whether they are pinned.
+    pub pinned: Option<bool>,
+    /// Least importance.
+    pub min_importance: Option<f64>,
+    /// Learnt at this time or later.
+    pub created_from: Option<Timestamp>,
+    /// Learnt before this time.
+    pub created_before: Option<Timestamp>,
+    /// Changed at this time or later.
+    pub updated_from: Option<Timestamp>,
+    /// Held in the world at this time, as far as is known.
+    pub valid_at: Option<Timestamp>,
+    /// Words that stand in title, content or summary, as they are spelled, in either case.
+    pub text: Option<String>,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            namespaces: Vec::new(),
+            types: Vec::new(),
+            categories: Vec::new(),
+            statuses: vec![Status::Active],
+            tags: Vec::new(),
+            subject: None,
+            source: None,
+            pinned: None,
+            min_importance: None,
+            created_from: None,
+            created_before: None,
+            updated_from: None,
+            valid_at: None,
+            text: None,
+        }
+    }
+}
+
+impl Filter {
+    /// Returns the filter for the active memories of exactly these namespaces.
+    #[must_use]
+    pub fn exactly(namespaces: &[Namespace]) -> Self {
+        Self { namespaces: namespaces.iter().cloned().map(Within::Exactly).collect(), ..Self::default() }
+    }
+}
+
+/// A part of the tree of namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Within {
+    /// This namespace alone.
+    Exactly(Namespace),
+    /// This namespace and all below it.
+    Under(Namespace),
+}
+
+/// In which order a list comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Last changed first.
+    #[default]
+    Updated,
+    /// Last learnt first.
+    Created,
+    /// Most important first, then last changed.
+    Importance,
+    /// Most used first, then last changed.
+    Used,
+    /// By id, that is first learnt first.
+    Id,
+}
+
+impl Order {
+    pub(super) const fn sql(self) -> &'static str {
+        match self {
+            Self::Updated => "m.updated_at DESC, m.id DESC",
+            Self::Created => "m.created_at DESC, m.id DESC",
+            Self::Importance => "m.importance DESC, m.updated_at DESC, m.id DESC",
+            Self::Used => "u.access_count DESC, m.updated_at DESC, m.id DESC",
+            Self::Id => "m.id",
+        }
+    }
+}
+
+/// Conditions in SQL, with the values that are bound to them in order.
+#[derive(Debug, Default)]
+pub(super) struct Clauses {
+    conditions: Vec<String>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Clauses {
+    pub(super) fn of(filter: &Filter) -> Self {
+        let mut clauses = Self::default();
+        clauses.within(&filter.namespaces);
+        clauses.one_of("m.type", filter.types.iter().map(|value| value.as_str()));
+        clauses.one_of("m.category", filter.categories.iter().map(String::as_str));
+        clauses.one_of("m.status", filter.statuses.iter().map(|value| value.as_str()));
+        clauses.one_of("m.subject", filter.subject.as_deref());
+        clauses.one_of("m.source", filter.source.as_deref());
+        for tag in &filter.tags {
+            clauses.push("EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)", [Value::from(tag.clone())]);
+        }
+        clauses.compared(filter);
+        if let Some(text) = &filter.text {
+            clauses.containing(text);
+        }
+        clauses
+    }
+
+    /// Returns the conditions joined by `AND`, or one that always holds.
+    pub(super) fn sql(&self) -> String {
+        if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }
+    }
+
+    pub(super) fn push(&mut self, condition: impl Into<String>, values: impl IntoIterator<Item = Value>) {
+        self.conditions.push(condition.into());
+        self.values.extend(values);
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        self.conditions.extend(other.conditions);
+        self.values.extend(other.values);
+    }
+
+    /// Adds that the text stands somewhere in title, content, summary, subject or tags.
+    pub(super) fn containing(&mut self, text: &str) {
+        let mut pattern = String::from("%");
+        for character in text.chars().filter(|character| *character != '\0') {
+            if matches!(character, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern.push('%');
+        let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
+        let condition = columns.map(|column| format!("{column} LIKE ? ESCAPE '\\'")).join(" OR ");
+        self.push(format!("({condition})"), vec![Value::from(pattern); columns.len()]);
+    }
+
+    fn within(&mut self, namespaces: &[Within]) {
+        let mut condition = String::new();
+        let mut values = Vec::new();
+        for within in namespaces {
+            let joint = if condition.is_empty() { "(" } else { " OR " };
+            match within {
+                Within::Exactly(namespace) => {
+                    write!(condition, "{joint}m.namespace = ?").expect("writing to a String cannot fail");
+                    values.push(Value::from(namespace.to_string()));
+                }
+                Within::Under(namespace) => {
+                    // '0' is the character after '/', so the range holds exactly what begins with "path/".
+                    write!(condition, "{joint}m.namespace = ? OR (m.namespace >= ? AND m.namespace < ?)")
+                        .expect("writing to a String cannot fail");
+                    values.push(Value::from(namespace.to_string()));
+                    values.push(Value::from(format!("{namespace}/")));
+                    values.push(Value::from(format!("{namespace}0")));
+                }
+            }
+        }
+        if !condition.is_empty() {
+            self.push(condition + ")", values);
+        }
+    }
+
+    fn one_of<'v>(&mut self, column: &str, values: impl IntoIterator<Item = &'v str>) {
+        let values: Vec<Value> = values.into_iter().map(|value| Value::from(value.to_owned())).collect();
+        if !values.is_empty() {
+            self.push(format!("{column} IN ({})", vec!["?"; values.len()].join(", ")), values);
+        }
+    }
+
+    fn compared(&mut self, filter: &Filter) {
+        if let Some(pinned) = filter.pinned {
+            self.push("m.pinned = ?", [Value::from(i64::from(pinned))]);
+        }
+        if let Some(least) = filter.min_importance {
+            self.push("m.importance >= ?", [Value::from(least)]);
+        }
+        let times = [
+            ("m.created_at >= ?", filter.created_from),
+            ("m.created_at < ?", filter.created_before),
+            ("m.updated_at >= ?", filter.updated_from),
+        ];
+        for (condition, at) in times {
+            if let Some(at) = at {
+                self.push(condition, [Value::from(at.as_millisecond())]);
+            }
+        }
+        if let Some(at) = filter.valid_at {
+            let at = Value::from(at.as_millisecond());
+            let condition = "ifnull(m.valid_from, m.created_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)";
+            self.push(condition, [at.clone(), at]);
+        }
+    }
+}

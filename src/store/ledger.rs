@@ -1,0 +1,53 @@
+//! Which conversations were read.
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use super::{Store, StoreError};
+use crate::guard::Redacted;
+use crate::memory::Namespace;
+use crate::transcript::Transcript;
+
+/// Identity of a transcript in this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TranscriptId(pub(super) i64);
+
+impl Store {
+    /// Notes that a transcript was read, as it is now, and returns its id; the same key has the same id for ever.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn transcript_seen(
+        &self,
+        transcript: &Redacted<Transcript>,
+        namespace: &Namespace,
+        now: Timestamp,
+    ) -> Result<TranscriptId, StoreError> {
+        self.read(|conn| {
+            let id = conn
+                .prepare_cached(
+                    "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
+                     ended_at, message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                     ON CONFLICT (key) DO UPDATE SET origin = ?4, title = ?5, project = ?6, namespace = ?7,
+                     started_at = ?8, ended_at = ?9, message_count = ?10, updated_at = ?11 RETURNING id",
+                )?
+                .query_row(
+                    params![
+                        transcript.key(),
+                        transcript.source,
+                        transcript.external_id,
+                        transcript.origin,
+                        transcript.title,
+                        transcript.project,
+                        namespace.to_string(),
+                        transcript.started_at().map(Timestamp::as_millisecond),
+                        transcript.ended_at().map(Timestamp::as_millisecond),
+                        transcript.messages.len(),
+                        now.as_millisecond(),
+                    ],
+                    |row| row.get(0),
+                )?;
+            Ok(TranscriptId(id))
+        })
+    }
+}

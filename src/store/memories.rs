@@ -1,0 +1,319 @@
+//! Memories: one by one, in lists, and their changes.
+
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+
+use super::filter::{Clauses, Filter, Order};
+use super::history::Entity;
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, whole_milliseconds};
+use super::writer::{Change, to_json};
+use super::{Database, StoreError, Writer, normalised_hash};
+use crate::guard::Redacted;
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+
+/// Shortest part of an id that is looked up.
+const MIN_ID_PART: usize = 4;
+/// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
+const PUT_MEMORY: &str = "
+    INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
+        importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
+        extraction_method, content_hash, deleted_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+        ?23, ?24, ?25, ?26)
+    ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
+        key = ?8, value = ?9, structured = ?10, scope = ?11, importance = ?12, confidence = ?13, tags = ?14,
+        valid_from = ?15, valid_to = ?16, expires_at = ?17, namespace = ?18, status = ?19, pinned = ?20,
+        source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
+        updated_at = ?26";
+/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile.
+const PUT_USAGE: &str = "
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
+
+impl Database {
+    /// Returns the memory with this id.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if there is none.
+    pub fn memory(&self, id: &MemoryId) -> Result<Memory, StoreError> {
+        self.find(id)?.ok_or_else(|| StoreError::UnknownMemory { id: id.to_string() })
+    }
+
+    /// Returns the memory with this id, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn find(&self, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
+        self.read(|conn| {
+            let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
+            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], memory_from_row).optional()?)
+        })
+    }
+
+    /// Returns the one memory whose id begins or ends with `part`, of at least four letters and digits.
+    ///
+    /// # Errors
+    /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`].
+    pub fn resolve(&self, part: &str) -> Result<MemoryId, StoreError> {
+        let part = part.trim().to_ascii_lowercase();
+        let id = part.clone();
+        if part.chars().filter(char::is_ascii_hexdigit).count() < MIN_ID_PART {
+            return Err(StoreError::ShortId { id });
+        }
+        let mut found = self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT id FROM memories WHERE id = ?1 OR substr(id, 1, length(?1)) = ?1
+                     OR substr(id, -length(?1)) = ?1 ORDER BY id",
+                )?
+                .query_map([&part], |row| row.get(0))?
+                .collect::<Result<Vec<String>, _>>()?)
+        })?;
+        match found.len() {
+            0 => Err(StoreError::UnknownMemory { id }),
+            1 => Ok(MemoryId::from_stored(found.remove(0))),
+            count => Err(StoreError::AmbiguousMemory { id, count }),
+        }
+    }
+
+    /// Returns at most `limit` memories after the first `offset`, in `order`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY {} LIMIT {limit} OFFSET {offset}",
+            clauses.sql(),
+            order.sql(),
+        );
+        self.memories(&sql, clauses)
+    }
+
+    /// Returns how many memories pass `filter`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!("SELECT count(*) FROM {MEMORY_TABLES} WHERE {}", clauses.sql());
+        self.read(|conn| {
+            Ok(conn.prepare_cached(&sql)?.query_row(params_from_iter(clauses.values), |row| row.get(0))?)
+        })
+    }
+
+    /// Returns the active and pending memories about one attribute, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.key = ?1 AND m.namespace = ?2
+                 AND m.status IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC"
+            );
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map([key, &namespace.to_string()], memory_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns what a statement over the memory columns yields.
+    pub(super) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(sql)?;
+            let found = statement.query_map(params_from_iter(clauses.values), memory_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Writes a new memory and the words it rests on.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if its id is taken.
+    pub fn insert(&self, memory: &Redacted<Memory>, evidence: &Redacted<Vec<Evidence>>) -> Result<(), StoreError> {
+        let memory = as_kept(memory);
+        if self.find(&memory.id)?.is_some() {
+            return Err(StoreError::Exists { id: memory.id.to_string() });
+        }
+        self.read(|conn| put_row(conn, &memory))?;
+        self.record(&Change {
+            action: "add",
+            entity: Entity::Memory,
+            memory: &memory.id,
+            other: None,
+            before: None,
+            after: Some(to_json(&memory)?),
+            reason: None,
+        })?;
+        self.append_evidence(&memory.id, evidence)?;
+        self.index(&memory.id)
+    }
+
+    /// Writes every field of a memory but its usage counts, and returns whether anything was different.
+    ///
+    /// A change moves `updated_at` to now. `action` is one word for the history, such as `merge` or `pin`.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn update(&self, memory: &Redacted<Memory>, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
+        let mut after = as_kept(memory);
+        after.updated_at = self.now;
+        self.replace(after, action, reason)
+    }
+
+    /// Sets the status, and `deleted_at` with it: now for [`Status::Forgotten`], none for any other.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn set_status(
+        &self,
+        id: &MemoryId,
+        status: Status,
+        action: &str,
+        reason: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let before = self.memory(id)?;
+        if before.status == status {
+            return Ok(false);
+        }
+        let deleted_at = (status == Status::Forgotten).then_some(self.now);
+        self.replace(Memory { status, deleted_at, updated_at: self.now, ..before }, action, reason)
+    }
+
+    /// Pins or unpins a memory, and returns whether that is a change.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn set_pinned(&self, id: &MemoryId, pinned: bool) -> Result<bool, StoreError> {
+        let before = self.memory(id)?;
+        let action = if pinned { "pin" } else { "unpin" };
+        self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
+    }
+
+    /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn set_confidence(
+        &self,
+        id: &MemoryId,
+        confidence: f64,
+        action: &str,
+        reason: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let mut memory = self.memory(id)?;
+        memory.claim.confidence = six_decimals(confidence);
+        self.replace(memory, action, reason)
+    }
+
+    fn replace(&self, after: Memory, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
+        let before = self.memory(&after.id)?;
+        let after = Memory { usage: kept_counts(&before, &after), ..after };
+        if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
+            return Ok(false);
+        }
+        // The namespace that the memory leaves has changed too.
+        self.bump(&after.id)?;
+        self.read(|conn| put_row(conn, &after))?;
+        self.record(&Change {
+            action,
+            entity: Entity::Memory,
+            memory: &after.id,
+            other: None,
+            before: Some(to_json(&before)?),
+            after: Some(to_json(&after)?),
+            reason,
+        })?;
+        if before.claim != after.claim {
+            self.index(&after.id)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Counting uses is not a change of the memory; its place in the hierarchy is.
+fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
+    crate::memory::Usage {
+        access_count: before.usage.access_count,
+        last_accessed_at: before.usage.last_accessed_at,
+        ..after.usage.clone()
+    }
+}
+
+/// Cuts what the database does not keep, see the module's door.
+fn as_kept(memory: &Memory) -> Memory {
+    let mut kept = memory.clone();
+    let claim = &mut kept.claim;
+    claim.importance = six_decimals(claim.importance);
+    claim.confidence = six_decimals(claim.confidence);
+    for at in [&mut claim.valid_from, &mut claim.valid_to, &mut claim.expires_at, &mut kept.deleted_at] {
+        *at = at.map(whole_milliseconds);
+    }
+    for at in [&mut kept.usage.last_accessed_at, &mut kept.usage.last_promoted_at] {
+        *at = at.map(whole_milliseconds);
+    }
+    kept.created_at = whole_milliseconds(kept.created_at);
+    kept.updated_at = whole_milliseconds(kept.updated_at);
+    kept
+}
+
+/// Returns a share between 0 and 1 whose JSON spelling reads back as the same number.
+fn six_decimals(share: f64) -> f64 {
+    if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
+}
+
+/// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
+pub(super) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+    let claim = &memory.claim;
+    conn.prepare_cached(PUT_MEMORY)?.execute(params![
+        memory.id.as_str(),
+        claim.memory_type.as_str(),
+        claim.category,
+        claim.title,
+        claim.content,
+        claim.summary,
+        claim.subject,
+        claim.key,
+        claim.value,
+        claim.structured.as_ref().map(to_json).transpose()?,
+        claim.scope.as_str(),
+        claim.importance,
+        claim.confidence,
+        to_json(&claim.tags)?,
+        ms(claim.valid_from),
+        ms(claim.valid_to),
+        ms(claim.expires_at),
+        memory.namespace.to_string(),
+        memory.status.as_str(),
+        memory.pinned,
+        memory.source,
+        memory.extraction_method.as_str(),
+        normalised_hash(&claim.content),
+        ms(memory.deleted_at),
+        memory.created_at.as_millisecond(),
+        memory.updated_at.as_millisecond(),
+    ])?;
+    conn.prepare_cached(PUT_USAGE)?.execute(params![
+        memory.id.as_str(),
+        memory.usage.access_count,
+        ms(memory.usage.last_accessed_at),
+        memory.usage.tier.as_str(),
+        memory.usage.promotion_count,
+        ms(memory.usage.last_promoted_at),
+    ])?;
+    Ok(())
+}
+
+/// Removes a memory with all that hangs on it, but not its history.
+pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
+    conn.prepare_cached("DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)")?
+        .execute([id.as_str()])?;
+    Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
+}
+
+fn ms(at: Option<jiff::Timestamp>) -> Option<i64> {
+    at.map(jiff::Timestamp::as_millisecond)
+}

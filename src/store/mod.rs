@@ -1,0 +1,76 @@
+//! Keeping memories in one SQLite file, with all that is needed to explain, repeat and reverse what was done.
+//!
+//! [`Store`] opens the file and changes it; every reading method is on [`Database`], to which both a [`Store`] and a
+//! [`Writer`] give way, so that the same reads serve inside and outside a write. A write is one transaction, and each
+//! change in it leaves its before and after in the history, with the run that made it. No method waits for anything
+//! but the file, and a write must not wait for a model: ask first, write then.
+//!
+//! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
+//! the way in, so that what is read back compares equal to what the history says.
+
+mod error;
+mod evidence;
+mod filter;
+mod history;
+mod ledger;
+mod memories;
+mod normal;
+mod open;
+mod relations;
+mod replies;
+mod row;
+mod runs;
+mod search;
+mod tombstones;
+mod windows;
+mod words;
+mod writer;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod story;
+
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+
+pub use error::StoreError;
+pub use filter::{Filter, Order, Within};
+pub use history::{Entity, HistoryEntry};
+pub use ledger::TranscriptId;
+pub use normal::{normalised, normalised_hash};
+pub use runs::{Run, RunId, RunStatus};
+pub use search::{Hit, Likeness};
+pub use tombstones::Tombstone;
+pub use windows::{Claimed, DoneWindow, FailedWindow, Finished, PendingWindow, WindowId, WindowKey};
+pub use writer::Writer;
+
+/// An open file, and everything that can be read from it.
+#[derive(Debug)]
+pub struct Database {
+    conn: Connection,
+    /// The file, for messages; `:memory:` where there is none.
+    path: PathBuf,
+}
+
+/// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
+#[derive(Debug)]
+pub struct Store {
+    db: Database,
+}
+
+impl Deref for Store {
+    type Target = Database;
+    fn deref(&self) -> &Database {
+        &self.db
+    }
+}
+
+impl Database {
+    /// Names the file in whatever error `read` ends with.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        read(&self.conn).map_err(|error| error.at(&self.path))
+    }
+}

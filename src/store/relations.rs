@@ -1,0 +1,121 @@
+//! Links between memories.
+
+use rusqlite::{Connection, Row, params};
+
+use super::history::Entity;
+use super::row::{spelled, time, whole_milliseconds};
+use super::writer::{Change, to_json};
+use super::{Database, StoreError, Writer};
+use crate::memory::{MemoryId, Relation, RelationType};
+
+impl Database {
+    /// Returns the links from and to a memory: its own first, each by time.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn relations(&self, id: &MemoryId) -> Result<Vec<Relation>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT from_id, to_id, type, reason, created_at FROM relations WHERE from_id = ?1 OR to_id = ?1
+                 ORDER BY from_id <> ?1, created_at, from_id, to_id, type",
+            )?;
+            let found = statement.query_map([id.as_str()], relation_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Links two memories, and returns whether they were not linked in this way before.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if either is missing, [`StoreError::SelfRelation`] if they are the same.
+    pub fn relate(&self, relation: &Relation) -> Result<bool, StoreError> {
+        if relation.from == relation.to {
+            return Err(StoreError::SelfRelation { id: relation.from.to_string() });
+        }
+        self.memory(&relation.from)?;
+        self.memory(&relation.to)?;
+        let relation = Relation { created_at: whole_milliseconds(relation.created_at), ..relation.clone() };
+        if !self.read(|conn| insert_row(conn, &relation))? {
+            return Ok(false);
+        }
+        self.record_relation("relate", &relation, Side::After)?;
+        Ok(true)
+    }
+
+    /// Removes a link, and returns whether it was there.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn unrelate(&self, from: &MemoryId, relation_type: RelationType, to: &MemoryId) -> Result<bool, StoreError> {
+        let same = |relation: &Relation| {
+            relation.from == *from && relation.to == *to && relation.relation_type == relation_type
+        };
+        let Some(relation) = self.relations(from)?.into_iter().find(same) else { return Ok(false) };
+        self.read(|conn| delete_row(conn, &relation))?;
+        self.record_relation("unrelate", &relation, Side::Before)?;
+        Ok(true)
+    }
+
+    fn record_relation(&self, action: &str, relation: &Relation, side: Side) -> Result<(), StoreError> {
+        let json = to_json(relation)?;
+        let (before, after) = match side {
+            Side::Before => (Some(json), None),
+            Side::After => (None, Some(json)),
+        };
+        self.record(&Change {
+            action,
+            entity: Entity::Relation,
+            memory: &relation.from,
+            other: Some(&relation.to),
+            before,
+            after,
+            reason: relation.reason.as_deref(),
+        })?;
+        self.bump(&relation.to)
+    }
+}
+
+/// When a link was there: before the change or after it.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+/// Returns whether the link was new.
+pub(super) fn insert_row(conn: &Connection, relation: &Relation) -> Result<bool, StoreError> {
+    let inserted = conn
+        .prepare_cached(
+            "INSERT INTO relations (from_id, to_id, type, reason, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            relation.from.as_str(),
+            relation.to.as_str(),
+            relation.relation_type.as_str(),
+            relation.reason,
+            relation.created_at.as_millisecond(),
+        ])?;
+    Ok(inserted > 0)
+}
+
+pub(super) fn delete_row(conn: &Connection, relation: &Relation) -> Result<(), StoreError> {
+    conn.prepare_cached("DELETE FROM relations WHERE from_id = ?1 AND to_id = ?2 AND type = ?3")?.execute([
+        relation.from.as_str(),
+        relation.to.as_str(),
+        relation.relation_type.as_str(),
+    ])?;
+    Ok(())
+}
+
+fn relation_from_row(row: &Row<'_>) -> rusqlite::Result<Relation> {
+    Ok(Relation {
+        from: MemoryId::from_stored(row.get::<_, String>(0)?),
+        to: MemoryId::from_stored(row.get::<_, String>(1)?),
+        relation_type: spelled(row, 2)?,
+        reason: row.get(3)?,
+        created_at: time(row, 4)?,
+    })
+}

@@ -1,0 +1,261 @@
+//! Runs: which command did what, and how far it came.
+
+use std::fmt;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
+use super::writer::to_json;
+use super::{Database, Store, StoreError};
+use crate::memory::ParseError;
+
+/// How long a run without a heartbeat counts as alive.
+const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
+/// Identity of a run: a `UUIDv7`, so that ids sort by start.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Takes an id as it stands in the database.
+    #[must_use]
+    pub fn from_stored(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the id's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It is going, or it was interrupted, see [`Run::is_alive`].
+    Running,
+    /// It came to its end.
+    Finished,
+    /// It ended early; what it had written stays.
+    Failed,
+    /// Its changes were reversed.
+    Undone,
+}
+
+impl RunStatus {
+    const ALL: [Self; 4] = [Self::Running, Self::Finished, Self::Failed, Self::Undone];
+
+    /// Returns the spelling used in the database and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Undone => "undone",
+        }
+    }
+}
+
+impl std::str::FromStr for RunStatus {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| ParseError {
+            value: text.to_owned(),
+            what: "a run's status",
+            allowed: "running, finished, failed or undone",
+        })
+    }
+}
+
+/// One run of a command that changes memories.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    /// Identity.
+    pub id: RunId,
+    /// The command, e.g. `run`.
+    pub command: String,
+    /// What it was given; the same command with the same arguments takes an interrupted run up again.
+    pub arguments: Value,
+    /// How far it came.
+    pub status: RunStatus,
+    /// When it began; stays when it is taken up again.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The process that works on it, or did.
+    pub pid: u32,
+    /// When that process last said that it is alive.
+    pub heartbeat_at: Timestamp,
+    /// Counts and costs, as the command reports them.
+    pub summary: Option<Value>,
+}
+
+impl Run {
+    /// Whether a process works on it: it has not ended, its last heartbeat is less than a minute old, and where the
+    /// system tells, its process is there.
+    #[must_use]
+    pub fn is_alive(&self, now: Timestamp) -> bool {
+        let recent = now.duration_since(self.heartbeat_at) < HEARTBEAT_LIMIT;
+        self.status == RunStatus::Running && recent && process_may_live(self.pid)
+    }
+}
+
+/// Returns `false` only where the system shows that there is no such process.
+fn process_may_live(pid: u32) -> bool {
+    !Path::new("/proc/self").exists() || Path::new("/proc").join(pid.to_string()).exists()
+}
+
+const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";
+
+impl Store {
+    /// Begins a run, or takes up the last interrupted one of the same command and arguments, with its id and start.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn begin_run(&self, command: &str, arguments: &Value, now: Timestamp) -> Result<Run, StoreError> {
+        let now = whole_milliseconds(now);
+        let text = to_json(arguments)?;
+        self.write(None, now, |w| {
+            let interrupted = w
+                .runs_where("status = 'running' AND command = ?1 AND arguments = ?2", &[&command, &text], usize::MAX)?
+                .into_iter()
+                .find(|run| !run.is_alive(now));
+            let run = match interrupted {
+                Some(run) => Run { pid: std::process::id(), heartbeat_at: now, ..run },
+                None => new_run(command, arguments, now),
+            };
+            w.read(|conn| {
+                conn.prepare_cached(
+                    "INSERT INTO runs (id, command, arguments, status, started_at, pid, heartbeat_at)
+                     VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6)
+                     ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
+                )?
+                .execute(params![
+                    run.id.as_str(),
+                    command,
+                    text,
+                    run.started_at.as_millisecond(),
+                    run.pid,
+                    now.as_millisecond(),
+                ])?;
+                Ok(())
+            })?;
+            Ok(run)
+        })
+    }
+
+    /// Says that the run is alive; due at least every half minute.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn heartbeat(&self, run: &RunId, now: Timestamp) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached("UPDATE runs SET heartbeat_at = ?2 WHERE id = ?1")?
+                .execute(params![run.as_str(), now.as_millisecond()])?;
+            Ok(())
+        })
+    }
+
+    /// Ends a run with what it reports.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`] if there is no such run.
+    pub fn finish_run(
+        &self,
+        run: &RunId,
+        status: RunStatus,
+        summary: &Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let summary = to_json(summary)?;
+        let changed = self.read(|conn| {
+            Ok(conn
+                .prepare_cached("UPDATE runs SET status = ?2, summary = ?3, finished_at = ?4 WHERE id = ?1")?
+                .execute(params![run.as_str(), status.as_str(), summary, now.as_millisecond()])?)
+        })?;
+        if changed == 0 { Err(StoreError::UnknownRun { id: run.to_string() }) } else { Ok(()) }
+    }
+}
+
+impl Database {
+    /// Returns the last `limit` runs, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, StoreError> {
+        self.runs_where("1", &[], limit)
+    }
+
+    /// Returns the one run whose id begins or ends with `part`; `last` is the newest.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`] if there is none, or more than one.
+    pub fn run(&self, part: &str) -> Result<Run, StoreError> {
+        let part = part.trim().to_ascii_lowercase();
+        let unknown = || StoreError::UnknownRun { id: part.clone() };
+        if part == "last" {
+            return self.runs(1)?.pop().ok_or_else(unknown);
+        }
+        let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1)";
+        let mut found = self.runs_where(condition, &[&part], 2)?;
+        if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
+    }
+
+    fn runs_where(
+        &self,
+        condition: &str,
+        values: &[&dyn rusqlite::ToSql],
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql =
+            format!("SELECT {COLUMNS} FROM runs WHERE {condition} ORDER BY started_at DESC, id DESC LIMIT {limit}");
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map(values, run_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+fn new_run(command: &str, arguments: &Value, now: Timestamp) -> Run {
+    Run {
+        id: RunId(uuid::Uuid::now_v7().to_string()),
+        command: command.to_owned(),
+        arguments: arguments.clone(),
+        status: RunStatus::Running,
+        started_at: now,
+        finished_at: None,
+        pid: std::process::id(),
+        heartbeat_at: now,
+        summary: None,
+    }
+}
+
+fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
+    Ok(Run {
+        id: RunId(row.get(0)?),
+        command: row.get(1)?,
+        arguments: json(row.get_ref(2)?.as_str()?, 2)?,
+        status: spelled(row, 3)?,
+        started_at: time(row, 4)?,
+        finished_at: time_or_none(row, 5)?,
+        pid: row.get(6)?,
+        heartbeat_at: time(row, 7)?,
+        summary: row.get_ref(8)?.as_str_or_null()?.map(|text| json(text, 8)).transpose()?,
+    })
+}

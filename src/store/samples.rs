@@ -1,0 +1,73 @@
+//! Invented memories for the tests of this folder.
+
+use jiff::Timestamp;
+
+use super::{Store, StoreError, Writer};
+use crate::guard::{Guard, Redact, Redacted};
+use crate::memory::{Audience, MemoryId};
+use crate::memory::{
+    Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Relation, RelationType,
+};
+use crate::transcript::{Message, MessageTime, Transcript};
+
+/// 2026-03-01T12:00:00Z and so many days.
+pub(crate) fn day(days: i64) -> Timestamp {
+    Timestamp::from_second(1_772_366_400 + days * 86_400).unwrap()
+}
+
+pub(crate) fn clean<T: Redact>(value: T) -> Redacted<T> {
+    Guard::default().redact(value).0
+}
+
+pub(crate) fn shop() -> Namespace {
+    "project/shop".parse().unwrap()
+}
+
+pub(crate) fn memory(title: &str, content: &str) -> Memory {
+    memory_in(&shop(), title, content)
+}
+
+pub(crate) fn memory_in(namespace: &Namespace, title: &str, content: &str) -> Memory {
+    let claim = Claim::new(MemoryType::Semantic, "fact", title, content);
+    Memory::new(claim, namespace.clone(), "manual", ExtractionMethod::Manual, day(0))
+}
+
+pub(crate) fn quote(text: &str) -> Evidence {
+    Evidence {
+        transcript: "jsonl:talk-1".into(),
+        messages: vec!["m1".into(), "m2".into()],
+        quote: text.into(),
+        speaker: Some("Ana".into()),
+        said_at: Some(MessageTime::logged(day(-1))),
+        content_hash: "00ff".into(),
+    }
+}
+
+pub(crate) fn candidate(content: &str) -> Candidate {
+    let claim = Claim::new(MemoryType::Semantic, "fact", "A fact", content);
+    Candidate { claim, audience: Audience::Project, evidence: vec![quote(content)], replaces: None }
+}
+
+pub(crate) fn transcript(id: &str) -> Transcript {
+    let said = |text: &str| Message { time: Some(MessageTime::logged(day(-1))), ..Message::user(text) };
+    Transcript {
+        source: "jsonl".into(),
+        external_id: id.into(),
+        origin: format!("{id}.jsonl"),
+        messages: vec![said("We deploy on Fridays."), said("No, on Mondays.")],
+        ..Transcript::default()
+    }
+}
+
+pub(crate) fn relation(from: &MemoryId, relation_type: RelationType, to: &MemoryId) -> Relation {
+    Relation { from: from.clone(), to: to.clone(), relation_type, reason: Some("says so".into()), created_at: day(0) }
+}
+
+/// Writes outside any run at day 0.
+pub(crate) fn write<T>(store: &Store, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
+    store.write(None, day(0), change).unwrap()
+}
+
+pub(crate) fn insert(store: &Store, memory: &Memory) {
+    write(store, |w| w.insert(&clean(memory.clone()), &clean(Vec::new())));
+}

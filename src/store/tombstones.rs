@@ -1,0 +1,139 @@
+//! What a person rejected, so that it is not learnt again.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::history::Entity;
+use super::row::{spelled, time};
+use super::writer::{Change, to_json};
+use super::{Database, StoreError, Writer, normalised_hash};
+use crate::memory::{MemoryId, Namespace};
+
+/// A value that was rejected in a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The memory that said it.
+    pub memory: MemoryId,
+    /// Where it is not to be learnt again.
+    pub namespace: Namespace,
+    /// Hash of its content, see [`normalised_hash`].
+    pub content_hash: String,
+    /// Its attribute.
+    pub key: Option<String>,
+    /// The value of the attribute.
+    pub value: Option<String>,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+const COLUMNS: &str = "memory_id, namespace, content_hash, key, value, reason, at";
+
+impl Database {
+    /// Returns why a claim is not to be learnt again: same words, or the same value of the same attribute.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn rejected(
+        &self,
+        namespace: &Namespace,
+        content: &str,
+        attribute: Option<(&str, &str)>,
+    ) -> Result<Option<Tombstone>, StoreError> {
+        let (key, value) = attribute.unzip();
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1
+                 AND (content_hash = ?2 OR (key = ?3 AND lower(value) = lower(?4))) ORDER BY at DESC, memory_id LIMIT 1"
+            );
+            let values = params![namespace.to_string(), normalised_hash(content), key, value];
+            Ok(conn.prepare_cached(&sql)?.query_row(values, tombstone_from_row).optional()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Notes that what this memory says is not to be learnt again in its namespace.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn tombstone(&self, id: &MemoryId, reason: Option<&str>) -> Result<bool, StoreError> {
+        let memory = self.memory(id)?;
+        let tombstone = Tombstone {
+            memory: memory.id,
+            content_hash: normalised_hash(&memory.claim.content),
+            namespace: memory.namespace,
+            key: memory.claim.key,
+            value: memory.claim.value,
+            reason: reason.map(str::to_owned),
+            at: self.now,
+        };
+        if !self.read(|conn| insert_row(conn, &tombstone))? {
+            return Ok(false);
+        }
+        self.record_tombstone("reject", id, None, Some(to_json(&tombstone)?))?;
+        Ok(true)
+    }
+
+    /// Takes such a note back, and returns whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn lift_tombstone(&self, id: &MemoryId) -> Result<bool, StoreError> {
+        let found = self.read(|conn| {
+            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
+            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], tombstone_from_row).optional()?)
+        })?;
+        let Some(tombstone) = found else { return Ok(false) };
+        self.read(|conn| delete_row(conn, id))?;
+        self.record_tombstone("admit", id, Some(to_json(&tombstone)?), None)?;
+        Ok(true)
+    }
+
+    fn record_tombstone(
+        &self,
+        action: &str,
+        memory: &MemoryId,
+        before: Option<String>,
+        after: Option<String>,
+    ) -> Result<(), StoreError> {
+        self.record(&Change { action, entity: Entity::Tombstone, memory, other: None, before, after, reason: None })
+    }
+}
+
+pub(super) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
+    let inserted = conn
+        .prepare_cached(
+            "INSERT INTO tombstones (memory_id, namespace, content_hash, key, value, reason, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            tombstone.memory.as_str(),
+            tombstone.namespace.to_string(),
+            tombstone.content_hash,
+            tombstone.key,
+            tombstone.value,
+            tombstone.reason,
+            tombstone.at.as_millisecond(),
+        ])?;
+    Ok(inserted > 0)
+}
+
+pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
+    conn.prepare_cached("DELETE FROM tombstones WHERE memory_id = ?1")?.execute([id.as_str()])?;
+    Ok(())
+}
+
+fn tombstone_from_row(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
+    Ok(Tombstone {
+        memory: MemoryId::from_stored(row.get::<_, String>(0)?),
+        namespace: spelled(row, 1)?,
+        content_hash: row.get(2)?,
+        key: row.get(3)?,
+        value: row.get(4)?,
+        reason: row.get(5)?,
+        at: time(row, 6)?,
+    })
+}

@@ -1,0 +1,358 @@
+//! Which part of which conversation was extracted, by whom, with what result, and whether that was applied.
+//!
+//! A window is claimed before it is extracted and finished after. A claim is a lease: when it runs out, because the
+//! process died, another may take the window. A finished window is never extracted again, and its candidates wait
+//! here until a write applies them and marks the window in the same transaction.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::ledger::TranscriptId;
+use super::row::{json, spelled, time_or_none};
+use super::runs::RunId;
+use super::writer::to_json;
+use super::{Database, Store, StoreError, Writer};
+use crate::extract::{Dropped, Outcome, Spent};
+use crate::guard::Redacted;
+use crate::memory::{Candidate, Namespace};
+
+/// Identity of a window in this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WindowId(pub(super) i64);
+
+/// What makes a window this window: the same words at the same place, read by the same kind of extractor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowKey {
+    /// The transcript.
+    pub transcript: TranscriptId,
+    /// Extractor with all that changes its answers, e.g. `llm:<model>:<prompt hash>` or `rules:1`.
+    pub extractor: String,
+    /// Index of the first message.
+    pub start: usize,
+    /// Number of messages.
+    pub len: usize,
+    /// Hash of the messages, see [`crate::transcript::content_hash`].
+    pub content_hash: String,
+}
+
+/// Whether the window may be extracted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is the caller's until the lease runs out.
+    Yes(WindowId),
+    /// It was extracted before.
+    AlreadyDone,
+    /// Another process is at it.
+    HeldByOther {
+        /// When it can be taken, should the other not finish.
+        until: Timestamp,
+    },
+}
+
+/// A window that was extracted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneWindow {
+    /// Index of the first message.
+    pub start: usize,
+    /// Number of messages.
+    pub len: usize,
+    /// Hash of the messages.
+    pub content_hash: String,
+}
+
+/// What came of a window.
+#[derive(Debug, Clone, Copy)]
+pub struct Finished<'a> {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What is proposed.
+    pub candidates: &'a Redacted<Vec<Candidate>>,
+    /// Proposals that were not taken.
+    pub dropped: &'a [Dropped],
+    /// What it cost.
+    pub spent: Spent,
+    /// Why it failed or is partial; holds no text of the transcript.
+    pub error: Option<&'a str>,
+}
+
+/// A window whose candidates wait to be applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingWindow {
+    /// The window.
+    pub id: WindowId,
+    /// Namespace of its transcript.
+    pub namespace: Namespace,
+    /// Key of its transcript.
+    pub transcript: String,
+    /// When the conversation began.
+    pub started_at: Option<Timestamp>,
+    /// Index of the first message.
+    pub start: usize,
+    /// What is proposed; at least one.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A window that could not be extracted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedWindow {
+    /// The window.
+    pub id: WindowId,
+    /// Key of its transcript.
+    pub transcript: String,
+    /// Where the transcript was read.
+    pub origin: String,
+    /// Index of the first message.
+    pub start: usize,
+    /// Number of messages.
+    pub len: usize,
+    /// What tried.
+    pub extractor: String,
+    /// How often.
+    pub attempts: u32,
+    /// Why it failed last.
+    pub error: Option<String>,
+    /// When it failed last.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
+const CLAIM: &str = "
+    INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, owner, lease_until)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'claimed', ?6, ?7)
+    ON CONFLICT (transcript_id, extractor, start, content_hash) DO UPDATE
+    SET status = 'claimed', owner = ?6, lease_until = ?7, attempts = attempts + 1
+    WHERE status = 'failed' OR (status = 'claimed' AND (lease_until <= ?8 OR owner = ?6))
+    RETURNING id";
+
+impl Store {
+    /// Claims a window for `owner` until `lease_until`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn claim_window(
+        &self,
+        key: &WindowKey,
+        owner: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Claimed, StoreError> {
+        self.read(|conn| {
+            let claimed = conn
+                .prepare_cached(CLAIM)?
+                .query_row(
+                    params![
+                        key.transcript.0,
+                        key.extractor,
+                        key.start,
+                        key.len,
+                        key.content_hash,
+                        owner,
+                        lease_until.as_millisecond(),
+                        now.as_millisecond(),
+                    ],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            if let Some(id) = claimed {
+                return Ok(Claimed::Yes(WindowId(id)));
+            }
+            let lease = conn
+                .prepare_cached(
+                    "SELECT CASE status WHEN 'claimed' THEN lease_until END FROM windows
+                     WHERE transcript_id = ?1 AND extractor = ?2 AND start = ?3 AND content_hash = ?4",
+                )?
+                .query_row(params![key.transcript.0, key.extractor, key.start, key.content_hash], |row| {
+                    time_or_none(row, 0)
+                })?;
+            Ok(lease.map_or(Claimed::AlreadyDone, |until| Claimed::HeldByOther { until }))
+        })
+    }
+
+    /// Writes down what came of a window that `owner` holds. Without candidates it counts as applied at once;
+    /// failed, it can be claimed again.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOwner`] if another process has taken it meanwhile: its result is the one that counts.
+    pub fn finish_window(
+        &self,
+        id: WindowId,
+        owner: &str,
+        finished: &Finished<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
+        let nothing_to_apply = status == "done" && finished.candidates.is_empty();
+        let candidates: &Vec<Candidate> = finished.candidates;
+        let candidates = to_json(candidates)?;
+        let (dropped, spent) = (to_json(&finished.dropped)?, to_json(&finished.spent)?);
+        let changed = self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "UPDATE windows SET status = ?3, owner = NULL, lease_until = NULL, outcome = ?4, candidates = ?5,
+                     dropped = ?6, spent = ?7, error = ?8, finished_at = ?9, applied_at = ?10
+                     WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
+                )?
+                .execute(params![
+                    id.0,
+                    owner,
+                    status,
+                    outcome_name(finished.outcome),
+                    candidates,
+                    dropped,
+                    spent,
+                    finished.error,
+                    now.as_millisecond(),
+                    nothing_to_apply.then_some(now.as_millisecond()),
+                ])?)
+        })?;
+        if changed == 0 { Err(StoreError::NotOwner { id: id.0, owner: owner.to_owned() }) } else { Ok(()) }
+    }
+
+    /// Gives a claimed window back without a result, as if it had not been tried.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "UPDATE windows SET lease_until = 0, attempts = attempts - 1
+                 WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
+            )?
+            .execute(params![id.0, owner])?;
+            Ok(())
+        })
+    }
+
+    /// Sets the attempts of all failed windows back to none and returns how many windows that were; the next run
+    /// over their transcripts tries them again, as it would have anyway.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn reset_failed_windows(&self) -> Result<usize, StoreError> {
+        self.read(|conn| Ok(conn.execute("UPDATE windows SET attempts = 0, error = NULL WHERE status = 'failed'", ())?))
+    }
+
+    /// Makes the candidates that a run applied wait again, and returns in how many windows. This is how to redo a
+    /// run after it was undone: the next apply decides about them afresh, and no model is asked.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
+        self.read(|conn| {
+            Ok(conn.execute(
+                "UPDATE windows SET applied_at = NULL, applied_run = NULL
+                 WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
+                [run.as_str()],
+            )?)
+        })
+    }
+}
+
+impl Database {
+    /// Returns the windows of a transcript that this extractor has done, by place.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn finished_windows(&self, transcript: TranscriptId, extractor: &str) -> Result<Vec<DoneWindow>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT start, len, content_hash FROM windows
+                 WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' ORDER BY start, id",
+            )?;
+            let found = statement.query_map(params![transcript.0, extractor], |row| {
+                Ok(DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? })
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns at most `limit` windows whose candidates wait to be applied: by namespace, then by the start of the
+    /// conversation (unknown ones last), its key and the place in it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
+                 FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+                 WHERE w.status = 'done' AND w.applied_at IS NULL
+                 ORDER BY t.namespace, t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
+            )?;
+            let found = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], pending_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the windows that failed and were not done since, the last first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT w.id, t.key, t.origin, w.start, w.len, w.extractor, w.attempts, w.error, w.finished_at
+                 FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+                 WHERE w.status = 'failed' ORDER BY w.finished_at DESC, w.id DESC",
+            )?;
+            let found = statement.query_map((), failed_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Marks windows as applied by this write, and returns how many were waiting until now. Fewer than were given
+    /// means that another process has applied some meanwhile: give the write up and plan again.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn mark_windows_applied(&self, windows: &[WindowId]) -> Result<usize, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "UPDATE windows SET applied_at = ?2, applied_run = ?3
+                 WHERE id = ?1 AND status = 'done' AND applied_at IS NULL",
+            )?;
+            let mut marked = 0;
+            for window in windows {
+                marked +=
+                    statement.execute(params![window.0, self.now.as_millisecond(), self.run.map(RunId::as_str)])?;
+            }
+            Ok(marked)
+        })
+    }
+}
+
+const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::OkEmpty => "ok_empty",
+        Outcome::Partial => "partial",
+        Outcome::Failed => "failed",
+    }
+}
+
+fn pending_from_row(row: &Row<'_>) -> rusqlite::Result<PendingWindow> {
+    Ok(PendingWindow {
+        id: WindowId(row.get(0)?),
+        namespace: spelled(row, 1)?,
+        transcript: row.get(2)?,
+        started_at: time_or_none(row, 3)?,
+        start: row.get(4)?,
+        candidates: json(row.get_ref(5)?.as_str()?, 5)?,
+    })
+}
+
+fn failed_from_row(row: &Row<'_>) -> rusqlite::Result<FailedWindow> {
+    Ok(FailedWindow {
+        id: WindowId(row.get(0)?),
+        transcript: row.get(1)?,
+        origin: row.get(2)?,
+        start: row.get(3)?,
+        len: row.get(4)?,
+        extractor: row.get(5)?,
+        attempts: row.get(6)?,
+        error: row.get(7)?,
+        finished_at: time_or_none(row, 8)?,
+    })
+}

@@ -1,0 +1,213 @@
+//! Cutting text into the words that are indexed and searched; both sides go through here, so that they agree.
+//!
+//! SQLite's tokenizer takes runs of letters and digits as words, which loses two kinds of text. Writing without
+//! spaces (Chinese, Japanese, Thai, also Korean) is cut here into single characters and overlapping pairs. Names with
+//! signs in them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters
+//! and digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself.
+
+use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::normal::trimmed;
+
+/// Longest name with signs that is indexed whole, in characters; longer ones are found by their parts.
+const MAX_SIGNED_CHARS: usize = 64;
+/// Most terms of a query that are looked up; the first ones are.
+const MAX_TERMS: usize = 48;
+/// Longest part of a query that is looked at, in characters.
+const MAX_QUERY_CHARS: usize = 4_000;
+/// Words that tell little and are left out of a query that has others.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
+    "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
+    "on", "or", "our", "she", "should", "so", "that", "the", "their", "them", "they", "this", "to", "was", "we",
+    "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
+];
+
+/// Returns the words of `text` as they are indexed, joined by spaces.
+pub(super) fn indexed(text: &str) -> String {
+    let mut words = Vec::new();
+    for chunk in folded(text).split_whitespace().map(trimmed) {
+        let mut runs = Vec::new();
+        split_runs(chunk, &mut runs);
+        for run in runs {
+            match run {
+                Run::Word(word) => words.push(word),
+                Run::Unspaced(characters) => words.extend(pairs_and_singles(&characters)),
+            }
+        }
+        words.extend(signed_words(chunk));
+    }
+    words.join(" ")
+}
+
+/// What a query looks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Query {
+    /// Phrases of indexed words, any of which is a hit; words of a phrase are joined by spaces.
+    pub(super) phrases: Vec<String>,
+    /// The query's own words in lower case, for telling which of them a memory holds.
+    pub(super) words: Vec<String>,
+}
+
+impl Query {
+    /// Reads any text as a query; there is no syntax in it.
+    pub(super) fn of(text: &str) -> Self {
+        let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
+        let text = folded(&text);
+        let chunks: Vec<&str> = text.split_whitespace().map(trimmed).filter(|chunk| !chunk.is_empty()).collect();
+        let telling: Vec<&str> = chunks.iter().copied().filter(|chunk| !STOP_WORDS.contains(chunk)).collect();
+        let mut query = Self::default();
+        let mut seen = HashSet::new();
+        for chunk in if telling.is_empty() { chunks } else { telling } {
+            let phrases = phrases_of(chunk);
+            if !phrases.is_empty() {
+                query.words.push(chunk.to_owned());
+            }
+            query.phrases.extend(phrases.into_iter().filter(|phrase| seen.insert(phrase.clone())));
+        }
+        query.phrases.truncate(MAX_TERMS);
+        query.words.truncate(MAX_TERMS);
+        query
+    }
+
+    /// Returns the FTS5 expression, or `None` if there is nothing to look for.
+    pub(super) fn expression(&self) -> Option<String> {
+        // Phrases hold no quotation marks: they are letters, digits and spaces.
+        let quoted: Vec<String> = self.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
+        (!quoted.is_empty()).then(|| quoted.join(" OR "))
+    }
+}
+
+/// Returns the text in which searching is done: NFKC, lower case, without control characters.
+pub(super) fn folded(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
+}
+
+fn phrases_of(chunk: &str) -> Vec<String> {
+    let mut runs = Vec::new();
+    split_runs(chunk, &mut runs);
+    let signed = signed_words(chunk);
+    let mut phrases = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    for run in runs {
+        match run {
+            Run::Word(word) => words.push(word),
+            Run::Unspaced(characters) => {
+                phrases.extend((!words.is_empty()).then(|| std::mem::take(&mut words).join(" ")));
+                phrases.extend(pairs_or_single(&characters));
+            }
+        }
+    }
+    // The lone letter of `c++` stands in too many texts to be looked for.
+    let lone_letter = words.len() == 1 && words[0].chars().count() == 1 && !signed.is_empty();
+    if !words.is_empty() && !lone_letter {
+        phrases.push(words.join(" "));
+    }
+    phrases.extend(signed);
+    phrases
+}
+
+enum Run {
+    Word(String),
+    Unspaced(Vec<char>),
+}
+
+fn split_runs(chunk: &str, runs: &mut Vec<Run>) {
+    let mut between = true;
+    for character in chunk.chars() {
+        if is_unspaced(character) {
+            match runs.last_mut() {
+                Some(Run::Unspaced(characters)) if !between => characters.push(character),
+                _ => runs.push(Run::Unspaced(vec![character])),
+            }
+            between = false;
+        } else if character.is_alphanumeric() || (is_combining_mark(character) && !between) {
+            match runs.last_mut() {
+                Some(Run::Word(word)) if !between => word.push(character),
+                _ => runs.push(Run::Word(character.to_string())),
+            }
+            between = false;
+        } else {
+            between = true;
+        }
+    }
+}
+
+fn pairs_and_singles(characters: &[char]) -> Vec<String> {
+    let singles = characters.iter().map(char::to_string);
+    characters.windows(2).map(String::from_iter).chain(singles).collect()
+}
+
+fn pairs_or_single(characters: &[char]) -> Vec<String> {
+    match characters {
+        [single] => vec![single.to_string()],
+        _ => characters.windows(2).map(String::from_iter).collect(),
+    }
+}
+
+/// Returns the made-up words for a chunk with signs in it: the whole, its parts that have signs, and its emoji.
+fn signed_words(chunk: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let parts = chunk.split(|c: char| is_unspaced(c) || is_part_border(c)).map(trimmed);
+    let unspaced = chunk.contains(is_unspaced);
+    for part in (!unspaced).then_some(chunk).into_iter().chain(parts) {
+        if is_signed(part) && part.chars().count() <= MAX_SIGNED_CHARS {
+            let word = spelled_out(part);
+            if !words.contains(&word) && words.len() < MAX_TERMS {
+                words.push(word);
+            }
+        }
+    }
+    for symbol in chunk.chars().filter(|c| is_symbol(*c)) {
+        let word = spelled_out(symbol.encode_utf8(&mut [0; 4]));
+        if !words.contains(&word) && words.len() < MAX_TERMS {
+            words.push(word);
+        }
+    }
+    words
+}
+
+fn is_signed(part: &str) -> bool {
+    let sign = |c: char| !c.is_alphanumeric() && !is_combining_mark(c);
+    part.contains(sign) && part.contains(char::is_alphanumeric)
+}
+
+fn is_symbol(c: char) -> bool {
+    let joiner = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}');
+    let punctuation = matches!(c, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}');
+    !c.is_ascii() && !c.is_alphanumeric() && !is_combining_mark(c) && !joiner && !punctuation
+}
+
+const fn is_part_border(c: char) -> bool {
+    matches!(
+        c,
+        '/' | ',' | ';' | ':' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '\'' | '|' | '=' | '\\' | '&'
+    )
+}
+
+fn spelled_out(part: &str) -> String {
+    use std::fmt::Write as _;
+    let mut word = String::from("zq");
+    for c in part.chars() {
+        if c.is_alphanumeric() || is_combining_mark(c) {
+            word.push(c);
+        } else {
+            write!(word, "z{:x}z", u32::from(c)).expect("writing to a String cannot fail");
+        }
+    }
+    word
+}
+
+/// Whether the character belongs to writing that sets no spaces between words, or glues particles to them.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' // Thai, Lao, Burmese, Khmer
+        | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}' // Hangul
+        | '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' // Kana
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' // Han
+    )
+}
