@@ -44,22 +44,43 @@ impl Assembler {
     }
 
     /// Adds the next message; hands over a part to `sink` when it is full.
-    pub fn push(&mut self, mut message: Message, sink: &mut Sink<'_>) {
+    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+        self.hold(message);
+        if self.is_full() {
+            self.hand_over(sink);
+        }
+    }
+
+    /// Adds the next message without handing anything over; returns whether it was kept, which empty text is not.
+    ///
+    /// For formats in which a later record can take an earlier one back: the caller asks [`Assembler::is_full`] and
+    /// then calls [`Assembler::hand_over`] itself.
+    pub fn hold(&mut self, mut message: Message) -> bool {
         let limit = match message.kind {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
             Kind::Prose | Kind::Summary | Kind::Attachment => MAX_PROSE_BYTES,
         };
         message.text = clip(message.text.trim().replace('\0', "").as_str(), limit);
         if message.text.is_empty() {
-            return;
+            return false;
         }
         self.count += 1;
         message.id = self.unique_id(message.id);
         self.bytes += message.text.len();
         self.transcript.messages.push(message);
-        if self.bytes >= MAX_PART_BYTES {
-            self.hand_over(sink);
-        }
+        true
+    }
+
+    /// Whether what is held fills a part.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.bytes >= MAX_PART_BYTES
+    }
+
+    /// Keeps, of the messages not yet handed over, those for which `keep` holds; it may change them, but not their ids.
+    pub fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
+        self.transcript.messages.retain_mut(keep);
+        self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
     }
 
     /// Removes the last messages from the one called `id` on; returns whether it was still held.
@@ -67,6 +88,7 @@ impl Assembler {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
             self.transcript.messages.truncate(place);
+            self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
         }
         place.is_some()
     }
@@ -83,7 +105,11 @@ impl Assembler {
         if *seen == 1 { id } else { format!("{id}~{seen}") }
     }
 
-    fn hand_over(&mut self, sink: &mut Sink<'_>) {
+    /// Hands over what is held as a part of its own.
+    pub fn hand_over(&mut self, sink: &mut Sink<'_>) {
+        if self.transcript.messages.is_empty() {
+            return;
+        }
         let rest = Transcript {
             messages: Vec::new(),
             external_id: part_id(&self.base_id, self.part + 1),

@@ -4,9 +4,13 @@
 //! alone. Ingestors parse only: they never call a model and never touch the store.
 
 mod assemble;
+mod claude_code;
+mod codex;
 mod detect;
 mod discover;
+mod injected;
 mod input;
+mod lenient;
 mod records;
 
 use std::path::PathBuf;
@@ -53,7 +57,7 @@ pub trait Ingestor: Sync {
 }
 
 /// Every format that can be read, in the order in which a file is tried against them.
-pub const INGESTORS: &[&dyn Ingestor] = &[];
+pub const INGESTORS: &[&dyn Ingestor] = &[&claude_code::ClaudeCode, &codex::Codex];
 
 /// Receives what an ingestor reads.
 pub struct Sink<'a> {
