@@ -10,19 +10,16 @@
 //! The modules below stand in the order of that flow; each imports only from those above it.
 
 pub mod json;
-pub mod memory;
 pub mod transcript;
-
+pub mod memory;
 pub mod config;
 pub mod tokens;
-
-pub mod extract;
-pub mod guard;
 pub mod ingest;
+pub mod guard;
 pub mod llm;
-
+pub mod extract;
 pub mod store;
-
 pub mod consolidate;
-
-// recall
+pub mod recall;
+pub mod exchange;
+pub mod pipeline;

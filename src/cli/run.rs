@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::extract::WindowBudget;
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::llm::{Budget, Client, Complete, ModelSettings, Recorder, Replay};
+use afterthought::llm::{Budget, Client, Complete, Limits, ModelSettings, Prices, Recorder, Replay};
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Sources, Summary};
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -147,7 +147,7 @@ fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<Exi
     let settings = model_settings(&config)?;
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
     let job = Job { args, mode, config: &config, context };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start")?;
     runtime.block_on(async {
         match (with_model, settings, &args.replay) {
             (false, _, _) => {
@@ -157,13 +157,14 @@ fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<Exi
                 job.go(Extractor::<Client>::Rules).await
             }
             (true, settings, Some(folder)) => {
-                let name = config.model.value.clone().or(settings.map(|settings| settings.model));
-                job.go(Extractor::Llm(&Replay::open(folder, name.as_deref())?)).await
+                let named = config.model.value.clone().or(settings.map(|settings| settings.model));
+                let model = named.context("name the recorded model with --model")?;
+                job.go(Extractor::Llm(&Replay::new(folder, model)?)).await
             }
             (true, Some(settings), None) => {
                 let client = Client::new(settings)?;
                 match &args.record {
-                    Some(folder) => job.go(Extractor::Llm(&Recorder::new(client, folder, job.guard())?)).await,
+                    Some(folder) => job.go(Extractor::Llm(&Recorder::new(client, folder, &job.guard())?)).await,
                     None => job.go(Extractor::Llm(&client)).await,
                 }
             }
@@ -204,7 +205,7 @@ impl Job<'_> {
 
     async fn go<C: Complete>(&self, extractor: Extractor<'_, C>) -> anyhow::Result<ExitStatus> {
         let store = self.store(&extractor)?;
-        let (guard, budget) = (self.guard(), self.budget(extractor.label())?);
+        let (guard, budget) = (self.guard(), self.budget(&extractor.label())?);
         let pipeline = Pipeline::new(&store, &guard, extractor, &budget, self.args.options(self.config));
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
@@ -227,9 +228,9 @@ impl Job<'_> {
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
     }
 
-    fn budget(&self, model: String) -> anyhow::Result<Budget> {
-        let (cost, tokens) = (self.config.max_cost.value, self.config.max_tokens.value);
-        Ok(Budget::new(&model, cost, tokens)?)
+    fn budget(&self, model: &str) -> anyhow::Result<Budget> {
+        let limits = Limits { max_cost: self.config.max_cost.value, max_tokens: self.config.max_tokens.value };
+        Ok(Budget::new(limits, Prices::default().of(model), model)?)
     }
 
     /// What tells one run from another when an interrupted one is looked for.

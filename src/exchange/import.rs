@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::Exported;
+use crate::guard::Guard;
 use crate::json;
 use crate::memory::{
-    Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status,
+    Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
 };
+use crate::store::{Store, StoreError};
 
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,6 +111,50 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
     let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
     let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
     Imported { memory: Memory { status: Status::Active, ..memory }, evidence: Vec::new(), relations: Vec::new() }
+}
+
+/// What an import came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Memories that are new.
+    pub added: usize,
+    /// Memories whose id or words were there.
+    pub known: usize,
+}
+
+/// Writes memories as they are, in one transaction, but for the secrets in them; what is there already stays.
+///
+/// Links are written where both ends are there in the end.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be written; then nothing was.
+pub fn import_as_is(
+    store: &Store,
+    guard: &Guard,
+    memories: Vec<Imported>,
+    now: Timestamp,
+) -> Result<Counts, StoreError> {
+    store.write(None, now, |writer| {
+        let (mut counts, mut links) = (Counts::default(), Vec::new());
+        for imported in memories {
+            let Imported { memory, evidence, relations } = imported;
+            links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
+            let known = writer.find(&memory.id)?.is_some()
+                || !writer.by_content(&memory.namespace, &memory.claim.content)?.is_empty();
+            if known {
+                counts.known += 1;
+            } else {
+                writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
+                counts.added += 1;
+            }
+        }
+        for (from, relation_type, to) in links {
+            if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
+                writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;
+            }
+        }
+        Ok(counts)
+    })
 }
 
 #[cfg(test)]

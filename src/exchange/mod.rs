@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 
 pub use export::exported;
-pub use import::{ImportError, Imported, parse_line};
+pub use import::{Counts, ImportError, Imported, import_as_is, parse_line};
 pub use markdown::markdown;
 
 /// One memory as it is exported: one line of JSONL.

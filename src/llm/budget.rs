@@ -70,6 +70,12 @@ impl Budget {
         self.ledger().spent
     }
 
+    /// Returns the dollars that were spent; `None` where the price is not known.
+    #[must_use]
+    pub fn spent_cost(&self) -> Option<f64> {
+        self.price.map(|_| self.spent().cost)
+    }
+
     /// Returns a reservation of the worst case of a call.
     ///
     /// While the limit allows the call but not on top of those in flight, this waits for them: most cost less than
@@ -204,7 +210,7 @@ mod tests {
     /// Answers after a pause with 10 tokens for 20, and counts the calls.
     struct Counted(AtomicU64, Cost);
 
-    impl Complete for &Counted {
+    impl Complete for Counted {
         async fn complete(&self, _: &Request) -> Result<(Reply, Cost), LlmError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             tokio::task::yield_now().await;

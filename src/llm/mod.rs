@@ -103,6 +103,16 @@ pub trait Complete {
     fn model(&self) -> &str;
 }
 
+impl<C: Complete> Complete for &C {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        C::complete(self, request).await
+    }
+
+    fn model(&self) -> &str {
+        C::model(self)
+    }
+}
+
 /// Whether a reply had to be paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {

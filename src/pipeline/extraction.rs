@@ -15,7 +15,7 @@ use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, TranscriptId, WindowKey};
+use crate::store::{Claimed, Finished, Likeness, TranscriptId, WindowKey};
 use crate::transcript::{Transcript, content_hash};
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
@@ -102,7 +102,7 @@ fn windows<C: Complete>(
     let row = if writes {
         Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
     } else {
-        pipeline.store.transcript_row(&transcript.key())?
+        pipeline.store.transcript_id(&transcript.key())?
     };
     let finished = match row {
         Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
@@ -152,17 +152,14 @@ async fn extract_to_ledger<C: Complete>(
         }
     };
     let (extraction, candidates) = extract_one(pipeline, model, &job, tally).await;
-    pipeline.store.finish_window(&Finished {
-        window,
-        owner: &pipeline.owner,
+    let finished = Finished {
         outcome: extraction.outcome,
         candidates: &candidates,
         dropped: &extraction.dropped,
         spent: extraction.spent,
         error: extraction.error.as_deref(),
-        now: Timestamp::now(),
-    })?;
-    Ok(())
+    };
+    Ok(pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now())?)
 }
 
 /// Extracts one window and tallies how it ended.
@@ -223,7 +220,8 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Mem
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without neighbours the question is only a little worse; a broken file shows when the result is written.
-        pipeline.store.neighbours(namespace, &text, None, None, MAX_KNOWN).unwrap_or_default()
+        let likeness = Likeness { namespace, text: &text, key: None, subject: None };
+        pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
     found.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }

@@ -5,9 +5,8 @@ use std::cell::{Cell, RefCell};
 use jiff::Timestamp;
 
 use crate::guard::Guard;
-use crate::llm::{Budget, Complete, Cost, LlmError, Reply, Request};
+use crate::llm::{Budget, Budgeted, Complete, Cost, LlmError, Reply, Request};
 use crate::store::Store;
-use crate::tokens;
 
 /// Transient failures in a row after which the server is taken to be down.
 const DOWN_AFTER: u32 = 3;
@@ -16,10 +15,9 @@ const DOWN_AFTER: u32 = 3;
 ///
 /// Once the model has failed in a way that the next request would meet too, it is not asked again.
 pub struct Ledgered<'a, C> {
-    inner: &'a C,
+    inner: Budgeted<'a, &'a C>,
     store: &'a Store,
     guard: &'a Guard,
-    budget: &'a Budget,
     failures: Cell<u32>,
     halted: RefCell<Option<LlmError>>,
 }
@@ -32,7 +30,7 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         guard: &'a Guard,
         budget: &'a Budget,
     ) -> Self {
-        Self { inner, store, guard, budget, failures: Cell::new(0), halted: RefCell::new(None) }
+        Self { inner: Budgeted::new(inner, budget), store, guard, failures: Cell::new(0), halted: RefCell::new(None) }
     }
 
     /// Returns why the model is not asked any more, if so.
@@ -60,21 +58,18 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         if let Some(error) = self.halted() {
             return Err(error);
         }
-        let reserved = self.budget.reserve(estimate(request), u64::from(request.max_completion_tokens))?;
-        let (reply, cost) = self.inner.complete(request).await?;
-        reserved.settle(reply.prompt_tokens, reply.completion_tokens);
+        let answer = self.inner.complete(request).await?;
         self.failures.set(0);
-        Ok((reply, cost))
+        Ok(answer)
     }
 
     /// Keeps a reply, redacted. A reply that cannot be kept is still used, since it is paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
-        let reply = Reply { text: text.into_inner(), ..reply };
-        if let Err(error) = self.store.save_reply(key, &reply, Timestamp::now()) {
+        if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
             tracing::warn!("a reply was used but could not be kept for later runs: {error}");
         }
-        reply
+        Reply { text: text.into_inner(), ..reply }
     }
 }
 
@@ -94,10 +89,4 @@ impl<C: Complete> Complete for Ledgered<'_, C> {
     fn model(&self) -> &str {
         self.inner.model()
     }
-}
-
-/// Returns the tokens that a request will be billed for, as well as they can be known before it is sent.
-fn estimate(request: &Request) -> u64 {
-    let turns = request.turns.iter().map(|turn| tokens::count(&turn.text)).sum::<usize>();
-    (tokens::count(&request.system) + turns + tokens::count(&request.schema.schema.to_string())) as u64
 }

@@ -71,7 +71,7 @@ async fn settle_batch<C: Complete>(
         tally.borrow_mut().summary.spend(spent);
         // A replanned batch asks the same questions, which the ledger answers.
         let applied = apply(pipeline.store, pipeline.guard, &plan, Some(run), Timestamp::now(), |writer| {
-            writer.mark_applied(windows)
+            writer.mark_windows_applied(windows)
         });
         match applied {
             Ok(Applied { .. }) => {

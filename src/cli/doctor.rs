@@ -1,0 +1,135 @@
+//! `doctor`: whether everything is in place, and the remedy where it is not.
+
+use std::path::Path;
+
+use afterthought::config::Config;
+use afterthought::store::Store;
+use serde_json::json;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{ADDED, CHANGED, DIM, REMOVED};
+
+/// Check settings, database and model, and name the remedy for what is amiss
+///
+/// Looks at this machine only; no server is asked. Exits 2 where something does not work.
+#[derive(Debug, clap::Args)]
+pub struct DoctorArgs {}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Note,
+    Bad,
+}
+
+struct Check {
+    name: &'static str,
+    state: State,
+    finding: String,
+}
+
+impl Check {
+    fn new(name: &'static str, state: State, finding: impl Into<String>) -> Self {
+        Self { name, state, finding: finding.into() }
+    }
+}
+
+pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let checks = match context.settings() {
+        Ok(config) => all(&config),
+        Err(error) => vec![Check::new("settings", State::Bad, format!("{error:#}"))],
+    };
+    for check in &checks {
+        let (mark, style, word) = match check.state {
+            State::Good => ("✓", ADDED, "good"),
+            State::Note => ("·", CHANGED, "note"),
+            State::Bad => ("✗", REMOVED, "bad"),
+        };
+        if context.out.is_json() {
+            context.out.json(&json!({"check": check.name, "state": word, "finding": check.finding}))?;
+        } else {
+            context.out.line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))?;
+        }
+    }
+    let bad = checks.iter().any(|check| check.state == State::Bad);
+    Ok(if bad { ExitStatus::Error } else { ExitStatus::Success })
+}
+
+fn all(config: &Config) -> Vec<Check> {
+    let mut checks = vec![settings(config), model(config)];
+    checks.extend(database(&config.db.value, &config.db.layer.to_string()));
+    checks
+}
+
+fn settings(config: &Config) -> Check {
+    let values = [
+        ("model", config.model.layer.to_string()),
+        ("base_url", config.base_url.layer.to_string()),
+        ("extractor", config.extractor.layer.to_string()),
+        ("namespace", config.namespace.layer.to_string()),
+    ];
+    let set: Vec<_> = values.iter().filter(|(_, layer)| layer != "default").collect();
+    let set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
+    let finding = if set.is_empty() { "all defaults; `afterthought init` explains them".to_owned() } else { set.join(", ") };
+    Check::new("settings", State::Good, finding)
+}
+
+fn model(config: &Config) -> Check {
+    let key = &config.api_key_env.value;
+    let has_key = std::env::var(key).is_ok_and(|value| !value.is_empty());
+    let name = config.model.value.as_deref().unwrap_or("the default model");
+    match (&config.base_url.value, has_key) {
+        (Some(url), _) if config.model.value.is_none() && !url.contains("//api.openai.com") => {
+            Check::new("model", State::Bad, format!("{url} is set but no model; set AFTERTHOUGHT_MODEL"))
+        }
+        (Some(url), true) => Check::new("model", State::Good, format!("{name} at {url}, key from {key}")),
+        (Some(url), false) => Check::new("model", State::Good, format!("{name} at {url}, without a key")),
+        (None, true) => Check::new("model", State::Good, format!("{name} at OpenAI, key from {key}")),
+        (None, false) => {
+            let finding = format!("none: the offline rules extract; set {key} or OPENAI_BASE_URL for a model");
+            Check::new("model", State::Note, finding)
+        }
+    }
+}
+
+fn database(path: &Path, layer: &str) -> Vec<Check> {
+    if !path.exists() {
+        let finding = format!("{} ({layer}) does not exist yet; the first `run` makes it", path.display());
+        return vec![Check::new("database", State::Note, finding)];
+    }
+    let opened = match Store::open(path) {
+        Ok(store) => store,
+        Err(error) => return vec![Check::new("database", State::Bad, format!("{:#}", anyhow::Error::from(error)))],
+    };
+    let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
+    checks.push(permissions(path));
+    match opened.stats() {
+        Ok(stats) => {
+            let failed = stats.windows.get("failed").copied().unwrap_or(0);
+            let (state, remedy) =
+                if failed > 0 { (State::Note, "; the next `run` over their logs tries them again") } else { (State::Good, "") };
+            checks.push(Check::new("memories", State::Good, format!("{} in {} conversations", stats.memories, stats.transcripts)));
+            checks.push(Check::new("windows", state, format!("{failed} failed{remedy}")));
+        }
+        Err(error) => checks.push(Check::new("memories", State::Bad, error.to_string())),
+    }
+    checks
+}
+
+#[cfg(unix)]
+fn permissions(path: &Path) -> Check {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(path).map_or(0, |data| data.permissions().mode() & 0o777);
+    if mode & 0o077 == 0 {
+        Check::new("permissions", State::Good, "readable by you only")
+    } else {
+        let finding = format!("{mode:o}: others can read it; `chmod 600 {}`", path.display());
+        Check::new("permissions", State::Bad, finding)
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &Path) -> Check {
+    Check::new("permissions", State::Note, "left to the folder's on this platform")
+}

@@ -1,0 +1,96 @@
+//! `import`: memories from a file.
+
+use std::path::PathBuf;
+
+use afterthought::consolidate::{self, Incoming};
+use afterthought::exchange::{Imported, import_as_is, parse_line};
+use afterthought::guard::Guard;
+use afterthought::ingest::{Records, Sink, open};
+use afterthought::llm::Client;
+use afterthought::memory::{Audience, Candidate, Namespace};
+use afterthought::store::Store;
+use serde_json::json;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+
+/// Import memories from JSONL: an export of ours, or objects with at least "content"
+///
+/// Importing a file again changes nothing. Secrets are taken out. With --consolidate each memory is settled with what
+/// is known, and one line a memory says how.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// File of one memory a line, or - for standard input
+    file: PathBuf,
+    /// Settle each memory with what is known, instead of taking it as it is
+    #[arg(long)]
+    consolidate: bool,
+}
+
+pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let namespace = context.settings()?.namespace.value.unwrap_or_else(Namespace::global);
+    let (memories, failed) = read(args, &namespace, context)?;
+    let (store, guard) = (context.store()?, Guard::default());
+    if args.consolidate {
+        settle(&store, &guard, memories, context)?;
+    } else {
+        let counts = import_as_is(&store, &guard, memories, now())?;
+        if context.out.is_json() {
+            context.out.json(&json!({"added": counts.added, "known": counts.known, "failed": failed}))?;
+        } else {
+            context.out.line(format_args!("{} added, {} known already, {failed} lines failed", counts.added, counts.known))?;
+        }
+    }
+    Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+/// Reads the file; a bad line is told and counted.
+fn read(args: &ImportArgs, namespace: &Namespace, context: &Context<'_>) -> anyhow::Result<(Vec<Imported>, usize)> {
+    let mut ignore = |_| {};
+    let mut sink = Sink::new(&mut ignore);
+    let mut records = Records::lines(open(&args.file)?);
+    let (mut memories, mut failed) = (Vec::new(), 0);
+    while let Some(record) = records.next(&mut sink)? {
+        match parse_line(&record.text, record.number, namespace, now()) {
+            Ok(imported) => memories.push(imported),
+            Err(error) => {
+                failed += 1;
+                context.out.warn(format_args!("{}: {error}", args.file.display()));
+            }
+        }
+    }
+    for skipped in &sink.skipped {
+        context.out.warn(format_args!("{}:{}: {}", args.file.display(), skipped.record, skipped.reason));
+    }
+    Ok((memories, failed + sink.skipped.len()))
+}
+
+fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {
+    let incoming = memories.into_iter().map(|imported| Incoming {
+        candidate: Candidate {
+            claim: imported.memory.claim,
+            audience: Audience::Project,
+            evidence: imported.evidence,
+            replaces: None,
+        },
+        namespace: imported.memory.namespace,
+        source: imported.memory.source,
+        method: imported.memory.extraction_method,
+    });
+    let plan = consolidate::settle(store, guard, None::<&Client>, incoming.collect(), None, now())?;
+    for change in &plan.changes {
+        let content = &change.incoming.candidate.claim.content;
+        if context.out.is_json() {
+            context.out.json(&json!({
+                "incoming": content,
+                "decision": change.decision,
+                "target": change.target,
+                "reason": change.reason,
+            }))?;
+        } else {
+            let line = super::printer::one_line(content, 120);
+            context.out.line(format_args!("{:<10} {line} ({})", change.decision.as_str(), change.reason))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! `runs` and `undo`: what was done, and its reversal.
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::short;
+
+/// List what was run, newest first
+#[derive(Debug, clap::Args)]
+pub struct RunsArgs {
+    /// Return at most this many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Take back everything that a run changed
+///
+/// A memory that was changed again since is named and left as it is. The logs are not read again by the next `run`;
+/// with --redo their windows wait for it once more, and no model is asked.
+#[derive(Debug, clap::Args)]
+pub struct UndoArgs {
+    /// Id of the run, its start or end of at least four characters, or `last`
+    run: String,
+    /// Let the next `run` apply the same candidates afresh
+    #[arg(long)]
+    redo: bool,
+}
+
+pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let runs = store.runs(args.limit)?;
+    if context.out.is_json() {
+        for run in &runs {
+            context.out.json(run)?;
+        }
+    } else {
+        let rows = runs.iter().map(|run| {
+            let count = |pointer: &str| {
+                run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
+            };
+            let id = run.id.as_str();
+            let paths = run.arguments.get("paths").map(ToString::to_string).unwrap_or_default();
+            [
+                id[id.len().saturating_sub(8)..].to_owned(),
+                run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
+                run.status.as_str().to_owned(),
+                count("/transcripts"),
+                count("/decisions/add"),
+                count("/llm_calls"),
+                paths,
+            ]
+        });
+        let header = ["run", "started", "status", "conversations", "added", "calls", "paths"];
+        context.out.table(header, rows.collect())?;
+    }
+    Ok(if runs.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+pub fn undo(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let run = store.run(&args.run)?;
+    let undone = store.undo_run(&run.id, now())?;
+    let reopened = if args.redo { store.reopen_windows(&run.id)? } else { 0 };
+    if context.out.is_json() {
+        context.out.json(&undone)?;
+    } else {
+        let (removed, restored) = (undone.removed.len(), undone.restored.len());
+        context.out.line(format_args!("{removed} memories removed, {restored} restored as they were"))?;
+        for kept in &undone.kept {
+            context.out.line(format_args!("left {}: {}", short(&kept.memory), kept.because))?;
+        }
+        if reopened > 0 {
+            context.out.note(format_args!("{reopened} windows wait for the next `run`"));
+        }
+    }
+    Ok(if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
+}

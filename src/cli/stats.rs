@@ -1,0 +1,44 @@
+//! `stats`: how much there is of what.
+
+use std::collections::BTreeMap;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{BOLD, DIM};
+
+/// Show how much there is of what
+#[derive(Debug, clap::Args)]
+pub struct StatsArgs {}
+
+pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let (stats, out) = (store.stats()?, context.out);
+    if out.is_json() {
+        out.json(&stats)?;
+        return Ok(ExitStatus::Success);
+    }
+    out.line(format_args!("{BOLD}{} memories{BOLD:#}", stats.memories))?;
+    let groups = [
+        ("status", &stats.by_status),
+        ("type", &stats.by_type),
+        ("category", &stats.by_category),
+        ("namespace", &stats.by_namespace),
+        ("windows", &stats.windows),
+    ];
+    for (name, counts) in groups {
+        out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+    }
+    let size = stats.bytes / 1024;
+    out.line(format_args!(
+        "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
+        stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
+    ))?;
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the counts, greatest first.
+fn spell(counts: &BTreeMap<String, usize>) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" · ")
+}
