@@ -37,7 +37,11 @@ pub struct Filter {
     pub updated_from: Option<Timestamp>,
     /// Held in the world at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// Words that stand in title, content or summary, as they are spelled, in either case.
+    /// Their time is over at this time, whether or not they have been marked as expired.
+    pub expired_at: Option<Timestamp>,
+    /// Their time is not over at this time.
+    pub unexpired_at: Option<Timestamp>,
+    /// Words that stand in title, content, summary, subject or tags, as they are spelled, in either case.
     pub text: Option<String>,
 }
 
@@ -57,6 +61,8 @@ impl Default for Filter {
             created_before: None,
             updated_from: None,
             valid_at: None,
+            expired_at: None,
+            unexpired_at: None,
             text: None,
         }
     }
@@ -206,6 +212,8 @@ impl Clauses {
             ("m.created_at >= ?", filter.created_from),
             ("m.created_at < ?", filter.created_before),
             ("m.updated_at >= ?", filter.updated_from),
+            ("m.expires_at <= ?", filter.expired_at),
+            ("(m.expires_at IS NULL OR m.expires_at > ?)", filter.unexpired_at),
         ];
         for (condition, at) in times {
             if let Some(at) = at {

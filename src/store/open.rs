@@ -10,7 +10,7 @@ use rusqlite_migration::{M, Migrations};
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Attempts at bringing the schema up to date while other processes may be at the same.
 const MIGRATION_ATTEMPTS: u32 = 5;
 /// Tells our files from those of other programs: `aftr` in ASCII.

@@ -1,0 +1,232 @@
+//! Reversing a run: exactly its changes, last first, from the history.
+//!
+//! What somebody else changed since is left as it is and named, together with what the run linked it to, since half
+//! of a replacement undone would leave both memories recalled, or neither. The windows of the run stay applied: the
+//! next run does not silently do the same again. To redo it, call [`Store::reopen_windows`] and apply.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use rusqlite::params;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::history::{Entity, HistoryEntry};
+use super::runs::{RunId, RunStatus};
+use super::tombstones::Tombstone;
+use super::{Store, StoreError, Writer, evidence, memories, relations, tombstones};
+use crate::memory::{Evidence, Memory, MemoryId, Relation};
+
+/// What an undo did, by memory, in the order of their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// As they were before the run.
+    pub restored: Vec<MemoryId>,
+    /// Made by the run, and gone.
+    pub removed: Vec<MemoryId>,
+    /// Left as they are.
+    pub kept: Vec<Kept>,
+}
+
+/// A memory that an undo left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Why.
+    pub because: KeptBecause,
+}
+
+/// Why an undo left a memory as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptBecause {
+    /// Somebody changed it after the run did.
+    #[error("it was changed after the run")]
+    ChangedSince,
+    /// The run linked it to one that was changed since.
+    #[error("the run linked it to a memory that was changed after the run")]
+    LinkedToChanged,
+    /// It was purged, and its history with it.
+    #[error("it was purged since")]
+    Purged,
+}
+
+impl Store {
+    /// Reverses every change of a run that nobody built upon since, in one transaction.
+    ///
+    /// Undoing again reverses what was kept the first time, as far as nothing stands in the way any more.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
+    pub fn undo_run(&self, run: &RunId, now: Timestamp) -> Result<Undone, StoreError> {
+        self.write(None, now, |w| {
+            let state = w.run(run.as_str())?;
+            if state.is_alive(now) {
+                return Err(StoreError::RunInProgress { id: run.to_string() });
+            }
+            let entries: Vec<_> = w.history_of_run(run)?.into_iter().filter(|entry| !entry.undone).collect();
+            if entries.is_empty() && state.status == RunStatus::Undone {
+                return Err(StoreError::RunUndone { id: run.to_string() });
+            }
+            let kept = kept(w, run, &entries)?;
+            let undone = w.reverse_all(&entries, kept)?;
+            w.read(|conn| {
+                let values = params![run.as_str(), w.now.as_millisecond()];
+                conn.execute(
+                    "UPDATE runs SET status = 'undone', finished_at = ifnull(finished_at, ?2) WHERE id = ?1",
+                    values,
+                )?;
+                Ok(())
+            })?;
+            Ok(undone)
+        })
+    }
+}
+
+/// Returns the memories of the run that must stay as they are.
+fn kept(w: &Writer<'_>, run: &RunId, entries: &[HistoryEntry]) -> Result<BTreeMap<MemoryId, KeptBecause>, StoreError> {
+    let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
+    for entry in entries {
+        for memory in std::iter::once(&entry.memory).chain(&entry.other) {
+            first_touch.entry(memory).or_insert(entry.id);
+        }
+    }
+    let mut kept = BTreeMap::new();
+    for (memory, since) in first_touch {
+        if changed_since(w, run, memory, since)? {
+            kept.insert(memory.clone(), KeptBecause::ChangedSince);
+        }
+    }
+    for entry in entries.iter().filter(|entry| is_purged(entry)) {
+        kept.insert(entry.memory.clone(), KeptBecause::Purged);
+    }
+    let links: Vec<_> = entries.iter().filter_map(|entry| Some((&entry.memory, entry.other.as_ref()?))).collect();
+    loop {
+        let reached = kept.len();
+        for (from, to) in &links {
+            for (one, other) in [(*from, *to), (*to, *from)] {
+                if kept.contains_key(one) && !kept.contains_key(other) {
+                    kept.insert(other.clone(), KeptBecause::LinkedToChanged);
+                }
+            }
+        }
+        if kept.len() == reached {
+            return Ok(kept);
+        }
+    }
+}
+
+/// Whether the memory itself is gone for good; of a link with a purged memory at its other end, nothing is left to do.
+fn is_purged(entry: &HistoryEntry) -> bool {
+    entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
+}
+
+fn changed_since(w: &Writer<'_>, run: &RunId, memory: &MemoryId, since: i64) -> Result<bool, StoreError> {
+    w.read(|conn| {
+        let changed = |column: &str| {
+            let sql = format!(
+                "SELECT EXISTS (SELECT 1 FROM history WHERE {column} = ?1 AND id > ?2 AND undone = 0 AND run_id IS NOT ?3)"
+            );
+            let values = params![memory.as_str(), since, run.as_str()];
+            conn.prepare_cached(&sql)?.query_row(values, |row| row.get::<_, bool>(0))
+        };
+        Ok(changed("memory_id")? || changed("other_id")?)
+    })
+}
+
+impl Writer<'_> {
+    fn reverse_all(
+        &self,
+        entries: &[HistoryEntry],
+        kept: BTreeMap<MemoryId, KeptBecause>,
+    ) -> Result<Undone, StoreError> {
+        let mut touched = BTreeSet::new();
+        for entry in entries.iter().rev().filter(|entry| !kept.contains_key(&entry.memory)) {
+            self.reverse(entry)?;
+            touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
+        }
+        let mut undone = Undone {
+            kept: kept.into_iter().map(|(memory, because)| Kept { memory, because }).collect(),
+            ..Undone::default()
+        };
+        for memory in touched {
+            if self.find(&memory)?.is_some() {
+                self.index(&memory)?;
+                undone.restored.push(memory);
+            } else {
+                undone.removed.push(memory);
+            }
+        }
+        Ok(undone)
+    }
+
+    fn reverse(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
+        let id = &entry.memory;
+        self.bump(id)?;
+        match entry.entity {
+            Entity::Memory => self.reverse_memory(entry)?,
+            Entity::Evidence => {
+                let (before, after) = sides::<Evidence>(entry)?;
+                if let Some(piece) = after {
+                    self.read(|conn| evidence::delete_row(conn, id, &piece))?;
+                }
+                if let Some(piece) = before {
+                    self.read(|conn| evidence::insert_row(conn, id, &piece))?;
+                }
+            }
+            Entity::Relation => {
+                let (before, after) = sides::<Relation>(entry)?;
+                if let Some(relation) = after {
+                    self.read(|conn| relations::delete_row(conn, &relation))?;
+                }
+                if let Some(relation) = before {
+                    self.read(|conn| relations::insert_row(conn, &relation))?;
+                }
+            }
+            Entity::Tombstone => {
+                let (before, after) = sides::<Tombstone>(entry)?;
+                if after.is_some() {
+                    self.read(|conn| tombstones::delete_row(conn, id))?;
+                }
+                if let Some(tombstone) = before {
+                    self.read(|conn| tombstones::insert_row(conn, &tombstone))?;
+                }
+            }
+        }
+        self.note_reversal(entry)?;
+        self.bump(id)
+    }
+
+    fn reverse_memory(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
+        let (before, _) = sides::<Memory>(entry)?;
+        self.read(|conn| match before {
+            Some(memory) => memories::put_row(conn, &memory),
+            None => memories::delete_row(conn, &entry.memory).map(drop),
+        })
+    }
+
+    /// Marks the line as undone and adds its mirror image, which counts as undone as well: neither stands in the
+    /// way of undoing what came before.
+    fn note_reversal(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached("UPDATE history SET undone = 1 WHERE id = ?1")?.execute([entry.id])?;
+            conn.prepare_cached(
+                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone)
+                 SELECT NULL, memory_id, other_id, ?2, 'undo', entity, after, before, 'undo of run ' || run_id, 1
+                 FROM history WHERE id = ?1",
+            )?
+            .execute(params![entry.id, self.now.as_millisecond()])?;
+            Ok(())
+        })
+    }
+}
+
+/// Returns what a line of history says was there before and after.
+fn sides<T: DeserializeOwned>(entry: &HistoryEntry) -> Result<(Option<T>, Option<T>), StoreError> {
+    let read = |value: &Option<Value>| {
+        value.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad(format!("history {}", entry.id)))
+    };
+    Ok((read(&entry.before)?, read(&entry.after)?))
+}
