@@ -31,7 +31,11 @@ mod words;
 mod writer;
 
 #[cfg(test)]
+mod concurrency;
+#[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod snapshot;
 #[cfg(test)]
 mod story;
 
