@@ -41,7 +41,8 @@ pub struct Filter {
     pub expired_at: Option<Timestamp>,
     /// Their time is not over at this time.
     pub unexpired_at: Option<Timestamp>,
-    /// Words that stand in title, content, summary, subject or tags, as they are spelled, in either case.
+    /// Words that stand in title, content, summary, subject or tags, as they are spelled; only the letters A to Z are
+    /// taken in either case.
     pub text: Option<String>,
 }
 
@@ -155,18 +156,13 @@ impl Clauses {
     }
 
     /// Adds that the text stands somewhere in title, content, summary, subject or tags.
+    ///
+    /// Not by `LIKE`, which refuses long patterns.
     pub(super) fn containing(&mut self, text: &str) {
-        let mut pattern = String::from("%");
-        for character in text.chars().filter(|character| *character != '\0') {
-            if matches!(character, '%' | '_' | '\\') {
-                pattern.push('\\');
-            }
-            pattern.push(character);
-        }
-        pattern.push('%');
+        let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
-        let condition = columns.map(|column| format!("{column} LIKE ? ESCAPE '\\'")).join(" OR ");
-        self.push(format!("({condition})"), vec![Value::from(pattern); columns.len()]);
+        let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
+        self.push(format!("({condition})"), vec![text; columns.len()]);
     }
 
     fn within(&mut self, namespaces: &[Within]) {

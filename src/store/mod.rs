@@ -35,6 +35,8 @@ mod concurrency;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
+mod search_tests;
+#[cfg(test)]
 mod snapshot;
 #[cfg(test)]
 mod story;
