@@ -83,9 +83,11 @@ impl Database {
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY {} LIMIT {limit} OFFSET {offset}",
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY {} LIMIT {} OFFSET {}",
             clauses.sql(),
             order.sql(),
+            rows(limit),
+            rows(offset),
         );
         self.memories(&sql, clauses)
     }
@@ -312,6 +314,11 @@ pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<bool, Store
     conn.prepare_cached("DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)")?
         .execute([id.as_str()])?;
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
+}
+
+/// Returns a number of rows as SQLite counts them.
+pub(super) fn rows(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn ms(at: Option<jiff::Timestamp>) -> Option<i64> {

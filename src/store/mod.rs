@@ -13,6 +13,7 @@ mod evidence;
 mod filter;
 mod history;
 mod ledger;
+mod maintain;
 mod memories;
 mod normal;
 mod open;
@@ -21,13 +22,22 @@ mod replies;
 mod row;
 mod runs;
 mod search;
+mod stats;
 mod tombstones;
+mod undo;
+mod usage;
 mod windows;
 mod words;
 mod writer;
 
 #[cfg(test)]
+mod concurrency;
+#[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod search_tests;
+#[cfg(test)]
+mod snapshot;
 #[cfg(test)]
 mod story;
 
@@ -40,10 +50,14 @@ pub use error::StoreError;
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
 pub use ledger::TranscriptId;
+pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
+pub use stats::Stats;
 pub use tombstones::Tombstone;
+pub use undo::{Kept, KeptBecause, Undone};
+pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, FailedWindow, Finished, PendingWindow, WindowId, WindowKey};
 pub use writer::Writer;
 

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::ledger::TranscriptId;
+use super::memories::rows;
 use super::row::{json, spelled, time_or_none};
 use super::runs::RunId;
 use super::writer::to_json;
@@ -279,7 +280,7 @@ impl Database {
                  WHERE w.status = 'done' AND w.applied_at IS NULL
                  ORDER BY t.namespace, t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
             )?;
-            let found = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], pending_from_row)?;
+            let found = statement.query_map([rows(limit)], pending_from_row)?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
