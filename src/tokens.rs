@@ -37,10 +37,9 @@ const BYTES_PER_TOKEN: usize = 16;
 #[must_use]
 pub fn head(text: &str, limit: usize) -> &str {
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
-    let tokens = encoding().encode_ordinary(near);
-    let end = match tokens.get(..limit) {
-        Some(kept) => bytes_of(kept),
-        None => near.len(),
+    let end = match tokens_of(near) {
+        None => limit.saturating_mul(2).min(near.len()),
+        Some(tokens) => tokens.get(..limit).map_or(near.len(), bytes_of),
     };
     &text[..text.floor_char_boundary(end)]
 }
@@ -50,10 +49,9 @@ pub fn head(text: &str, limit: usize) -> &str {
 pub fn tail(text: &str, limit: usize) -> &str {
     let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
     let near = &text[text.ceil_char_boundary(from)..];
-    let tokens = encoding().encode_ordinary(near);
-    let length = match tokens.len().checked_sub(limit) {
-        Some(cut) => bytes_of(&tokens[cut..]),
-        None => near.len(),
+    let length = match tokens_of(near) {
+        None => limit.saturating_mul(2).min(near.len()),
+        Some(tokens) => tokens.len().checked_sub(limit).map_or(near.len(), |cut| bytes_of(&tokens[cut..])),
     };
     &text[text.ceil_char_boundary(text.len() - length)..]
 }
@@ -72,6 +70,12 @@ pub fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(format!("{}\n[… {} tokens cut …]\n{}", first.trim_end(), total - limit, last.trim_start()))
+}
+
+/// Encodes `text` unless a word of it is so long that this would take quadratic time, see [`count`].
+fn tokens_of(text: &str) -> Option<Vec<tiktoken_rs::Rank>> {
+    let is_short = |word: &str| word.len() <= 1_000;
+    text.split_ascii_whitespace().all(is_short).then(|| encoding().encode_ordinary(text))
 }
 
 fn bytes_of(tokens: &[tiktoken_rs::Rank]) -> usize {

@@ -31,8 +31,11 @@ pub(super) enum Place {
     Within,
     /// Followed by a person's words, or by nothing.
     BeforeAnswer,
-    /// Too long for one request: these bytes of it, and which part of how many that is.
-    Part { bytes: Range<usize>, number: usize, of: usize },
+    /// Too long for one request: these bytes of it.
+    Part {
+        /// At character boundaries.
+        bytes: Range<usize>,
+    },
 }
 
 /// What a message costs at most, in tokens; never less than what [`message`] renders.
@@ -73,8 +76,8 @@ pub(super) fn message_cost(message: &Message) -> MessageCost {
 /// Renders `message` under its number.
 pub(super) fn message(number: usize, message: &Message, place: &Place) -> String {
     let part = match place {
-        Place::Part { number, of, .. } => format!(", part {number} of {of}"),
-        Place::Context | Place::Within | Place::BeforeAnswer => String::new(),
+        Place::Part { .. } => ", part of a longer message",
+        Place::Context | Place::Within | Place::BeforeAnswer => "",
     };
     let stamp = message.time.map(|time| stamp(&time) + " ").unwrap_or_default();
     let name = message.speaker.as_deref().map(|name| format!(" ({})", one_line(name, NAME_CHARS))).unwrap_or_default();

@@ -1,8 +1,13 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
 mod frame;
+mod ground;
+pub mod llm;
 pub mod prompt;
+mod quote;
+mod reply;
 pub mod schema;
+pub mod validate;
 pub mod window;
 
 use serde::{Deserialize, Serialize};

@@ -142,10 +142,10 @@ fn session(task: &Task<'_>, dates: Option<(Date, Date)>) -> String {
         return began.unwrap_or_else(|| "date unknown".to_owned());
     };
     let offsets: BTreeSet<i32> = task.messages().iter().filter_map(|message| message.time?.offset_seconds).collect();
-    let zone = match offsets.len() {
-        0 => ", time zone unknown".to_owned(),
-        1 => offsets.iter().map(|&seconds| format!(", UTC{}", offset(seconds).trim_start())).collect(),
-        _ => String::new(),
+    let zone = match (offsets.first(), offsets.len()) {
+        (Some(&seconds), 1) => format!(", UTC{}", offset(seconds).trim_start()),
+        (Some(_), _) => String::new(),
+        (None, _) => ", time zone unknown".to_owned(),
     };
     let day = |date: Date| date.strftime("%a %Y-%m-%d").to_string();
     let until = if last == first { String::new() } else { format!(" to {}", day(last)) };

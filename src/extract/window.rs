@@ -135,6 +135,62 @@ fn context_start(start: usize, floor: usize, budget: usize, cost: &dyn Fn(usize)
     first
 }
 
+/// Fewest tokens that a window must have on either side to be halved.
+pub(super) const MIN_HALF_TOKENS: usize = 300;
+
+/// Splits a window in two where the tokens are closest to even, before a person's words if there are any near.
+///
+/// The second half has the end of the first as its context. `None` if a half would be tiny.
+pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
+    let costs: Vec<MessageCost> = messages[span.context_start..span.end].iter().map(message_cost).collect();
+    let cost = |index: usize| costs[index - span.context_start];
+    let total: usize = (span.start..span.end).map(|index| cost(index).full).sum();
+    let mut before = 0;
+    let mut best: Option<(usize, usize)> = None;
+    for (index, message) in messages.iter().enumerate().take(span.end).skip(span.start + 1) {
+        before += cost(index - 1).full;
+        let turn_break = if message.is_human() { 0 } else { total / 5 };
+        let unevenness = before.abs_diff(total - before) + turn_break;
+        if before.min(total - before) >= MIN_HALF_TOKENS && best.is_none_or(|(least, _)| unevenness < least) {
+            best = Some((unevenness, index));
+        }
+    }
+    let (_, middle) = best?;
+    let overlap = WindowBudget::default().overlap_tokens;
+    let context_start = context_start(middle, span.context_start, overlap, &|index| cost(index).context);
+    Some([Span { end: middle, ..span }, Span { context_start, start: middle, end: span.end }])
+}
+
+/// Splits a long text into parts of about `limit` tokens at most: at line ends, within long lines at spaces, and within
+/// long words anywhere.
+pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut start, mut at, mut tokens) = (0, 0, 0);
+    for piece in text.split_inclusive('\n').flat_map(|line| line.split_inclusive(' ')).flat_map(chunks) {
+        let piece_tokens = crate::tokens::count(piece);
+        if tokens + piece_tokens > limit && at > start {
+            parts.push(start..at);
+            (start, tokens) = (at, 0);
+        }
+        at += piece.len();
+        tokens += piece_tokens;
+    }
+    if at > start {
+        parts.push(start..at);
+    }
+    parts
+}
+
+/// Splits a word of over 600 bytes.
+fn chunks(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let (chunk, after) = rest.split_at(rest.floor_char_boundary(600));
+        rest = after;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
 /// Whether a person says anything that goes beyond "ok", "thanks" or "continue"; a window without it costs no call.
 ///
 /// A bare "yes" or "no" counts where it answers a question of the assistant, or where what it answers is not among
