@@ -1,5 +1,7 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
+pub mod rules;
+
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Candidate, Memory};
