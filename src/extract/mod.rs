@@ -9,6 +9,7 @@ mod reply;
 pub mod schema;
 pub mod validate;
 pub mod window;
+pub mod rules;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,83 @@
+//! What an assistant proposed and a person plainly agreed to.
+
+use super::build::{self, Finding};
+use super::gather::{Gathered, voice};
+use super::language::Compiled;
+use super::sentence::{self, fold};
+use super::{language, product};
+use crate::extract::Task;
+use crate::memory::{Audience, Claim, MemoryType};
+use crate::transcript::{Kind, Message, Role};
+
+/// Longest answer that is a plain yes, in characters.
+const MAX_YES_CHARS: usize = 60;
+
+/// Adds the decisions that rest on a single clear question and a plain yes to it.
+pub(super) fn agreed(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+    let mut asked: Option<&Message> = None;
+    for (at, message) in task.shown().iter().enumerate() {
+        if message.kind != Kind::Prose {
+            continue;
+        }
+        let answer = asked.take();
+        if message.role == Role::Assistant {
+            asked = Some(message);
+        } else if message.is_human() && task.span.context_start + at >= task.span.start {
+            let proposal = answer.and_then(|question| Some((question, decision(question, message)?)));
+            if let Some((question, (finding, yes, asking))) = proposal {
+                gathered.add(finding, &[(message, yes), (question, asking)]);
+            }
+        }
+    }
+}
+
+/// Returns the decision with the words of the answer and of the question.
+fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, &'a str, &'a str)> {
+    let mut sentences = sentence::said(&question.text);
+    let asking = sentences.pop()?;
+    if question.text.contains("[redacted:") || sentences.iter().any(|other| other.ends_with(['?', '？'])) {
+        return None;
+    }
+    let folded = fold(asking);
+    let language = language::of(&folded)?;
+    let yes = answer.text.trim();
+    if yes.chars().count() > MAX_YES_CHARS || !language.yes.is_match(&fold(yes)) {
+        return None;
+    }
+    let found = language.proposal.captures(&folded)?;
+    let value = found.name("v")?.as_str();
+    let names = product::named(value);
+    let named = names.first()?;
+    // "Postgres or MySQL?" has no yes.
+    let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
+    if either || language.pointing.is_match(value) {
+        return None;
+    }
+    let done = format!("{}{}{value}", &found["verb"], if folded.is_ascii() { " " } else { "" });
+    Some((finding(language, &done, named, &names, answer), yes, asking))
+}
+
+fn finding(
+    language: &Compiled,
+    done: &str,
+    named: &product::Named,
+    names: &[product::Named],
+    answer: &Message,
+) -> Finding {
+    let phrases = &language.language.phrases;
+    let voice = voice(answer);
+    let who = voice.speaker.map_or_else(|| phrases.user.to_owned(), str::to_owned);
+    let who = if who == "The user" { "the user".to_owned() } else { who };
+    let content = build::fill(phrases.agreed, &[("{who}", &who), ("{x}", done)]);
+    let content = build::finished(&content, language);
+    let mut claim = Claim::new(MemoryType::Semantic, "decision", build::title(done, language, &voice), content);
+    let alone = names.iter().all(|other| other == named || other.attribute != named.attribute);
+    if alone {
+        claim.key = Some(format!("project.{}", named.attribute));
+        claim.value = Some(named.value.clone());
+    }
+    claim.subject = Some(named.attribute.to_owned());
+    claim.importance = 0.7;
+    claim.confidence = 0.7;
+    Finding { claim, audience: Audience::Project, since: None }
+}

@@ -1,0 +1,187 @@
+//! Problems that were solved, and attempts that failed, as people confirmed them.
+
+use super::build::{self, Finding};
+use super::gather::{Gathered, voice};
+use super::language::{self, Compiled};
+use super::sentence::{self, fold};
+use crate::extract::Task;
+use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
+use crate::transcript::{Kind, Message, Role};
+
+/// Messages after a problem within which its fix is looked for.
+const MAX_MESSAGES_APART: usize = 40;
+/// Longest quotation of a fix that an assistant described, in characters.
+const MAX_ACTION_CHARS: usize = 240;
+
+/// A problem that a person stated and nobody has solved yet.
+struct Problem<'a> {
+    at: usize,
+    message: &'a Message,
+    quote: &'a str,
+}
+
+/// Adds an episode for each problem of the window whose fix a person confirmed or named, and for each failed attempt.
+pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+    let mut open: Option<Problem<'_>> = None;
+    let mut proposed: Option<&Message> = None;
+    for (at, message) in task.shown().iter().enumerate() {
+        if message.kind != Kind::Prose {
+            continue;
+        }
+        if message.role == Role::Assistant {
+            proposed = Some(message);
+        }
+        if !message.is_human() {
+            continue;
+        }
+        let in_span = task.span.context_start + at >= task.span.start;
+        let near = open.take().filter(|problem| at - problem.at <= MAX_MESSAGES_APART);
+        let fix = near.as_ref().filter(|_| in_span).and_then(|problem| fixed(problem, message, proposed));
+        open = near;
+        if let (Some((finding, quote)), Some(problem)) = (fix, open.as_ref()) {
+            gathered.add(finding, &[(message, quote), (problem.message, problem.quote)]);
+            open = None;
+            continue;
+        }
+        if in_span {
+            failures(message, gathered);
+        }
+        if let Some(quote) = problem(message) {
+            open = Some(Problem { at, message, quote });
+            proposed = None;
+        }
+    }
+}
+
+/// Returns the words in which a person states a problem: a sentence, or else an error as a tool printed it.
+fn problem(message: &Message) -> Option<&str> {
+    let own = &message.text[..super::read::foreign_from(&message.text)];
+    let stated = sentence::said(own).into_iter().find(|said| {
+        let text = fold(said);
+        language::of(&text).is_some_and(|language| states_problem(language, &text))
+    });
+    stated.or_else(|| sentence::error_line(own)).filter(|quote| !quote.contains("[redacted:"))
+}
+
+fn states_problem(language: &Compiled, text: &str) -> bool {
+    let chars = text.chars().count();
+    let long_enough = if text.is_ascii() { text.split(' ').count() >= 4 } else { chars >= 5 };
+    let asking = text.trim_start().to_lowercase();
+    let supposed = [
+        "what if",
+        "what happens",
+        "should ",
+        "could ",
+        "would ",
+        "how do i ",
+        "if ",
+        "如果",
+        "make sure",
+        "please ",
+        "add ",
+        "always ",
+        "never ",
+    ]
+    .iter()
+    .any(|start| asking.starts_with(start));
+    long_enough && chars <= sentence::MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
+}
+
+/// Returns the episode in which `message` says that `problem` is solved, with the words that say so.
+fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Message>) -> Option<(Finding, &'a str)> {
+    for said in sentence::said(&message.text) {
+        let folded = fold(said);
+        let Some(language) = language::of(&folded).or_else(|| language::of("the default")) else { continue };
+        let text = &folded[language.lead_in.find(&folded).map_or(0, |found| found.end())..];
+        let Some(found) = language.fixed.captures(text) else { continue };
+        let denied = [" not ", "n't", "but ", "?", "？", " if ", "没有解决", "还没", "不是", "但", "[redacted:"];
+        if denied.iter().any(|word| text.contains(word)) || folded.chars().count() > sentence::MAX_SENTENCE_CHARS {
+            return None;
+        }
+        let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
+        let named = named.map(|named| named.as_str().trim()).filter(|named| named.chars().count() >= 4);
+        let points = |named: &&str| !language.empty_value.is_match(named) && !language.pointing.is_match(named);
+        let action = match named.filter(points) {
+            Some(_) => text.trim_end_matches(['.', '!', '。', '！']).to_owned(),
+            None => proposed.and_then(what_was_done)?,
+        };
+        return Some((solution(language, problem, &action, message), said));
+    }
+    None
+}
+
+/// Returns the sentence in which the assistant says what it changed.
+fn what_was_done(message: &Message) -> Option<String> {
+    const DONE: &[&str] = &[
+        "fix", "chang", "add", "remov", "updat", "set ", "replac", "instal", "run ", "upgrad", "downgrad", "renam",
+        "mov", "increas", "decreas", "delet", "clear", "restart", "use ", "pin", "disabl", "enabl", "修", "改", "添加",
+        "加上", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
+    ];
+    let sentences = sentence::said(&message.text);
+    let done = sentences.into_iter().find(|said| {
+        let lower = said.to_lowercase();
+        let short = said.chars().count() <= MAX_ACTION_CHARS;
+        short && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
+    });
+    done.filter(|said| !said.contains("[redacted:")).map(fold)
+}
+
+fn solution(language: &Compiled, problem: &Problem<'_>, action: &str, message: &Message) -> Finding {
+    let situation = fold(problem.quote);
+    let phrases = &language.language.phrases;
+    let quoted = situation.replace('"', "'");
+    let content = build::fill(phrases.solved, &[("{problem}", &quoted), ("{x}", action)]);
+    let mut claim = Claim::new(
+        MemoryType::Episodic,
+        "solution",
+        build::title(&situation, language, &voice(message)),
+        build::finished(&content, language),
+    );
+    claim.importance = 0.6;
+    claim.confidence = 0.75;
+    claim.structured = Some(Structured::Episode(Episode {
+        situation,
+        action: action.to_owned(),
+        outcome: Outcome::Success,
+        reasoning: None,
+        learnings: vec![action.to_owned()],
+    }));
+    Finding { claim, audience: Audience::Project, since: None }
+}
+
+/// Adds what `message` says was tried in vain.
+fn failures(message: &Message, gathered: &mut Gathered<'_>) {
+    let own = &message.text[..super::read::foreign_from(&message.text)];
+    for said in sentence::said(own) {
+        let text = fold(said);
+        let Some(language) = language::of(&text) else { continue };
+        let bare = &text[language.lead_in.find(&text).map_or(0, |found| found.end())..];
+        let Some(found) = language.failed.captures(bare) else { continue };
+        let Some(tried) = found.name("do").or_else(|| found.name("what")) else { continue };
+        let tried = tried.as_str().trim();
+        let vague =
+            language.pointing.is_match(tried) || language.empty_value.is_match(tried) || text.contains(['?', '？']);
+        if !vague && !text.contains("[redacted:") && text.chars().count() <= sentence::MAX_SENTENCE_CHARS {
+            gathered.add(failure(language, tried, &text, message), &[(message, said)]);
+        }
+    }
+}
+
+fn failure(language: &Compiled, tried: &str, text: &str, message: &Message) -> Finding {
+    let voice = voice(message);
+    let content =
+        build::fill(language.language.phrases.tried, &[("{who}", &build::who(language, &voice)), ("{x}", tried)]);
+    let content = build::finished(&content, language);
+    let mut claim =
+        Claim::new(MemoryType::Episodic, "mistake", build::title(&content, language, &voice), content.clone());
+    claim.importance = 0.6;
+    claim.confidence = 0.7;
+    claim.structured = Some(Structured::Episode(Episode {
+        situation: text.to_owned(),
+        action: tried.to_owned(),
+        outcome: Outcome::Failure,
+        reasoning: None,
+        learnings: vec![content],
+    }));
+    Finding { claim, audience: Audience::Project, since: None }
+}

@@ -1,0 +1,96 @@
+//! Candidates of one window: each with its evidence, repeats as one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::{Offset, TimeZone};
+
+use super::build::Finding;
+use super::read::{self, Voice};
+use super::sentence;
+use crate::extract::Task;
+use crate::memory::{Candidate, Evidence};
+use crate::transcript::{Message, MessageTime};
+
+/// Candidates so far, in the order in which they were found.
+pub(super) struct Gathered<'a> {
+    task: Task<'a>,
+    key: String,
+    candidates: Vec<Candidate>,
+    /// Position of a candidate by what it says.
+    known: BTreeMap<String, usize>,
+}
+
+impl<'a> Gathered<'a> {
+    /// Returns an empty collection for `task`.
+    pub(super) fn new(task: &Task<'a>) -> Self {
+        Self { task: *task, key: task.transcript.key(), candidates: Vec::new(), known: BTreeMap::new() }
+    }
+
+    /// Adds what was found, resting on the quotes of `sources`, the message that confirms it first.
+    pub(super) fn add(&mut self, finding: Finding, sources: &[(&Message, &str)]) {
+        let Some((first, _)) = sources.first() else { return };
+        let categories = self.task.categories;
+        if !categories.is_empty() && !categories.contains(&finding.claim.category) {
+            return;
+        }
+        let evidence: Vec<Evidence> = sources.iter().map(|(message, quote)| self.evidence(message, quote)).collect();
+        let mut claim = finding.claim;
+        claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
+        let says = claim.content.to_lowercase();
+        if let Some(&at) = self.known.get(&says) {
+            let known = &mut self.candidates[at].evidence;
+            let fresh = evidence.into_iter().filter(|piece| !known.contains(piece)).collect::<Vec<_>>();
+            known.extend(fresh);
+            return;
+        }
+        self.known.insert(says, self.candidates.len());
+        self.candidates.push(Candidate { claim, audience: finding.audience, evidence, replaces: None });
+    }
+
+    /// Returns the candidates.
+    pub(super) fn finish(self) -> Vec<Candidate> {
+        self.candidates
+    }
+
+    fn evidence(&self, message: &Message, quote: &str) -> Evidence {
+        Evidence {
+            transcript: self.key.clone(),
+            messages: vec![message.id.clone()],
+            quote: quote.to_owned(),
+            speaker: message.speaker.clone(),
+            said_at: message.time,
+            content_hash: message.content_hash(),
+        }
+    }
+}
+
+/// Returns who speaks in `message`, and on which day.
+pub(super) fn voice(message: &Message) -> Voice<'_> {
+    Voice { speaker: message.speaker.as_deref(), today: message.time.map(|time| time.civil().date()) }
+}
+
+/// Adds what the person states in message `at` of the transcript.
+pub(super) fn statements(task: &Task<'_>, at: usize, gathered: &mut Gathered<'_>) {
+    let message = &task.transcript.messages[at];
+    let voice = voice(message);
+    let own = &message.text[..read::foreign_from(&message.text)];
+    for said in sentence::said(own) {
+        for finding in read::sentence(said, &voice) {
+            gathered.add(finding, &[(message, said)]);
+        }
+    }
+}
+
+/// Returns the moment from which a claim holds: the day it names, or when it was said.
+fn valid_from(time: MessageTime, since: Option<Date>) -> Option<Timestamp> {
+    match since {
+        Some(date) if date != time.civil().date() => {
+            let offset =
+                time.offset_seconds.and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
+            date.to_zoned(TimeZone::fixed(offset)).ok().map(|start| start.timestamp())
+        }
+        Some(_) | None => Some(time.at),
+    }
+}

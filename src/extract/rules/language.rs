@@ -1,0 +1,182 @@
+//! What a language brings: its cues, its vetoes, and how its sentences are turned to the third person.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use regex::{Regex, RegexSet};
+
+use super::date::Dated;
+use super::{chinese, english};
+
+/// What a clause does, and with that how it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Likes `v`, perhaps `over` something.
+    Preference,
+    /// Dislikes `v`.
+    Dislike,
+    /// Asks for `v` in general; only where `v` is known by name.
+    Wish,
+    /// Uses `v`; only where `v` is known by name.
+    Habit,
+    /// Decided for `v`, perhaps instead of `old`.
+    Decision,
+    /// Decided for `v`, in words that also serve for the moment; only where `v` is known by name.
+    NamedDecision,
+    /// Went from `old` to `v`.
+    Switch,
+    /// The project has `v`, for the attribute that `what` names or `v` belongs to.
+    ProjectFact,
+    /// The speaker's own attribute, under this key.
+    SelfFact(&'static str),
+    /// A standing instruction: `do`, perhaps `when`.
+    Standing,
+    /// Asks to remember `rest`.
+    Remember,
+    /// Mentions `rest`; kept only where `rest` is something by itself.
+    Mention,
+}
+
+/// How a clause is recognised.
+#[derive(Debug)]
+pub(super) struct Cue {
+    /// Pattern from the start of the clause, with the named groups that the act reads.
+    pub(super) pattern: &'static str,
+    /// What it then does.
+    pub(super) act: Act,
+    /// How sure that is, 0–1.
+    pub(super) confidence: f64,
+}
+
+/// Returns a cue; `confidence` is in hundredths.
+pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue {
+    Cue { pattern, act, confidence: confidence as f64 / 100.0 }
+}
+
+/// Everything that the rules know of one language.
+pub(super) struct Language {
+    /// Patterns; a sentence that any of them matches is never kept.
+    pub(super) vetoes: &'static [&'static str],
+    /// Patterns that only a standing instruction may match.
+    pub(super) conditions: &'static [&'static str],
+    /// Words before a statement that say nothing.
+    pub(super) lead_in: &'static str,
+    /// Where one clause ends and the next, with its own subject, begins; the group `next` is the latter's start.
+    pub(super) clause_break: &'static str,
+    /// Cues; the first that matches decides.
+    pub(super) cues: &'static [Cue],
+    /// Patterns of the words that cut a captured value short.
+    pub(super) value_end: &'static str,
+    /// Patterns of a value that says nothing by itself.
+    pub(super) empty_value: &'static str,
+    /// Pattern of words that point outside the sentence.
+    pub(super) pointing: &'static str,
+    /// Pattern of a clause about the work on a project.
+    pub(super) about_project: &'static str,
+    /// Parts of a project that have attributes of their own, each with its name in a key.
+    pub(super) parts: &'static [(&'static str, &'static str)],
+    /// Pattern of a problem statement.
+    pub(super) problem: &'static str,
+    /// Pattern of a confirmed fix, with the fix as `do` where it is named.
+    pub(super) fixed: &'static str,
+    /// Pattern of a failed attempt, with what was tried as `do`.
+    pub(super) failed: &'static str,
+    /// Pattern of an assistant's proposal, with what it proposes as `v`.
+    pub(super) proposal: &'static str,
+    /// Pattern of a plain yes.
+    pub(super) yes: &'static str,
+    /// Puts absolute dates in place of relative ones.
+    pub(super) dates: fn(&str, Option<Date>) -> Dated,
+    /// Turns a clause to the third person; `None` where that is not safe.
+    pub(super) third_person: fn(&str, Option<&str>) -> Option<String>,
+    /// How things are said.
+    pub(super) phrases: Phrases,
+}
+
+/// Sentence frames of a language; `{who}` and `{x}` are filled in.
+pub(super) struct Phrases {
+    pub(super) user: &'static str,
+    pub(super) said: &'static str,
+    pub(super) standing: &'static str,
+    pub(super) wish: &'static str,
+    pub(super) decided: &'static str,
+    pub(super) agreed: &'static str,
+    pub(super) solved: &'static str,
+    pub(super) unwanted: &'static str,
+    pub(super) over: &'static str,
+    pub(super) tried: &'static str,
+    pub(super) stop: &'static str,
+}
+
+/// A language with its patterns compiled.
+pub(super) struct Compiled {
+    pub(super) language: &'static Language,
+    pub(super) vetoes: RegexSet,
+    pub(super) conditions: RegexSet,
+    pub(super) lead_in: Regex,
+    pub(super) clause_break: Regex,
+    pub(super) cues: Vec<(Regex, &'static Cue)>,
+    pub(super) value_end: Regex,
+    pub(super) empty_value: Regex,
+    pub(super) pointing: Regex,
+    pub(super) about_project: Regex,
+    pub(super) parts: Vec<(Regex, &'static str)>,
+    pub(super) problem: Regex,
+    pub(super) fixed: Regex,
+    pub(super) failed: Regex,
+    pub(super) proposal: Regex,
+    pub(super) yes: Regex,
+}
+
+static ENGLISH: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(&english::ENGLISH));
+static CHINESE: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(&chinese::CHINESE));
+
+/// Returns the language of `sentence`, as far as it is one that the rules read.
+pub(super) fn of(sentence: &str) -> Option<&'static Compiled> {
+    let mut letters = 0_usize;
+    let mut han = 0_usize;
+    for c in sentence.chars() {
+        match c {
+            '\u{4e00}'..='\u{9fff}' => han += 1,
+            'a'..='z' | 'A'..='Z' => letters += 1,
+            _ if c.is_alphabetic() && !c.is_ascii() && !('\u{c0}'..='\u{24f}').contains(&c) => return None,
+            _ => {}
+        }
+    }
+    if han >= 2 { Some(&CHINESE) } else { (han == 0 && letters > 2).then_some(&*ENGLISH) }
+}
+
+impl Compiled {
+    fn new(language: &'static Language) -> Self {
+        let set = |patterns: &[&str]| {
+            RegexSet::new(patterns.iter().map(|pattern| format!("(?i){pattern}"))).expect("the patterns are constants")
+        };
+        Self {
+            vetoes: set(language.vetoes),
+            conditions: set(language.conditions),
+            lead_in: anchored(language.lead_in),
+            clause_break: anywhere(language.clause_break),
+            cues: language.cues.iter().map(|cue| (anchored(cue.pattern), cue)).collect(),
+            value_end: anywhere(language.value_end),
+            empty_value: anchored(language.empty_value),
+            pointing: anywhere(language.pointing),
+            about_project: anywhere(language.about_project),
+            parts: language.parts.iter().map(|&(pattern, name)| (anywhere(pattern), name)).collect(),
+            problem: anywhere(language.problem),
+            fixed: anywhere(language.fixed),
+            failed: anchored(language.failed),
+            proposal: anywhere(language.proposal),
+            yes: anchored(language.yes),
+            language,
+        }
+    }
+}
+
+/// Compiles `pattern` for the start of a text, in any capitals; `(?-i:…)` makes capitals count.
+fn anchored(pattern: &str) -> Regex {
+    anywhere(&format!("^(?:{pattern})"))
+}
+
+fn anywhere(pattern: &str) -> Regex {
+    Regex::new(&format!("(?i){pattern}")).expect("the patterns are constants")
+}

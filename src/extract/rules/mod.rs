@@ -1,0 +1,52 @@
+//! The offline extractor: what people state in so many words, found by rules, without a model.
+//!
+//! It reads sentence by sentence what people said, and keeps only what a cue of a [`language::Language`] recognises at
+//! the start of a clause and no veto forbids. It is made to be right rather than complete: what is asked, supposed,
+//! played, joked, quoted or meant for the moment is left alone.
+
+mod build;
+mod chinese;
+mod confirm;
+mod date;
+mod english;
+mod english_cues;
+mod episode;
+mod gather;
+mod language;
+mod product;
+mod read;
+mod sentence;
+
+use crate::extract::{Extraction, Outcome, Span, Spent, Task};
+
+use gather::Gathered;
+
+/// Version of the rules; a change of what they find changes it.
+pub const VERSION: &str = "rules-1";
+
+/// Extracts what the people in the window state outright; the same window always gives the same candidates.
+///
+/// Takes time linear in the text, never fails, and calls nothing. Candidates come in the order of the words they rest
+/// on. What is known already is not left out: consolidation sees to that.
+#[must_use]
+pub fn extract(task: &Task<'_>) -> Extraction {
+    let task = &without_games(task);
+    let mut gathered = Gathered::new(task);
+    for (at, message) in task.messages().iter().enumerate() {
+        if message.is_human() {
+            gather::statements(task, task.span.start + at, &mut gathered);
+        }
+    }
+    episode::solved(task, &mut gathered);
+    confirm::agreed(task, &mut gathered);
+    let candidates = gathered.finish();
+    let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
+    Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None }
+}
+
+/// Returns the task up to where a game begins in which nobody speaks for themselves.
+fn without_games<'a>(task: &Task<'a>) -> Task<'a> {
+    let game = task.shown().iter().position(|message| message.is_human() && read::starts_game(&message.text));
+    let end = game.map_or(task.span.end, |at| task.span.context_start + at);
+    Task { span: Span { start: task.span.start.min(end), end, ..task.span }, ..*task }
+}

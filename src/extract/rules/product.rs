@@ -1,0 +1,237 @@
+//! What is known by name: products and settings, each with the attribute that it is a value of.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+/// How strictly a name's capitals are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// In any capitals.
+    Any,
+    /// Only as it stands in the table, since the lower-case word is an everyday one.
+    Exact,
+}
+
+/// Attribute, names in any capitals, names in these capitals only. Names are set apart by `|`, their other spellings by `=`.
+#[rustfmt::skip]
+const ATTRIBUTES: &[(&str, &str, &str)] = &[
+    ("deploy_target", "Heroku|Fly.io=flyio|Vercel|Netlify|AWS=Amazon Web Services|GCP=Google Cloud=Google Cloud Platform|\
+      Azure|DigitalOcean=Digital Ocean|Hetzner|Linode|Cloudflare Workers|Cloudflare Pages|Cloudflare|\
+      Kubernetes=k8s|Cloud Run|AWS Lambda|Fargate|Railway|Firebase Hosting|GitHub Pages|OVH|Scaleway|\
+      Alibaba Cloud=Aliyun=阿里云|Tencent Cloud=腾讯云|Huawei Cloud=华为云|Elastic Beanstalk|App Engine|Dokku|\
+      Coolify|Docker Swarm|OpenShift|Nomad", "Fly.io=Fly|Render|ECS|EKS|GKE|EC2|Lambda"),
+    ("database", "PostgreSQL=Postgres=PG|MySQL|MariaDB|SQLite|MongoDB=Mongo|DynamoDB|CockroachDB|Supabase|PlanetScale|\
+      Neon|Firestore|Cassandra|ClickHouse|DuckDB|SQL Server=MSSQL|Turso|libSQL|TiDB|OceanBase|CouchDB|\
+      Neo4j|Snowflake|BigQuery|Redshift|SurrealDB", "Oracle"),
+    ("cache", "Redis|Memcached|Valkey|KeyDB", ""),
+    ("queue", "Kafka|RabbitMQ|SQS|Celery|BullMQ|Sidekiq|RocketMQ|Pulsar", "NATS"),
+    ("language", "TypeScript|JavaScript|Python|Golang|Kotlin|Java|C++|C#|F#|Ruby|PHP|Scala|Haskell|Elixir|Erlang|\
+      Clojure|OCaml|Zig|Perl|Lua|Objective-C|Solidity", "Go|Rust|Swift|Dart|Julia|Elm|Nim|R|C"),
+    ("framework", "Next.js=NextJS|Nuxt|SvelteKit|Svelte|Vue.js=Vue=VueJS|Angular|Django|Flask|FastAPI|\
+      Rails=Ruby on Rails|Laravel|Spring Boot|NestJS|Express.js=ExpressJS|Remix|Astro|SolidJS|Axum|Actix|\
+      Phoenix|ASP.NET|Fastify|Hono|React Native|Flutter|Symfony|Qwik|htmx|Tauri|Electron|Leptos", "React|Express.js=Express|Spring|Gin|Rocket"),
+    ("package_manager", "pnpm|npm|Yarn|Bun|Poetry|uv|pipenv|Conda|Mamba|Homebrew|Maven|Gradle|Composer|pip|pdm", ""),
+    ("test_runner", "Jest|Vitest|Mocha|pytest|unittest|RSpec|JUnit|PHPUnit|nextest|cargo-nextest", "Ava"),
+    ("e2e_tests", "Playwright|Cypress|Selenium|Puppeteer", ""),
+    ("ci", "GitHub Actions|GitLab CI=GitLab CI/CD|CircleCI=Circle CI|Jenkins|Travis CI=Travis|Buildkite|TeamCity|\
+      Drone CI|Azure Pipelines|Bitbucket Pipelines|Woodpecker CI|Concourse CI", ""),
+    ("editor", "VS Code=VSCode=Visual Studio Code|Neovim=nvim|Emacs|Vim|IntelliJ=IntelliJ IDEA|PyCharm|WebStorm|\
+      GoLand|RustRover|Sublime Text=Sublime|Xcode|Android Studio|Notepad++|JetBrains", "Helix|Zed|Cursor|Atom|Nano|Kakoune"),
+    ("os", "macOS=Mac OS=OS X|Ubuntu|Debian|Fedora|Arch Linux|NixOS|Linux|Windows 11|Windows 10|WSL=WSL2|\
+      Linux Mint|Pop!_OS|FreeBSD", "Windows|Arch"),
+    ("shell", "zsh|bash|PowerShell|nushell", "fish|Fish"),
+    ("orm", "Prisma|Drizzle|TypeORM|SQLAlchemy|Sequelize|Diesel|sqlx|SeaORM|Hibernate|GORM|MyBatis", ""),
+    ("styling", "Tailwind CSS=Tailwind|Bootstrap|Sass=SCSS|styled-components|CSS modules|Chakra UI|Material UI=MUI|\
+      shadcn", ""),
+    ("formatter", "Prettier|Biome|rustfmt|gofmt|clang-format|dprint", "Black"),
+    ("linter", "ESLint|oxlint|Pylint|flake8|Ruff|clippy|golangci-lint|RuboCop", ""),
+    ("bundler", "Vite|Webpack|esbuild|Rollup|Turbopack|Parcel|Rspack", ""),
+    ("monitoring", "Datadog|Sentry|Grafana|Prometheus|New Relic|Honeycomb", ""),
+    ("issue_tracker", "Jira|GitHub Issues|Trello|Asana|Shortcut|YouTrack", "Linear"),
+    ("auth_provider", "Auth0|Clerk|Keycloak|Okta|Cognito|NextAuth", ""),
+    ("container", "Docker|Podman|containerd", ""),
+    ("infrastructure", "Terraform|Pulumi|Ansible|CloudFormation|OpenTofu", ""),
+    ("api_style", "GraphQL|gRPC|tRPC|REST", ""),
+    ("version_control", "Jujutsu|Mercurial", ""),
+    ("indentation", "tabs=制表符=tab 缩进=tab缩进|spaces=空格|two spaces=2 spaces=2-space indentation=两个空格=2个空格=2 个空格|\
+      four spaces=4 spaces=4-space indentation=四个空格=4个空格=4 个空格", ""),
+    ("theme", "dark mode=dark theme=深色模式=暗色主题=深色主题=暗黑模式|light mode=light theme=浅色模式=亮色主题=浅色主题", ""),
+    ("quotes", "single quotes=单引号|double quotes=双引号", ""),
+    ("naming", "snake_case=snake case=下划线命名|camelCase=camel case=驼峰命名=驼峰|kebab-case|PascalCase", ""),
+    ("commit_style", "conventional commits|约定式提交", ""),
+    ("merge_style", "squash merges=squash merge=squash-merge|merge commits|rebase merges", ""),
+];
+
+/// Nouns that name an attribute, the more particular ones first.
+const NOUNS: &[(&str, &str)] = &[
+    (
+        r"deploy(?:ment)? (?:target|platform|environment)|hosting(?: provider| platform)?|cloud provider|部署(?:目标|平台|环境)?|托管平台|云服务商?",
+        "deploy_target",
+    ),
+    (r"package manager|包管理器|包管理工具", "package_manager"),
+    (r"(?:test|testing) (?:runner|framework)|测试框架|测试工具", "test_runner"),
+    (r"database|\bDB\b|data store|数据库", "database"),
+    (r"(?:default|main|primary|base|release) branch|默认分支|主分支", "default_branch"),
+    (r"branch nam(?:e|ing)(?: (?:convention|scheme))?|分支命名", "branch_naming"),
+    (r"CI(?:/CD)?(?: (?:system|provider|pipeline))?\b|持续集成", "ci"),
+    (r"indentation|indent(?: style| size)?|缩进", "indentation"),
+    (r"time ?zone|时区", "timezone"),
+    (r"(?:code )?editor|\bIDE\b|编辑器", "editor"),
+    (r"operating system|操作系统", "os"),
+    (r"default shell|\bshell\b", "shell"),
+    (r"(?:backend|frontend|web|UI) framework|\bframework\b|框架", "framework"),
+    (r"programming language|编程语言|开发语言", "language"),
+    (r"message (?:queue|broker)|消息队列", "queue"),
+    (r"cache layer|caching layer|\bcache\b|缓存", "cache"),
+    (r"\bORM\b", "orm"),
+    (r"\blinter\b", "linter"),
+    (r"\bformatter\b", "formatter"),
+    (r"\bbundler\b|build tool|构建工具", "bundler"),
+    (r"issue tracker|bug tracker", "issue_tracker"),
+    (r"line length|max(?:imum)? line (?:length|width)|行宽", "line_length"),
+    (r"(?:API )?base URL", "base_url"),
+    (r"release (?:cadence|schedule|day)|发布周期", "release_schedule"),
+    (r"(?:minimum|supported) (?:\w+ )?version|MSRV", "minimum_version"),
+    (r"licen[sc]e|许可证", "license"),
+    (r"commit (?:message )?(?:style|format|convention)|提交规范", "commit_style"),
+];
+
+/// Attributes that a person has, not a project.
+const PERSONAL: &[&str] = &["editor", "os", "shell", "theme", "timezone"];
+
+/// A known name in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    /// What it is a value of, e.g. `database`.
+    pub(super) attribute: &'static str,
+    /// Its usual spelling, with the version that follows it in the text.
+    pub(super) value: String,
+    /// Where it stands in the text.
+    pub(super) at: usize,
+}
+
+struct Name {
+    text: &'static str,
+    canonical: &'static str,
+    attribute: &'static str,
+    spelling: Spelling,
+}
+
+struct Table {
+    names: Vec<Name>,
+    finder: AhoCorasick,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut names = Vec::new();
+    for &(attribute, any, exact) in ATTRIBUTES {
+        for (entries, spelling) in [(any, Spelling::Any), (exact, Spelling::Exact)] {
+            for entry in entries.split('|').filter(|entry| !entry.is_empty()) {
+                let canonical = entry.split('=').next().unwrap_or(entry);
+                names.extend(entry.split('=').map(|text| Name { text, canonical, attribute, spelling }));
+            }
+        }
+    }
+    let finder = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(names.iter().map(|name| name.text))
+        .expect("the names are constants, and few");
+    Table { names, finder }
+});
+
+static NOUN_PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+    let compile = |pattern: &str| Regex::new(&format!("(?i){pattern}")).expect("the pattern is a constant");
+    NOUNS.iter().map(|&(pattern, attribute)| (compile(pattern), attribute)).collect()
+});
+
+/// Returns the known names in `text`, in order.
+pub(super) fn named(text: &str) -> Vec<Named> {
+    let table = &*TABLE;
+    let found = table.finder.find_iter(text).filter_map(|found| {
+        let name = &table.names[found.pattern().as_usize()];
+        let spelled = &text[found.range()];
+        let exact = name.spelling == Spelling::Any || spelled == name.text;
+        (exact && stands_alone(text, found.start(), found.end())).then(|| Named {
+            attribute: name.attribute,
+            value: format!("{}{}", name.canonical, version(&text[found.end()..])),
+            at: found.start(),
+        })
+    });
+    found.collect()
+}
+
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let joins = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '@');
+    let before = text[..start].chars().next_back();
+    let mut after = text[end..].chars();
+    let next = after.next();
+    let dotted = matches!(next, Some('.' | '-' | '+' | '#')) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
+    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.')) && !next.is_some_and(joins) && !dotted
+}
+
+/// Returns the version number that `rest` begins with, with its space, or nothing.
+fn version(rest: &str) -> &str {
+    static VERSION: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^ v?\d{1,4}(?:\.\d{1,4}){0,3}\b").expect("the pattern is a constant"));
+    let end = VERSION.find(rest).map_or(0, |found| found.end());
+    if rest[end..].starts_with(['%', '0', ':']) { "" } else { &rest[..end] }
+}
+
+/// Returns the attribute that the words of `text` name, e.g. `deploy_target` for "our deploy target".
+pub(super) fn attribute(text: &str) -> Option<&'static str> {
+    NOUN_PATTERNS.iter().find(|(pattern, _)| pattern.is_match(text)).map(|&(_, attribute)| attribute)
+}
+
+/// Whether `attribute` is a matter of the person rather than of the project.
+pub(super) fn is_personal(attribute: &str) -> bool {
+    PERSONAL.contains(&attribute)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn pairs(text: &str) -> Vec<(&'static str, String)> {
+        named(text).into_iter().map(|named| (named.attribute, named.value)).collect()
+    }
+
+    #[test]
+    fn names_are_found_in_any_capitals_with_their_version() {
+        assert_eq!(
+            pairs("postgres 16 on fly.io, with nextjs"),
+            [
+                ("database", "PostgreSQL 16".to_owned()),
+                ("deploy_target", "Fly.io".to_owned()),
+                ("framework", "Next.js".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn everyday_words_and_parts_of_words_are_no_names() {
+        assert_eq!(pairs("I go and express a swift reaction to rusty cursors; render it in src/vim.rs"), []);
+    }
+
+    #[test]
+    fn every_name_finds_itself_and_stands_once() {
+        let mut seen = BTreeSet::new();
+        for name in &TABLE.names {
+            assert_eq!(pairs(name.text), [(name.attribute, name.canonical.to_owned())], "{}", name.text);
+            let fresh = seen.insert(name.text.to_lowercase());
+            assert!(fresh || name.spelling == Spelling::Exact, "{} stands twice", name.text);
+        }
+    }
+
+    #[test]
+    fn nouns_name_their_attribute() {
+        assert_eq!(attribute("Our deploy target"), Some("deploy_target"));
+        assert_eq!(attribute("the package manager"), Some("package_manager"));
+        assert_eq!(attribute("生产数据库"), Some("database"));
+        assert_eq!(attribute("our lunch"), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! From a sentence to what it states: vetoes, clauses, cues.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use regex::{Captures, Regex};
+
+use super::build::{self, Finding};
+use super::language::{self, Act, Compiled, Cue};
+use super::sentence::{MAX_SENTENCE_CHARS, fold};
+
+/// Who speaks, and on which day.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Voice<'a> {
+    /// The person's name, in conversations among people.
+    pub(super) speaker: Option<&'a str>,
+    /// The speaker's own day.
+    pub(super) today: Option<Date>,
+}
+
+/// A cue that matched a clause, with what it captured.
+pub(super) struct Hit<'a> {
+    pub(super) language: &'static Compiled,
+    pub(super) act: Act,
+    pub(super) confidence: f64,
+    /// Whether the speaker asked to remember it.
+    pub(super) asked: bool,
+    pub(super) clause: &'a str,
+    pub(super) found: Captures<'a>,
+}
+
+/// Returns what `sentence` states; most sentences state nothing that lasts.
+pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
+    let folded = fold(sentence);
+    let text = &folded;
+    let Some(language) = language::of(text) else { return Vec::new() };
+    if is_out_of_range(text) || language.vetoes.is_match(text) {
+        return Vec::new();
+    }
+    let dated = (language.language.dates)(text, voice.today);
+    let clauses = clauses(language, &dated.text);
+    let mut findings: Vec<Finding> =
+        clauses.into_iter().filter_map(|part| clause(language, part, voice, false)).collect();
+    for finding in &mut findings {
+        finding.since = dated.first;
+    }
+    findings
+}
+
+/// Whether `text` asks for, or begins, a game in which its author does not speak for themselves.
+pub(super) fn starts_game(text: &str) -> bool {
+    static GAME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:let's (?:play|role-?play|pretend)|role-?play|stay in character|pretend (?:that )?(?:you|to be|i)|(?:you are|you're) (?:now )?(?:playing|going to play)|act as (?:if|an?|my)\b|text adventure|dungeon master|interactive (?:story|fiction))\b|扮演|角色扮演|假装你是|玩个游戏|你现在是一[个名位]")
+            .expect("the pattern is a constant")
+    });
+    GAME.is_match(text)
+}
+
+/// Where in `text` foreign words begin: a text to be translated or corrected, or one to be made up.
+pub(super) fn foreign_from(text: &str) -> usize {
+    static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)\b(?:translat(?:e|ion)|summari[sz]e|tl;?dr|proofread|rephrase|paraphrase|reword|fix (?:the |my )?(?:grammar|spelling)|improve (?:the |my |this )(?:text|wording|writing|paragraph|email)|rewrite (?:this|the following|it)|edit (?:this|the following) (?:text|email|paragraph))\b",
+            r"|\b(?:write|draft|compose|tell|make up|continue|invent|generate|create|give me)\b[^.!?\n]{0,60}\b(?:story|stories|poem|novel|screenplay|play script|song|lyrics|dialogue|monologue|essay|bio|cover letter|letter|e-?mail|tweet|blog post|speech|resume|persona|sample (?:data|text|conversation)|example (?:sentences?|conversation|prompt)|fake|fictional|scene|diary)\b",
+            r"|翻译|译成|润色|改写|总结(?:一下)?(?:以下|下面|这)|写一?[个篇首封段].{0,20}(?:故事|小说|诗|剧本|歌词|邮件|信|作文|对话|文章)|编一?[个段]",
+        ))
+        .expect("the pattern is a constant")
+    });
+    let Some(found) = FOREIGN.find(text) else { return text.len() };
+    text[..found.start()].rfind(['.', '!', '?', '\n', '。', '！', '？']).unwrap_or(0)
+}
+
+fn is_out_of_range(text: &str) -> bool {
+    let chars = text.chars().count();
+    let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+    let words = text.split(' ').count();
+    chars > MAX_SENTENCE_CHARS || (words + han / 2 < 3)
+}
+
+fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for found in language.clause_break.captures_iter(text) {
+        let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
+        parts.push(&text[start..whole.start()]);
+        start = next.start();
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
+    let lead = language.lead_in.find(text).map_or(0, |found| found.end());
+    [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
+        let text = start.trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
+        matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
+    })
+}
+
+fn recognised<'a>(
+    language: &'static Compiled,
+    cue: &Cue,
+    text: &'a str,
+    found: Captures<'a>,
+    voice: &Voice<'_>,
+    asked: bool,
+) -> Option<Finding> {
+    if cue.act != Act::Standing && language.conditions.is_match(text) {
+        return None;
+    }
+    match cue.act {
+        Act::Remember | Act::Mention => {
+            let rest = found.name("rest")?.as_str();
+            let inner = clause(language, rest, voice, true);
+            inner.or_else(|| {
+                if cue.act == Act::Remember { build::note(language, rest, voice, cue.confidence) } else { None }
+            })
+        }
+        Act::Preference
+        | Act::Dislike
+        | Act::Wish
+        | Act::Habit
+        | Act::Decision
+        | Act::NamedDecision
+        | Act::Switch
+        | Act::ProjectFact
+        | Act::SelfFact(_)
+        | Act::Standing => {
+            let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
+            build::finding(&hit, voice)
+        }
+    }
+}

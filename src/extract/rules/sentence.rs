@@ -1,0 +1,300 @@
+//! What a person wrote themselves, cut into sentences: no code, no quotes, no pasted logs, no dumps.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Longest sentence that is read, in characters; a longer one is hardly one statement.
+pub(super) const MAX_SENTENCE_CHARS: usize = 400;
+/// Lines of prose beyond which a message looks pasted, and only its first and last paragraph are read.
+const MAX_PROSE_LINES: usize = 40;
+/// Bullets in a row beyond which a list is a dump.
+const MAX_BULLETS: usize = 8;
+/// Shortest line, in characters, that can be the first part of a wrapped sentence.
+const MIN_WRAPPED_CHARS: usize = 55;
+
+static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d?:\d\d",
+        r"\[?\d\d?:\d\d:\d\d",
+        r"\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL|NOTICE)\b",
+        r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d",
+        r"at \S+ ?\(|at \S+:\d",
+        r#"File ""#,
+        r"Traceback ",
+        r"\d+: +0x",
+        r"\d* *\|",
+        r"-->",
+        r"(?:\+\+\+|---|@@|===|\*\*\*)",
+        r"diff --git",
+        r"index [0-9a-f]{7}",
+        r"[+-] ?\S.*[;{}()=]\s*$",
+        r"[$%❯➜#]",
+        r"<[/!?A-Za-z]",
+        r"[{}\[\]]",
+        r"(?:error|warning|note|help)(?:\[\w+\])?:",
+        r"(?:npm|pnpm|yarn|cargo|git|curl|docker|kubectl|pip|sudo|cd|import|from|const|let mut|def|fn|func|public|class|return|SELECT|INSERT)\b[^.!?,']*[;{}/=]",
+        r"\w*(?:Error|Exception|Warning): ",
+        r"thread '",
+        r"\S+\.\w+:\d+",
+    ];
+    Regex::new(&format!(r"^\s*(?:{})", forms.join("|"))).expect("the pattern is a constant")
+});
+static BULLET: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\s*(?:[-*•·]|\d{1,3}[.)、])\s*").expect("the pattern is a constant"));
+
+/// Words before a full stop that do not end a sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "prof", "st", "no", "approx", "cf", "fig", "inc", "ltd", "jr",
+    "sr", "dept", "est", "min", "max", "a.m", "p.m", "u.s", "u.k", "resp",
+];
+
+/// Returns the sentences of `text` that its author said, as slices of `text` in order.
+pub(super) fn said(text: &str) -> Vec<&str> {
+    let blocks = blocks(text);
+    blocks.iter().flat_map(|block| split(&text[block.clone()])).collect()
+}
+
+/// Returns `text` with every run of white space as one space.
+pub(super) fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the first line of `text` that reports an error, as tools print it.
+pub(super) fn error_line(text: &str) -> Option<&str> {
+    static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?:error(?:\[\w+\])?: |\w*(?:Error|Exception): |thread '.*' panicked|ERROR\b|fatal: |panic: )")
+            .expect("the pattern is a constant")
+    });
+    text.lines().map(str::trim).find(|line| line.len() <= 300 && ERROR.is_match(line))
+}
+
+/// What a line is, judged alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Blank,
+    Fence,
+    Skipped,
+    Bullet,
+    Prose,
+}
+
+fn classify(line: &str) -> Line {
+    let trimmed = line.trim();
+    let code_indent = (line.starts_with("    ") || line.starts_with('\t')) && symbols(trimmed) * 12 > trimmed.len();
+    if trimmed.is_empty() {
+        Line::Blank
+    } else if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+        Line::Fence
+    } else if trimmed.starts_with(['>', '＞']) || code_indent || is_machine(trimmed) {
+        Line::Skipped
+    } else if BULLET.is_match(line) {
+        Line::Bullet
+    } else {
+        Line::Prose
+    }
+}
+
+fn is_machine(trimmed: &str) -> bool {
+    MACHINE_LINE.is_match(trimmed) || symbols(trimmed) * 6 > trimmed.chars().count()
+}
+
+fn symbols(text: &str) -> usize {
+    let mut in_code = false;
+    text.chars()
+        .filter(|&c| {
+            in_code ^= c == '`';
+            !in_code && "{}()[];=<>|\\/_$&*^~".contains(c)
+        })
+        .count()
+}
+
+/// Returns the runs of prose of `text`: a bullet or a paragraph line each, wrapped lines joined.
+fn blocks(text: &str) -> Vec<Range<usize>> {
+    let mut found = Blocks::default();
+    let mut fenced = false;
+    let mut start = 0;
+    for raw in text.split_inclusive('\n') {
+        let range = start..start + raw.trim_end().len();
+        start += raw.len();
+        let class = classify(raw);
+        if class == Line::Fence {
+            fenced = !fenced;
+        }
+        found.push(text, range, if fenced { Line::Skipped } else { class });
+    }
+    found.finish()
+}
+
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Range<usize>>,
+    bullets: usize,
+    prose_lines: usize,
+    joinable: bool,
+    /// Number of blocks when the first and when the last paragraph ended.
+    first_paragraph: Option<usize>,
+    last_paragraph: usize,
+}
+
+impl Blocks {
+    fn push(&mut self, text: &str, range: Range<usize>, class: Line) {
+        if class != Line::Bullet && class != Line::Blank {
+            self.end_bullets();
+        }
+        let wrapped = self.joinable && class == Line::Prose && text[range.clone()].starts_with(char::is_lowercase);
+        self.joinable = false;
+        match class {
+            Line::Blank | Line::Fence | Line::Skipped => {
+                if class == Line::Blank && !self.blocks.is_empty() {
+                    self.first_paragraph.get_or_insert(self.blocks.len());
+                    self.last_paragraph = self.blocks.len();
+                }
+                return;
+            }
+            Line::Bullet => {
+                self.bullets += 1;
+                let marker = BULLET.find(&text[range.clone()]).map_or(0, |found| found.end());
+                self.blocks.push(range.start + marker..range.end);
+            }
+            Line::Prose if wrapped => {
+                if let Some(last) = self.blocks.last_mut() {
+                    last.end = range.end;
+                }
+            }
+            Line::Prose => self.blocks.push(range.clone()),
+        }
+        self.prose_lines += 1;
+        let line = &text[range];
+        let open = !line.ends_with(['.', '!', '?', ':', '。', '！', '？', '：', ';', '；']);
+        self.joinable = open && line.chars().count() >= MIN_WRAPPED_CHARS;
+    }
+
+    fn end_bullets(&mut self) {
+        if self.bullets > MAX_BULLETS {
+            let kept = self.blocks.len().saturating_sub(self.bullets);
+            self.blocks.truncate(kept);
+            self.last_paragraph = self.last_paragraph.min(kept);
+        }
+        self.bullets = 0;
+    }
+
+    fn finish(mut self) -> Vec<Range<usize>> {
+        self.end_bullets();
+        if self.prose_lines > MAX_PROSE_LINES {
+            let count = self.blocks.len();
+            let head = self.first_paragraph.unwrap_or(0).min(count);
+            let tail = if self.last_paragraph < count { self.last_paragraph } else { count };
+            if head > MAX_BULLETS || count - tail > MAX_BULLETS {
+                return Vec::new();
+            }
+            self.blocks = (0..head).chain(tail.max(head)..count).map(|at| self.blocks[at].clone()).collect();
+        }
+        self.blocks
+    }
+}
+
+fn split(block: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut in_code = false;
+    let code = block.matches('`').count().is_multiple_of(2);
+    let mut chars = block.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '`' && code {
+            in_code = !in_code;
+        }
+        if in_code || !is_terminal(c) {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        while let Some(&(next_at, next)) = chars.peek() {
+            if !(is_terminal(next) || CLOSERS.contains(next)) {
+                break;
+            }
+            end = next_at + next.len_utf8();
+            chars.next();
+        }
+        if ends_sentence(&block[start..=at + c.len_utf8() - 1], c, &block[end..]) {
+            sentences.push(block[start..end].trim());
+            start = end;
+        }
+    }
+    sentences.push(block[start..].trim());
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences
+}
+
+const CLOSERS: &str = "\"')]”’」』）】*";
+
+const fn is_terminal(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '；')
+}
+
+fn ends_sentence(before: &str, terminal: char, rest: &str) -> bool {
+    if matches!(terminal, '。' | '！' | '？' | '；') {
+        return true;
+    }
+    let Some(next) = rest.chars().next() else { return true };
+    if !next.is_whitespace() {
+        return terminal != '.' && !next.is_ascii();
+    }
+    if terminal != '.' {
+        return true;
+    }
+    let word = before.trim_end_matches('.').rsplit(char::is_whitespace).next().unwrap_or("");
+    let bare = word.trim_start_matches(['(', '"', '“']).to_lowercase();
+    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
+    let lowercase_next = rest.trim_start().starts_with(char::is_lowercase);
+    !(ABBREVIATIONS.contains(&bare.as_str()) || initial || lowercase_next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_keep_versions_urls_files_abbreviations_and_code_together() {
+        let text =
+            "We run v1.2.3 on https://a.example/x.html now. See main.rs, e.g. the top, etc. and `a. B` too. Done!";
+        assert_eq!(
+            said(text),
+            [
+                "We run v1.2.3 on https://a.example/x.html now.",
+                "See main.rs, e.g. the top, etc. and `a. B` too.",
+                "Done!",
+            ]
+        );
+    }
+
+    #[test]
+    fn chinese_sentences_end_without_spaces() {
+        assert_eq!(said("我叫小林。我住在杭州！真的吗？"), ["我叫小林。", "我住在杭州！", "真的吗？"]);
+    }
+
+    #[test]
+    fn code_quotes_logs_diffs_and_traces_are_not_said() {
+        let text = "I use vim.\n```\nI use nano.\n```\n> I use emacs.\n2026-01-02 10:00:00 I use ed.\n  at run (main.js:3)\n+ let x = 1;\n$ I use joe\nTraceback (most recent call last):\nI use kak.";
+        assert_eq!(said(text), ["I use vim.", "I use kak."]);
+    }
+
+    #[test]
+    fn wrapped_lines_are_one_sentence_and_short_lines_are_their_own() {
+        let wrapped = "I prefer to keep all the configuration of a service in one\nfile at the top.";
+        assert_eq!(said(wrapped), [wrapped]);
+        assert_eq!(said("I use vim\nwe deploy on Heroku"), ["I use vim", "we deploy on Heroku"]);
+    }
+
+    #[test]
+    fn short_lists_are_read_and_long_ones_are_dumps() {
+        assert_eq!(said("- I use vim.\n- We use Go."), ["I use vim.", "We use Go."]);
+        assert_eq!(said(&"- I use vim.\n".repeat(MAX_BULLETS + 1)), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_pasted_page_leaves_only_its_frame() {
+        let body = "Some line of the page.\n".repeat(60);
+        assert_eq!(said(&format!("I use vim.\n\n{body}\nWe use Go.")), ["I use vim.", "We use Go."]);
+    }
+}
