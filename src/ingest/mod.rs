@@ -4,10 +4,17 @@
 //! alone. Ingestors parse only: they never call a model and never touch the store.
 
 mod assemble;
+mod chatgpt;
+mod chatgpt_content;
+mod chatgpt_tree;
 mod detect;
 mod discover;
+mod identity;
 mod input;
+mod parts;
 mod records;
+mod speaker;
+mod webvtt;
 
 use std::path::PathBuf;
 
@@ -53,7 +60,11 @@ pub trait Ingestor: Sync {
 }
 
 /// Every format that can be read, in the order in which a file is tried against them.
-pub const INGESTORS: &[&dyn Ingestor] = &[];
+pub const INGESTORS: &[&dyn Ingestor] = &[
+    // Captions and exports have unmistakable marks; text forms are guessed, so they come last.
+    &webvtt::WebVtt,
+    &chatgpt::ChatGpt,
+];
 
 /// Receives what an ingestor reads.
 pub struct Sink<'a> {
