@@ -4,14 +4,21 @@
 //! alone. Ingestors parse only: they never call a model and never touch the store.
 
 mod assemble;
+mod chatgpt;
+mod chatgpt_content;
+mod chatgpt_tree;
 mod claude_code;
 mod codex;
 mod detect;
 mod discover;
+mod identity;
 mod injected;
 mod input;
 mod lenient;
+mod parts;
 mod records;
+mod speaker;
+mod webvtt;
 
 use std::path::PathBuf;
 
@@ -57,7 +64,13 @@ pub trait Ingestor: Sync {
 }
 
 /// Every format that can be read, in the order in which a file is tried against them.
-pub const INGESTORS: &[&dyn Ingestor] = &[&claude_code::ClaudeCode, &codex::Codex];
+pub const INGESTORS: &[&dyn Ingestor] = &[
+    // Agents' logs and exports have unmistakable marks; text forms are guessed, so they come last.
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &webvtt::WebVtt,
+    &chatgpt::ChatGpt,
+];
 
 /// Receives what an ingestor reads.
 pub struct Sink<'a> {

@@ -199,7 +199,7 @@ impl Scan {
         match byte {
             b',' | b']' if self.depth == 0 => return true,
             b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth -= 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             b'"' => self.in_string = true,
             _ => {}
         }

@@ -1,0 +1,74 @@
+//! Short lines that stand for what is not kept: tool calls, files and data written into the text.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Longest target of a call that is shown, in characters.
+const TARGET_CHARS: usize = 100;
+/// Arguments that tell what a call is about, the most telling first.
+const TARGETS: &[&str] =
+    &["file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "q", "url", "prompt", "name", "id"];
+
+/// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
+#[must_use]
+pub fn call_line(tool: &str, arguments: &str) -> String {
+    let target = match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
+        Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
+    };
+    let target: String = target.unwrap_or_default().trim().chars().take(TARGET_CHARS).collect();
+    format!("{tool} {}", without_data(&target)).trim().replace('\n', " ")
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns the placeholder of a file: `[image: plan.png]`, or `[image]` where it has no name.
+#[must_use]
+pub fn file_label(kind: &str, name: Option<&str>) -> String {
+    match name.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) => format!("[{kind}: {name}]"),
+        None => format!("[{kind}]"),
+    }
+}
+
+/// Returns the last part of an address, if it names a file; a data address names none.
+#[must_use]
+pub fn address_name(address: &str) -> Option<&str> {
+    let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
+    let path = path.split(['?', '#']).next()?;
+    path.rsplit_once('/').map(|(_, name)| name).filter(|name| name.contains('.'))
+}
+
+/// Replaces data addresses inside `text` by `[data: image/png]`.
+#[must_use]
+pub fn without_data(text: &str) -> String {
+    static DATA: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("data:([a-zA-Z]{1,20}/[a-zA-Z0-9.+-]{1,80})(?:;[a-zA-Z0-9=._-]{1,80}){0,4};base64,[A-Za-z0-9+/=_-]*")
+            .expect("the pattern is constant")
+    });
+    DATA.replace_all(text, "[data: $1]").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_become_one_line_with_their_main_target() {
+        assert_eq!(call_line("lookup", r#"{"limit":3,"query":"cats\nand dogs"}"#), "lookup cats and dogs");
+        assert_eq!(call_line("python", "\nx = 1\ny"), "python x = 1");
+        assert_eq!(call_line("now", "{}"), "now");
+        assert_eq!(call_line("x", &"é".repeat(300)).chars().count(), 102);
+    }
+
+    #[test]
+    fn data_addresses_are_replaced_and_others_named_without_their_query() {
+        assert_eq!(without_data("a data:image/png;base64,iVBO+/= b"), "a [data: image/png] b");
+        assert_eq!(address_name("https://e.org/x/plan.png?token=1"), Some("plan.png"));
+        assert_eq!(address_name("data:image/png;base64,iVBO"), None);
+    }
+}
