@@ -66,7 +66,7 @@ impl Client {
             match self.ask_in(&body, request, &attempts).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) if self.learn(dialect, &fault) => {}
-                Err(fault) => return Err(self.error(&fault, attempts.into_inner())),
+                Err(fault) => return Err(self.error(&fault, attempts.into_inner(), request)),
             }
         }
     }
@@ -106,9 +106,14 @@ impl Client {
         true
     }
 
-    fn error(&self, fault: &Fault, attempts: u32) -> LlmError {
+    fn error(&self, fault: &Fault, attempts: u32, request: &Request) -> LlmError {
         let endpoint = self.endpoint().shown.clone();
         let mut reason = self.endpoint().clean(&fault.to_string());
+        if let Fault::Status { status, .. } = fault
+            && quotes(&reason, request)
+        {
+            reason = format!("status {status}: (a message that quotes the conversation)");
+        }
         match fault.verdict() {
             Verdict::TooLong => LlmError::TooLong { endpoint },
             Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy },
@@ -127,6 +132,17 @@ impl Client {
     fn endpoint(&self) -> &Endpoint {
         self.api.config()
     }
+}
+
+/// Whether `reason` holds a longer piece of what was asked; such a piece must not get into a log.
+fn quotes(reason: &str, request: &Request) -> bool {
+    /// Shorter pieces are taken for chance.
+    const LONGEST_CHANCE: usize = 40;
+    let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
+    starts.windows(LONGEST_CHANCE + 1).any(|window| {
+        let piece = &reason[window[0]..window[LONGEST_CHANCE]];
+        request.turns.iter().any(|turn| turn.text.contains(piece))
+    })
 }
 
 impl Complete for Client {

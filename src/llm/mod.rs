@@ -1,8 +1,9 @@
 //! Asking a model: one request type, one reply type, and errors sorted by what to do next.
 //!
 //! ```text
-//! Budgeted ─▶ Recorder ─▶ Client ─▶ retry ─▶ gate ─▶ one HTTP attempt
-//!          or Replay, from files, with no network
+//! Budgeted ─▶ Source ─┬▶ Client ─▶ retries ─▶ gate ─▶ one HTTP attempt
+//!                     ├▶ Recorder ─▶ Client
+//!                     └▶ Replay, from files, with no network
 //! ```
 
 pub mod budget;
@@ -16,10 +17,12 @@ mod key;
 pub mod prices;
 mod retry;
 mod settings;
+mod source;
 mod wire;
 
 pub use client::Client;
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub use source::Source;
 
 use serde::{Deserialize, Serialize};
 

@@ -81,11 +81,12 @@ pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Repl
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    let usage = &body["usage"];
+    // A count that no call can reach is as good as none.
+    let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
-        prompt_tokens: usage["prompt_tokens"].as_u64().unwrap_or_else(|| prompt_tokens(request)),
-        completion_tokens: usage["completion_tokens"].as_u64().unwrap_or_else(|| tokens::count(&text) as u64),
+        prompt_tokens: usage("prompt_tokens").unwrap_or_else(|| prompt_tokens(request)),
+        completion_tokens: usage("completion_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
         model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
         text,
     })
@@ -182,12 +183,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn missing_usage_is_counted() {
-        let body = json!({"choices": [{"message": {"content": "hello world"}}]});
+    fn missing_or_impossible_usage_is_counted() {
         let request = request("hi");
-        let reply = reply(&body, &request, "m").unwrap();
-        assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
-        assert_eq!(reply.model, "m");
+        for usage in [json!(null), json!({"prompt_tokens": u64::MAX, "completion_tokens": -1})] {
+            let body = json!({"choices": [{"message": {"content": "hello world"}}], "usage": usage});
+            let reply = reply(&body, &request, "m").unwrap();
+            assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
+            assert_eq!(reply.model, "m");
+        }
     }
 
     #[test]
