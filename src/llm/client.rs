@@ -1,7 +1,7 @@
 //! Asks an OpenAI-compatible server.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,12 +21,14 @@ type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 /// Asks an OpenAI-compatible server, again where that may help.
 ///
 /// It learns what the server takes: a request that is rejected for its form is sent once more without what was
-/// complained of, and so are all later ones.
+/// complained of, and so are all later ones. While a server cannot be reached, only the first call is retried.
 pub struct Client {
     api: async_openai::Client<Endpoint>,
     settings: ModelSettings,
     dialect: Mutex<Dialect>,
     gate: Gate,
+    /// The last call ended without a connection, so the next one need not try as hard.
+    is_down: AtomicBool,
     sleep: Sleep,
 }
 
@@ -46,6 +48,7 @@ impl Client {
             dialect: Mutex::new(Dialect::new(&settings)),
             settings,
             gate: Gate::default(),
+            is_down: AtomicBool::new(false),
             sleep: Arc::new(|wait| Box::pin(tokio::time::sleep(wait))),
         })
     }
@@ -85,12 +88,15 @@ impl Client {
             }
             reply
         };
-        attempt
-            .retry(retry::waits(&self.settings))
+        let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
+        let outcome = attempt
+            .retry(retry::waits(retries, self.settings.jitter_seed))
             .sleep(move |wait| sleep(wait))
             .when(|fault| fault.verdict() == Verdict::Retry)
             .adjust(retry::wait_after)
-            .await
+            .await;
+        self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
+        outcome
     }
 
     fn dialect(&self) -> Dialect {

@@ -119,7 +119,7 @@ pub enum Cost {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
     /// Worth trying again later: no connection, timeout, 429, 5xx after the retries.
-    #[error("{endpoint}: {reason} after {attempts} attempts; try again later, finished work is kept")]
+    #[error("{endpoint}: {reason} after {attempts} {}; try again later, finished work is kept", plural(*attempts))]
     Transient {
         /// Base URL of the server.
         endpoint: String,
@@ -166,4 +166,8 @@ pub enum LlmError {
         /// Why not.
         reason: String,
     },
+}
+
+const fn plural(attempts: u32) -> &'static str {
+    if attempts == 1 { "attempt" } else { "attempts" }
 }

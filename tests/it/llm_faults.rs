@@ -102,7 +102,10 @@ struct Asked {
 
 impl Server {
     fn start(script: Vec<Answer>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_on(TcpListener::bind("127.0.0.1:0").unwrap(), script)
+    }
+
+    fn start_on(listener: TcpListener, script: Vec<Answer>) -> Self {
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
@@ -301,7 +304,7 @@ fn rows() -> Vec<Row> {
             "429 with a wait that is too long",
             &[Answer::with_headers(429, "retry-after: 3600\r\n", &json!({"error": {"message": "daily limit"}}))],
             1,
-            "URL: status 429: daily limit (it asks to wait 3600 s) after 1 attempts; try again later, finished work is kept",
+            "URL: status 429: daily limit (it asks to wait 3600 s) after 1 attempt; try again later, finished work is kept",
         ),
         row(
             "insufficient quota",
@@ -417,6 +420,26 @@ async fn a_server_that_is_not_there_is_named() {
     let end = "), is the server running at URL? after 3 attempts; try again later, finished work is kept";
     assert!(outcome.starts_with(start) && outcome.ends_with(end), "{outcome}");
     assert_eq!(waits.lock().unwrap().len(), 2);
+
+    // The next request does not go through all the waits again, until the server is back.
+    let second = ask(&client).await.unwrap_err();
+    assert!(matches!(second, LlmError::Transient { attempts: 1, .. }), "{second}");
+    assert_eq!(waits.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn retries_are_made_again_once_a_server_is_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let (client, _) = client(settings(&format!("http://{address}/v1")));
+    assert!(ask(&client).await.is_err());
+    let script = vec![Answer::good(), Answer::text(500, ""), Answer::good()];
+    let server = Server::start_on(TcpListener::bind(address).unwrap(), script);
+    for _ in 0..2 {
+        assert_eq!(summary(&ask(&client).await, &server.base_url), GOOD);
+    }
+    assert_eq!(server.asked().len(), 3);
 }
 
 #[tokio::test]
@@ -517,10 +540,10 @@ async fn a_recorded_run_is_replayed_without_its_server() {
     let (reply, cost) = Budgeted::new(recorder, &budget).complete(&request()).await.unwrap();
     assert_eq!((cost, budget.spent()), (Cost::Call, Amount { cost: 0.0, tokens: 10 }));
 
-    let replay = Source::Replayed(Replay::new(folder.path(), "m").unwrap());
-    assert_eq!(replay.complete(&request()).await.unwrap(), (reply, Cost::Cached));
+    let tape = Source::Replayed(Replay::new(folder.path(), "m").unwrap());
+    assert_eq!(tape.complete(&request()).await.unwrap(), (reply, Cost::Cached));
     assert_eq!(server.asked().len(), 2);
     let mut other = request();
     other.max_completion_tokens += 1;
-    assert!(matches!(replay.complete(&other).await, Err(LlmError::NotRecorded { .. })));
+    assert!(matches!(tape.complete(&other).await, Err(LlmError::NotRecorded { .. })));
 }
