@@ -1,11 +1,11 @@
 //! Asks an OpenAI-compatible server.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backon::Retryable as _;
+use backon::BackoffBuilder as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -62,41 +62,47 @@ impl Client {
 
     /// Asks until there is a reply, the retries are used up, or nothing is left to change about the request.
     async fn ask(&self, request: &Request) -> Result<Reply, LlmError> {
-        let attempts = AtomicU32::new(0);
+        let mut attempts = 0;
         loop {
             let dialect = self.dialect();
             let body = wire::body(request, &self.settings.model, &dialect);
-            match self.ask_in(&body, request, &attempts).await {
+            match self.ask_in(&body, request, &mut attempts).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) if self.learn(dialect, &fault) => {}
-                Err(fault) => return Err(self.error(&fault, attempts.into_inner(), request)),
+                Err(fault) => return Err(self.error(&fault, attempts, request)),
             }
         }
     }
 
-    async fn ask_in(&self, body: &Value, request: &Request, attempts: &AtomicU32) -> Result<Reply, Fault> {
-        let sleep = Arc::clone(&self.sleep);
-        let attempt = || async {
-            let pass = self.gate.enter().await;
-            attempts.fetch_add(1, Ordering::Relaxed);
-            let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
-            let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
-            match &reply {
-                Ok(_) => pass.widen(),
-                Err(fault) if fault.is_overload() => pass.narrow(),
-                Err(_) => {}
-            }
-            reply
-        };
+    /// Sends `body` until there is a reply or a fault that waiting does not help.
+    async fn ask_in(&self, body: &Value, request: &Request, attempts: &mut u32) -> Result<Reply, Fault> {
         let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
-        let outcome = attempt
-            .retry(retry::waits(retries, self.settings.jitter_seed))
-            .sleep(move |wait| sleep(wait))
-            .when(|fault| fault.verdict() == Verdict::Retry)
-            .adjust(retry::wait_after)
-            .await;
-        self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
-        outcome
+        let mut waits = retry::waits(retries, self.settings.jitter_seed).build();
+        loop {
+            *attempts += 1;
+            let outcome = self.attempt(body, request).await;
+            let wait = match &outcome {
+                Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
+                Ok(_) | Err(_) => None,
+            };
+            let Some(wait) = wait else {
+                self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
+                return outcome;
+            };
+            (self.sleep)(wait).await;
+        }
+    }
+
+    async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
+        let pass = self.gate.enter().await;
+        let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
+        let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
+        match &reply {
+            Ok(_) => pass.widen(),
+            Err(fault) if fault.is_overload() => pass.narrow(),
+            Err(_) => {}
+        }
+        reply
     }
 
     fn dialect(&self) -> Dialect {
@@ -177,5 +183,29 @@ impl fmt::Debug for Client {
             .field("settings", &self.settings)
             .field("dialect", &self.dialect())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::tests::request;
+    use super::*;
+
+    #[test]
+    fn calls_may_move_between_threads() {
+        fn assert_send<T: Send>(_: &T) {}
+        let client = Client::new(ModelSettings::new("http://127.0.0.1:1/v1", "m")).unwrap();
+        let request = request("hi");
+        assert_send(&client.complete(&request));
+    }
+
+    #[test]
+    fn only_a_longer_piece_of_the_conversation_counts_as_quoted() {
+        let said = "Am Montag ziehe ich nach Köln, meine Katze heißt Mia 🐈.";
+        let asked = request(said);
+        let first = |count| said.chars().take(count).collect::<String>();
+        assert!(quotes(&format!("bad input: {}", first(40)), &asked));
+        assert!(!quotes(&format!("bad input: {}", first(39)), &asked));
+        assert!(!quotes("", &asked));
     }
 }

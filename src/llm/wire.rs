@@ -103,6 +103,8 @@ fn content(content: &Value) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::guard::Guard;
     use crate::llm::Turn;
@@ -198,6 +200,33 @@ pub(super) mod tests {
         for body in [json!(null), json!([]), json!("x"), json!({}), json!({"choices": []}), json!({"choices": [{}]})] {
             let fault = reply(&body, &request("hi"), "m").unwrap_err();
             assert_eq!(fault, Fault::Broken("the answer holds no message".to_owned()), "{body}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let names = ["choices", "message", "content", "error", "usage", "finish_reason", "detail", "code", "x"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map(prop::sample::select(names.to_vec()), inner, 0..4)
+                    .prop_map(|fields| fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_a_reply_or_a_fault_with_a_verdict(body in any_json()) {
+            match reply(&body, &request("hi"), "m") {
+                Ok(reply) => prop_assert!(body["choices"][0]["message"].is_object(), "{reply:?}"),
+                Err(fault) => prop_assert!(!fault.to_string().is_empty(), "{:?}", fault.verdict()),
+            }
         }
     }
 }
