@@ -1,11 +1,11 @@
 //! Asks an OpenAI-compatible server.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backon::Retryable as _;
+use backon::BackoffBuilder as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -21,12 +21,14 @@ type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 /// Asks an OpenAI-compatible server, again where that may help.
 ///
 /// It learns what the server takes: a request that is rejected for its form is sent once more without what was
-/// complained of, and so are all later ones.
+/// complained of, and so are all later ones. While a server cannot be reached, only the first call is retried.
 pub struct Client {
     api: async_openai::Client<Endpoint>,
     settings: ModelSettings,
     dialect: Mutex<Dialect>,
     gate: Gate,
+    /// The last call ended without a connection, so the next one need not try as hard.
+    is_down: AtomicBool,
     sleep: Sleep,
 }
 
@@ -46,6 +48,7 @@ impl Client {
             dialect: Mutex::new(Dialect::new(&settings)),
             settings,
             gate: Gate::default(),
+            is_down: AtomicBool::new(false),
             sleep: Arc::new(|wait| Box::pin(tokio::time::sleep(wait))),
         })
     }
@@ -59,38 +62,47 @@ impl Client {
 
     /// Asks until there is a reply, the retries are used up, or nothing is left to change about the request.
     async fn ask(&self, request: &Request) -> Result<Reply, LlmError> {
-        let attempts = AtomicU32::new(0);
+        let mut attempts = 0;
         loop {
             let dialect = self.dialect();
             let body = wire::body(request, &self.settings.model, &dialect);
-            match self.ask_in(&body, request, &attempts).await {
+            match self.ask_in(&body, request, &mut attempts).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) if self.learn(dialect, &fault) => {}
-                Err(fault) => return Err(self.error(&fault, attempts.into_inner())),
+                Err(fault) => return Err(self.error(&fault, attempts, request)),
             }
         }
     }
 
-    async fn ask_in(&self, body: &Value, request: &Request, attempts: &AtomicU32) -> Result<Reply, Fault> {
-        let sleep = Arc::clone(&self.sleep);
-        let attempt = || async {
-            let pass = self.gate.enter().await;
-            attempts.fetch_add(1, Ordering::Relaxed);
-            let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
-            let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
-            match &reply {
-                Ok(_) => pass.widen(),
-                Err(fault) if fault.is_overload() => pass.narrow(),
-                Err(_) => {}
-            }
-            reply
-        };
-        attempt
-            .retry(retry::waits(&self.settings))
-            .sleep(move |wait| sleep(wait))
-            .when(|fault| fault.verdict() == Verdict::Retry)
-            .adjust(retry::wait_after)
-            .await
+    /// Sends `body` until there is a reply or a fault that waiting does not help.
+    async fn ask_in(&self, body: &Value, request: &Request, attempts: &mut u32) -> Result<Reply, Fault> {
+        let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
+        let mut waits = retry::waits(retries, self.settings.jitter_seed).build();
+        loop {
+            *attempts += 1;
+            let outcome = self.attempt(body, request).await;
+            let wait = match &outcome {
+                Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
+                Ok(_) | Err(_) => None,
+            };
+            let Some(wait) = wait else {
+                self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
+                return outcome;
+            };
+            (self.sleep)(wait).await;
+        }
+    }
+
+    async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
+        let pass = self.gate.enter().await;
+        let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
+        let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
+        match &reply {
+            Ok(_) => pass.widen(),
+            Err(fault) if fault.is_overload() => pass.narrow(),
+            Err(_) => {}
+        }
+        reply
     }
 
     fn dialect(&self) -> Dialect {
@@ -106,9 +118,14 @@ impl Client {
         true
     }
 
-    fn error(&self, fault: &Fault, attempts: u32) -> LlmError {
+    fn error(&self, fault: &Fault, attempts: u32, request: &Request) -> LlmError {
         let endpoint = self.endpoint().shown.clone();
         let mut reason = self.endpoint().clean(&fault.to_string());
+        if let Fault::Status { status, .. } = fault
+            && quotes(&reason, request)
+        {
+            reason = format!("status {status}: (a message that quotes the conversation)");
+        }
         match fault.verdict() {
             Verdict::TooLong => LlmError::TooLong { endpoint },
             Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy },
@@ -127,6 +144,17 @@ impl Client {
     fn endpoint(&self) -> &Endpoint {
         self.api.config()
     }
+}
+
+/// Whether `reason` holds a longer piece of what was asked; such a piece must not get into a log.
+fn quotes(reason: &str, request: &Request) -> bool {
+    /// Shorter pieces are taken for chance.
+    const LONGEST_CHANCE: usize = 40;
+    let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
+    starts.windows(LONGEST_CHANCE + 1).any(|window| {
+        let piece = &reason[window[0]..window[LONGEST_CHANCE]];
+        request.turns.iter().any(|turn| turn.text.contains(piece))
+    })
 }
 
 impl Complete for Client {
@@ -155,5 +183,29 @@ impl fmt::Debug for Client {
             .field("settings", &self.settings)
             .field("dialect", &self.dialect())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::tests::request;
+    use super::*;
+
+    #[test]
+    fn calls_may_move_between_threads() {
+        fn assert_send<T: Send>(_: &T) {}
+        let client = Client::new(ModelSettings::new("http://127.0.0.1:1/v1", "m")).unwrap();
+        let request = request("hi");
+        assert_send(&client.complete(&request));
+    }
+
+    #[test]
+    fn only_a_longer_piece_of_the_conversation_counts_as_quoted() {
+        let said = "Am Montag ziehe ich nach Köln, meine Katze heißt Mia 🐈.";
+        let asked = request(said);
+        let first = |count| said.chars().take(count).collect::<String>();
+        assert!(quotes(&format!("bad input: {}", first(40)), &asked));
+        assert!(!quotes(&format!("bad input: {}", first(39)), &asked));
+        assert!(!quotes("", &asked));
     }
 }

@@ -40,13 +40,16 @@ impl Rejection {
     /// Returns the error that `body` holds, in any of the forms that servers use.
     pub(super) fn read(body: &Value) -> Option<Self> {
         let error = &body["error"];
-        if let Some(message) = error.as_str() {
+        if let Some(message) = error.as_str().filter(|message| !message.is_empty()) {
             return Some(Self { message: message.to_owned(), code: String::new() });
         }
         if error.is_object() {
             return Some(Self::from_object(error));
         }
-        if body["object"] == "error" || (body["message"].is_string() && body.get("choices").is_none()) {
+        if body.get("choices").is_some() {
+            return None;
+        }
+        if body["object"] == "error" || body["message"].is_string() {
             return Some(Self::from_object(body));
         }
         let message = match &body["detail"] {
@@ -212,6 +215,7 @@ mod tests {
             (json!({"detail": "Not Found"}), Some(("Not Found", ""))),
             (json!({"detail": [{"loc": ["body", "x"], "msg": "bad", "input": "private"}]}), Some(("body.x: bad", ""))),
             (json!({"error": null, "choices": []}), None),
+            (json!({"error": "", "choices": [], "message": "m", "detail": []}), None),
             (json!([]), None),
         ];
         for (body, expected) in rows {

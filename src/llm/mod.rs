@@ -1,8 +1,9 @@
 //! Asking a model: one request type, one reply type, and errors sorted by what to do next.
 //!
 //! ```text
-//! Budgeted ─▶ Recorder ─▶ Client ─▶ retry ─▶ gate ─▶ one HTTP attempt
-//!          or Replay, from files, with no network
+//! Budgeted ─▶ Source ─┬▶ Client ─▶ retries ─▶ gate ─▶ one HTTP attempt
+//!                     ├▶ Recorder ─▶ Client
+//!                     └▶ Replay, from files, with no network
 //! ```
 
 pub mod budget;
@@ -16,10 +17,12 @@ mod key;
 pub mod prices;
 mod retry;
 mod settings;
+mod source;
 mod wire;
 
 pub use client::Client;
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub use source::Source;
 
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +129,7 @@ pub enum Cost {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
     /// Worth trying again later: no connection, timeout, 429, 5xx after the retries.
-    #[error("{endpoint}: {reason} after {attempts} attempts; try again later, finished work is kept")]
+    #[error("{endpoint}: {reason} after {attempts} {}; try again later, finished work is kept", plural(*attempts))]
     Transient {
         /// Base URL of the server.
         endpoint: String,
@@ -173,4 +176,8 @@ pub enum LlmError {
         /// Why not.
         reason: String,
     },
+}
+
+const fn plural(attempts: u32) -> &'static str {
+    if attempts == 1 { "attempt" } else { "attempts" }
 }

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
 use super::fault::Fault;
-use super::settings::ModelSettings;
 
 /// Shortest wait before the first retry; it doubles from one to the next, and up to as much again is added by chance.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -18,14 +17,14 @@ const LAST_WAIT: Duration = Duration::from_secs(30);
 /// A server that asks for a longer wait is reported instead of waited for.
 const LONGEST_ASKED: Duration = Duration::from_mins(5);
 
-/// Returns the waits between the attempts of one call.
-pub(super) fn waits(settings: &ModelSettings) -> ExponentialBuilder {
+/// Returns the waits before each of `retries`, with chance drawn from `seed` or at random.
+pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
     let waits = ExponentialBuilder::new()
         .with_jitter()
         .with_min_delay(FIRST_WAIT)
         .with_max_delay(LAST_WAIT)
-        .with_max_times(settings.max_retries as usize);
-    match settings.jitter_seed {
+        .with_max_times(retries as usize);
+    match seed {
         Some(seed) => waits.with_jitter_seed(seed),
         None => waits,
     }
@@ -68,9 +67,8 @@ mod tests {
 
     #[test]
     fn waits_grow_and_are_the_same_for_the_same_seed() {
-        let settings = ModelSettings { jitter_seed: Some(7), max_retries: 7, ..ModelSettings::new("http://h/v1", "m") };
-        let drawn: Vec<_> = waits(&settings).build().collect();
-        assert_eq!(drawn, waits(&settings).build().collect::<Vec<_>>());
+        let drawn: Vec<_> = waits(7, Some(7)).build().collect();
+        assert_eq!(drawn, waits(7, Some(7)).build().collect::<Vec<_>>());
         let floors = [1, 2, 4, 8, 16, 30, 30].map(Duration::from_secs);
         assert_eq!(drawn.len(), floors.len());
         for (wait, floor) in drawn.into_iter().zip(floors) {

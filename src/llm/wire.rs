@@ -81,11 +81,12 @@ pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Repl
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    let usage = &body["usage"];
+    // A count that no call can reach is as good as none.
+    let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
-        prompt_tokens: usage["prompt_tokens"].as_u64().unwrap_or_else(|| prompt_tokens(request)),
-        completion_tokens: usage["completion_tokens"].as_u64().unwrap_or_else(|| tokens::count(&text) as u64),
+        prompt_tokens: usage("prompt_tokens").unwrap_or_else(|| prompt_tokens(request)),
+        completion_tokens: usage("completion_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
         model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
         text,
     })
@@ -102,6 +103,8 @@ fn content(content: &Value) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::guard::Guard;
     use crate::llm::Turn;
@@ -182,12 +185,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn missing_usage_is_counted() {
-        let body = json!({"choices": [{"message": {"content": "hello world"}}]});
+    fn missing_or_impossible_usage_is_counted() {
         let request = request("hi");
-        let reply = reply(&body, &request, "m").unwrap();
-        assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
-        assert_eq!(reply.model, "m");
+        for usage in [json!(null), json!({"prompt_tokens": u64::MAX, "completion_tokens": -1})] {
+            let body = json!({"choices": [{"message": {"content": "hello world"}}], "usage": usage});
+            let reply = reply(&body, &request, "m").unwrap();
+            assert_eq!((reply.prompt_tokens, reply.completion_tokens), (prompt_tokens(&request), 2));
+            assert_eq!(reply.model, "m");
+        }
     }
 
     #[test]
@@ -195,6 +200,33 @@ pub(super) mod tests {
         for body in [json!(null), json!([]), json!("x"), json!({}), json!({"choices": []}), json!({"choices": [{}]})] {
             let fault = reply(&body, &request("hi"), "m").unwrap_err();
             assert_eq!(fault, Fault::Broken("the answer holds no message".to_owned()), "{body}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let names = ["choices", "message", "content", "error", "usage", "finish_reason", "detail", "code", "x"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map(prop::sample::select(names.to_vec()), inner, 0..4)
+                    .prop_map(|fields| fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_a_reply_or_a_fault_with_a_verdict(body in any_json()) {
+            match reply(&body, &request("hi"), "m") {
+                Ok(reply) => prop_assert!(body["choices"][0]["message"].is_object(), "{reply:?}"),
+                Err(fault) => prop_assert!(!fault.to_string().is_empty(), "{:?}", fault.verdict()),
+            }
         }
     }
 }

@@ -8,13 +8,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use afterthought::guard::Guard;
+use afterthought::llm::budget::{Amount, Budget, Budgeted, Limits};
+use afterthought::llm::cassette::{Recorder, Replay};
 use afterthought::llm::{
-    Client, Complete as _, LlmError, ModelSettings, Reply, ReplySchema, Request, StructuredOutput, Turn, TurnRole,
+    Client, Complete as _, Cost, LlmError, ModelSettings, Reply, ReplySchema, Request, Source, StructuredOutput, Turn,
+    TurnRole,
 };
 use serde_json::{Value, json};
 
 /// No real key; put together so that no scanner takes it for one.
 const KEY: &str = concat!("sk-", "proj-", "0123456789abcdefFAKE");
+
+/// What the request asks about.
+const SAID: &str = "I moved to Berlin in spring, and now I take the bike to work.";
 
 /// Retries after the first attempt in every row.
 const RETRIES: u32 = 2;
@@ -96,7 +102,10 @@ struct Asked {
 
 impl Server {
     fn start(script: Vec<Answer>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_on(TcpListener::bind("127.0.0.1:0").unwrap(), script)
+    }
+
+    fn start_on(listener: TcpListener, script: Vec<Answer>) -> Self {
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
@@ -146,7 +155,7 @@ fn request() -> Request {
     let redacted = |text: &str| Guard::default().redact(text.to_owned()).0;
     Request {
         system: redacted("Extract facts."),
-        turns: vec![Turn { role: TurnRole::User, text: redacted("I moved to Berlin.") }],
+        turns: vec![Turn { role: TurnRole::User, text: redacted(SAID) }],
         schema: ReplySchema { name: "facts", schema: json!({"type": "object"}) },
         max_completion_tokens: 100,
     }
@@ -225,6 +234,12 @@ fn rows() -> Vec<Row> {
             "URL: status 401: Incorrect API key provided: [secret]. Header was Bearer [secret]; check OPENAI_API_KEY",
         ),
         row(
+            "400 that echoes the conversation",
+            &[Answer::error(400, &format!("bad content: {SAID}"), "")],
+            1,
+            "URL: status 400: (a message that quotes the conversation); the server does not take this request; try another model or server",
+        ),
+        row(
             "402",
             &[Answer::error(402, "Insufficient Balance", "")],
             1,
@@ -289,7 +304,7 @@ fn rows() -> Vec<Row> {
             "429 with a wait that is too long",
             &[Answer::with_headers(429, "retry-after: 3600\r\n", &json!({"error": {"message": "daily limit"}}))],
             1,
-            "URL: status 429: daily limit (it asks to wait 3600 s) after 1 attempts; try again later, finished work is kept",
+            "URL: status 429: daily limit (it asks to wait 3600 s) after 1 attempt; try again later, finished work is kept",
         ),
         row(
             "insufficient quota",
@@ -375,7 +390,7 @@ fn rows() -> Vec<Row> {
             "no usage",
             &[Answer::json(200, &json!({"choices": [{"finish_reason": "stop", "message": {"content": "{}"}}]}))],
             1,
-            r#"Stop "{}" 21+1 m"#,
+            r#"Stop "{}" 32+1 m"#,
         ),
     ]
 }
@@ -405,6 +420,26 @@ async fn a_server_that_is_not_there_is_named() {
     let end = "), is the server running at URL? after 3 attempts; try again later, finished work is kept";
     assert!(outcome.starts_with(start) && outcome.ends_with(end), "{outcome}");
     assert_eq!(waits.lock().unwrap().len(), 2);
+
+    // The next request does not go through all the waits again, until the server is back.
+    let second = ask(&client).await.unwrap_err();
+    assert!(matches!(second, LlmError::Transient { attempts: 1, .. }), "{second}");
+    assert_eq!(waits.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn retries_are_made_again_once_a_server_is_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let (client, _) = client(settings(&format!("http://{address}/v1")));
+    assert!(ask(&client).await.is_err());
+    let script = vec![Answer::good(), Answer::text(500, ""), Answer::good()];
+    let server = Server::start_on(TcpListener::bind(address).unwrap(), script);
+    for _ in 0..2 {
+        assert_eq!(summary(&ask(&client).await, &server.base_url), GOOD);
+    }
+    assert_eq!(server.asked().len(), 3);
 }
 
 #[tokio::test]
@@ -493,4 +528,22 @@ async fn key_and_headers_are_sent_and_without_a_key_none_is() {
     assert!(heads[0].starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", heads[0]);
     assert!(heads[0].contains(&format!("authorization: Bearer {KEY}\r\n")) && heads[0].contains("x-title: notes\r\n"));
     assert!(!heads[1].to_lowercase().contains("authorization"), "{}", heads[1]);
+}
+
+#[tokio::test]
+async fn a_recorded_run_is_replayed_without_its_server() {
+    let server = Server::start(vec![Answer::error(503, "busy", ""), Answer::good()]);
+    let folder = tempfile::tempdir().unwrap();
+    let (guard, (client, _)) = (Guard::default(), client(settings(&server.base_url)));
+    let budget = Budget::new(Limits { max_cost: None, max_tokens: Some(1_000) }, None, "m").unwrap();
+    let recorder = Source::Recorded(Recorder::new(client, folder.path(), &guard).unwrap());
+    let (reply, cost) = Budgeted::new(recorder, &budget).complete(&request()).await.unwrap();
+    assert_eq!((cost, budget.spent()), (Cost::Call, Amount { cost: 0.0, tokens: 10 }));
+
+    let tape = Source::Replayed(Replay::new(folder.path(), "m").unwrap());
+    assert_eq!(tape.complete(&request()).await.unwrap(), (reply, Cost::Cached));
+    assert_eq!(server.asked().len(), 2);
+    let mut other = request();
+    other.max_completion_tokens += 1;
+    assert!(matches!(tape.complete(&other).await, Err(LlmError::NotRecorded { .. })));
 }

@@ -1,0 +1,33 @@
+//! Where replies come from, chosen when the program runs.
+
+use super::cassette::{Recorder, Replay};
+use super::{Client, Complete, Cost, LlmError, Reply, Request};
+
+/// Where replies come from.
+#[derive(Debug)]
+pub enum Source<'g> {
+    /// A server.
+    Server(Client),
+    /// A server, with its replies written to a folder.
+    Recorded(Recorder<'g, Client>),
+    /// A folder.
+    Replayed(Replay),
+}
+
+impl Complete for Source<'_> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        match self {
+            Self::Server(client) => client.complete(request).await,
+            Self::Recorded(recorder) => recorder.complete(request).await,
+            Self::Replayed(replay) => replay.complete(request).await,
+        }
+    }
+
+    fn model(&self) -> &str {
+        match self {
+            Self::Server(client) => client.model(),
+            Self::Recorded(recorder) => recorder.model(),
+            Self::Replayed(replay) => replay.model(),
+        }
+    }
+}
