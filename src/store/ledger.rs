@@ -1,9 +1,9 @@
 //! Which conversations were read.
 
 use jiff::Timestamp;
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
-use super::{Store, StoreError};
+use super::{Database, Store, StoreError};
 use crate::guard::Redacted;
 use crate::memory::Namespace;
 use crate::transcript::Transcript;
@@ -11,6 +11,21 @@ use crate::transcript::Transcript;
 /// Identity of a transcript in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TranscriptId(pub(super) i64);
+
+impl Database {
+    /// Returns the id of the transcript with this key, if it was ever read.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn transcript_id(&self, key: &str) -> Result<Option<TranscriptId>, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT id FROM transcripts WHERE key = ?1")?
+                .query_row([key], |row| row.get(0).map(TranscriptId))
+                .optional()?)
+        })
+    }
+}
 
 impl Store {
     /// Notes that a transcript was read, as it is now, and returns its id; the same key has the same id for ever.

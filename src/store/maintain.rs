@@ -99,12 +99,16 @@ impl Store {
 }
 
 impl super::Database {
-    fn forgotten_before(&self, cutoff: i64) -> Result<Vec<MemoryId>, StoreError> {
+    /// Returns the memories that were forgotten up to `cutoff`, by id.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn forgotten_before(&self, cutoff: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT id FROM memories WHERE status = 'forgotten' AND deleted_at <= ?1 ORDER BY id",
             )?;
-            let found = statement.query_map([cutoff], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
+            let found = statement.query_map([cutoff.as_millisecond()], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
