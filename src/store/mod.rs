@@ -16,6 +16,7 @@ mod ledger;
 mod memories;
 mod normal;
 mod open;
+mod past;
 mod relations;
 mod replies;
 mod row;
