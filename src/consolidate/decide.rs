@@ -9,7 +9,7 @@ use crate::memory::{Claim, Evidence, MemoryId, Status};
 use super::features::{Features, Turn};
 use super::key::{Values, canonical, compare};
 use super::order::When;
-use super::pair::{Paired, Pairing, View, pair};
+use super::pair::{Paired, Pairing, View, guard, pair, unmergeable};
 use super::text::normalise;
 use super::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
 
@@ -98,16 +98,18 @@ pub fn decide(incoming: &Incoming, known: &[Known], rejected: &[Rejected], now: 
 pub fn resolve(incoming: &Incoming, known: &Known, named: Named, now: Timestamp) -> Ruling {
     let case = Case::new(incoming, now);
     let view = View::of(&known.memory.claim, &known.evidence);
-    let paired = pair(&case.view, &view, false);
-    let kept_apart = paired.pairing == Pairing::Apart && !case.view.may_retire(&view);
     match named {
         Named::Unrelated => Ruling::new(Decision::Add, "new"),
         Named::Complementary => Ruling::beside(known, "both hold"),
-        Named::Duplicate | Named::MoreDetail | Named::Contradicts(_) if kept_apart => Ruling::beside(known, paired.why),
-        Named::Duplicate if case.view.features.polarity == view.features.polarity => same(&case, known),
-        Named::MoreDetail if case.view.features.polarity == view.features.polarity => more(known, "in more detail"),
-        Named::Duplicate | Named::MoreDetail => Ruling::beside(known, "named alike, and one is a negation"),
-        Named::Contradicts(turn) if case.view.may_retire(&view) => {
+        Named::Duplicate => match unmergeable(&case.view, &view) {
+            Some(why) => Ruling::beside(known, why),
+            None => same(&case, known),
+        },
+        Named::MoreDetail => match unmergeable(&case.view, &view) {
+            Some(why) => Ruling::beside(known, why),
+            None => more(known, "in more detail"),
+        },
+        Named::Contradicts(turn) if guard(&case.view, &view).is_none() && case.view.may_retire(&view) => {
             let case = Case { turn: turn.or(case.turn), ..case };
             oppose(&case, &[(known, &view)], "both cannot hold")
         }
@@ -208,7 +210,15 @@ fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool 
 }
 
 /// Settles candidates whose very words are known, whatever has become of the memory since.
+///
+/// What a memory rests on already is settled first: it was decided before, and nothing learnt since reopens it.
 fn by_identity(case: &Case<'_>, pairs: &[(&Known, View<'_>, Paired)]) -> Option<Verdict> {
+    let before = pairs
+        .iter()
+        .find(|(known, _, paired)| paired.pairing == Pairing::Same && is_covered(case.evidence(), &known.evidence));
+    if let Some((known, ..)) = before {
+        return Some(Verdict::Settled(Ruling::about(Decision::Skip, known, "known from the same words")));
+    }
     let mut exact: Vec<&Known> = pairs
         .iter()
         .filter(|(_, view, paired)| paired.pairing == Pairing::Same && view.features.text == case.view.features.text)
@@ -395,9 +405,10 @@ fn grey(case: &Case<'_>, pairs: &[(&Known, View<'_>, Paired)]) -> Verdict {
         .collect();
     open.sort_by(|a, b| b.2.overlap.total_cmp(&a.2.overlap).then_with(|| a.0.memory.id.cmp(&b.0.memory.id)));
     // A new wording of what an earlier run took from the same words is not worth a question.
-    if let Some((known, ..)) =
-        open.iter().find(|(known, ..)| !known.fresh && is_covered(case.evidence(), &known.evidence))
-    {
+    let taken = pairs.iter().find(|(known, _, paired)| {
+        paired.pairing == Pairing::Unsure && !known.fresh && is_covered(case.evidence(), &known.evidence)
+    });
+    if let Some((known, ..)) = taken {
         return Verdict::Settled(Ruling::about(Decision::Skip, known, "known from the same words"));
     }
     if open.is_empty() {

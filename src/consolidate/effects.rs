@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
 
 use super::decide::{enrich, is_covered};
+use super::key::canonical;
 use super::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that support alone leads to.
@@ -37,18 +38,18 @@ pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     confidence + gain
 }
 
-/// Returns what `change` writes, given its targets as they are; a target that is missing is left out.
+/// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added.
 pub(super) fn effects(change: &Change, targets: &[Known], now: Timestamp) -> Effects {
     let target = targets.iter().find(|known| Some(&known.memory.id) == change.target.as_ref());
     match (change.decision, target) {
-        (Decision::Skip, _) | (Decision::Support | Decision::Merge, None) => Effects::default(),
+        (Decision::Skip, _) => Effects::default(),
         (Decision::Support, Some(known)) => support(change, known, now),
         (Decision::Merge, Some(known)) if change.pending => waiting(change, known, RelationType::Related, now),
         (Decision::Merge, Some(known)) => merge(change, known, now),
         (Decision::Refine, Some(known)) if change.pending => waiting(change, known, RelationType::Refines, now),
         (Decision::Refine, Some(known)) => refine(change, known, now),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now),
-        (Decision::Add | Decision::Refine | Decision::Contradict, _) => add(change, now),
+        (Decision::Add, _) | (_, None) => add(change, now),
     }
 }
 
@@ -148,6 +149,8 @@ impl Effects {
 
 fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
     let incoming = &change.incoming;
+    // Attributes are stored under one spelling, so that the next claim of the same attribute finds them.
+    let claim = Claim { key: claim.key.as_deref().map(canonical), ..claim };
     let memory = Memory::new(claim, incoming.namespace.clone(), incoming.source.clone(), incoming.method, now);
     let status = match (change.pending, change.born_superseded) {
         (true, _) => Status::Pending,

@@ -97,8 +97,9 @@ const SINGLE: &[&str] = &[
     "auth_method",
     "cloud_provider",
     "height",
+    "pronouns",
+    "origin",
     "weight",
-    "diet",
     "manager",
     "os",
     "editor",
@@ -113,6 +114,8 @@ const SINGLE: &[&str] = &[
 /// Attributes that have several values, by their last part or by any part before it.
 const MANY: &[&str] = &[
     "preference",
+    "family",
+    "study",
     "preferences",
     "like",
     "dislike",

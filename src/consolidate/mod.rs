@@ -8,11 +8,14 @@
 //! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
+pub mod apply;
 mod cues;
 pub mod decide;
 mod effects;
 pub mod features;
+pub mod grey;
 pub mod key;
+pub mod neighbours;
 pub mod order;
 pub mod pair;
 pub mod plan;
@@ -150,7 +153,7 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Revision of each namespace when its memories were read; a plan is stale once one of them moved on.
     #[serde(default)]
-    pub revisions: Vec<(Namespace, u64)>,
+    pub revisions: Vec<(Namespace, i64)>,
     /// Model calls that failed; their candidates got the cautious choice.
     #[serde(default)]
     pub failed_calls: u64,
@@ -191,6 +194,8 @@ pub struct Change {
     pub holds_from: Option<Timestamp>,
 }
 
+#[cfg(test)]
+mod story;
 #[cfg(test)]
 mod table;
 #[cfg(test)]

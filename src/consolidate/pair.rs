@@ -190,7 +190,7 @@ pub fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> Paired {
 }
 
 /// Names the difference that no similarity bridges.
-fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+pub(super) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
     if left.people != right.people || speakers_differ(a, b) || subjects_differ(a, b) {
         return Some("about another person");
@@ -208,6 +208,20 @@ fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
         return Some("in other surroundings");
     }
     None
+}
+
+/// Names what forbids that two claims become one, even if somebody calls them alike.
+pub(super) fn unmergeable(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+    let (new, old) = (extra(a, b), extra(b, a));
+    if a.features.polarity != b.features.polarity {
+        Some("one is a negation")
+    } else if new.figures && old.figures {
+        Some("other numbers")
+    } else if new.entities && old.entities {
+        Some("other names")
+    } else {
+        guard(a, b)
+    }
 }
 
 fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {

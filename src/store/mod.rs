@@ -17,6 +17,7 @@ mod maintain;
 mod memories;
 mod normal;
 mod open;
+mod past;
 mod relations;
 mod replies;
 mod row;

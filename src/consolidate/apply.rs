@@ -1,0 +1,164 @@
+//! Planning over a store, and writing a plan in one transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::extract::Spent;
+use crate::guard::Guard;
+use crate::llm::Complete;
+use crate::memory::{MemoryId, Namespace};
+use crate::store::{Database, RunId, Store, StoreError, Writer};
+
+use super::effects::effects;
+use super::grey::{self, Asked};
+use super::neighbours::gather;
+use super::plan::{Answers, Surrounded, draft};
+use super::{Change, Decision, Incoming, Known, Plan};
+
+/// Why a plan was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Somebody changed the namespace after the plan was made; nothing was written.
+    #[error("memories of {namespace} changed since the plan was made; plan again")]
+    Stale {
+        /// The namespace.
+        namespace: Namespace,
+    },
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a plan wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// How often each decision was taken.
+    pub counts: BTreeMap<Decision, usize>,
+    /// Memories that were made, in order.
+    pub made: Vec<MemoryId>,
+    /// Memories that were there and are different now.
+    pub changed: BTreeSet<MemoryId>,
+}
+
+/// Plans what becomes of `incoming`, in its order, and writes nothing.
+///
+/// A model is asked only about what the rules leave open; without one, or where a call fails, those candidates are
+/// kept and linked.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub async fn consolidate<C: Complete>(
+    store: &Store,
+    guard: &Guard,
+    model: Option<&C>,
+    incoming: Vec<Incoming>,
+    now: Timestamp,
+) -> Result<(Plan, Spent), StoreError> {
+    let (cases, revisions) = look_around(store, incoming)?;
+    let (plan, spent) = settle(&cases, guard, model, now).await;
+    Ok((Plan { revisions, ..plan }, spent))
+}
+
+/// Reads what `incoming` is compared with, and the revisions at which it was read.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn look_around(
+    db: &Database,
+    incoming: Vec<Incoming>,
+) -> Result<(Vec<Surrounded>, Vec<(Namespace, i64)>), StoreError> {
+    // Read first: a change between the two reads then makes the plan stale, not wrong.
+    let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
+    let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
+    let revisions = revisions.collect::<Result<_, StoreError>>()?;
+    Ok((gather(db, incoming)?, revisions))
+}
+
+/// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
+pub async fn settle<C: Complete>(
+    cases: &[Surrounded],
+    guard: &Guard,
+    model: Option<&C>,
+    now: Timestamp,
+) -> (Plan, Spent) {
+    let (changes, questions) = draft(cases, &Answers::new(), now);
+    let plan = Plan { changes, ..Plan::default() };
+    let Some(model) = model.filter(|_| !questions.is_empty()) else { return (plan, Spent::default()) };
+    let Asked { answers, spent, failed } = grey::ask(cases, &questions, guard, model).await;
+    let (changes, _) = draft(cases, &answers, now);
+    (Plan { changes, failed_calls: failed, ..plan }, spent)
+}
+
+/// Writes `plan` in one transaction; a plan of skips alone writes nothing.
+///
+/// # Errors
+/// [`ApplyError::Stale`] if a namespace changed since the plan was made, [`ApplyError::Store`] if it cannot be written.
+pub fn apply(
+    store: &Store,
+    guard: &Guard,
+    plan: &Plan,
+    run: Option<&RunId>,
+    now: Timestamp,
+) -> Result<Applied, ApplyError> {
+    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
+    if plan.is_empty() {
+        check_revisions(store, plan)?;
+        return Ok(applied);
+    }
+    store.write(run, now, |writer| {
+        check_revisions(writer, plan)?;
+        for change in &plan.changes {
+            write_change(writer, guard, change, &mut applied)?;
+        }
+        Ok(applied)
+    })
+}
+
+fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
+    for (namespace, revision) in &plan.revisions {
+        if db.revision(namespace)? != *revision {
+            return Err(ApplyError::Stale { namespace: namespace.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
+    let targets = read_targets(writer, change)?;
+    let effects = effects(change, &targets, writer.now());
+    let action = change.decision.as_str();
+    let (reason, _) = guard.redact(change.reason.clone());
+    if let Some((memory, evidence)) = effects.made {
+        applied.made.push(memory.id.clone());
+        writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
+    }
+    for memory in effects.changed {
+        let id = memory.id.clone();
+        if writer.update(&guard.redact(memory).0, action, Some(&*reason))? {
+            applied.changed.insert(id);
+        }
+    }
+    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty()) {
+        if writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0 {
+            applied.changed.insert(target.clone());
+        }
+    }
+    for mut relation in effects.relations {
+        relation.reason = guard.redact(relation.reason).0.into_inner();
+        if writer.find(&relation.to)?.is_some() && writer.find(&relation.from)?.is_some() {
+            writer.relate(&relation)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {
+    let mut targets = Vec::new();
+    for id in change.targets() {
+        if let Some(memory) = db.find(id)?.filter(|memory| memory.namespace == change.incoming.namespace) {
+            targets.push(Known { evidence: db.evidence(id)?, memory, fresh: false });
+        }
+    }
+    Ok(targets)
+}

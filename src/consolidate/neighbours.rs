@@ -1,0 +1,75 @@
+//! Which stored memories come into question for a candidate.
+
+use std::collections::BTreeSet;
+
+use crate::memory::{Memory, MemoryId};
+use crate::store::{Database, Likeness, StoreError};
+
+use super::key::canonical;
+use super::plan::Surrounded;
+use super::{Incoming, Known, Rejected};
+
+/// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
+/// words in only half of the cases, and among ten in nine of ten.
+pub const MAX_NEIGHBOURS: usize = 20;
+
+/// Memories that are no longer recalled and that a candidate is compared with at most.
+const MAX_PAST: usize = 10;
+
+/// Gathers, for each candidate, what is stored in its own namespace: the same words, the same attribute, shared words,
+/// the memory that the extractor says it replaces, what rests on the same words, and what was known or rejected once.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+    incoming.into_iter().map(|incoming| surround(db, incoming)).collect()
+}
+
+fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
+    let claim = &incoming.candidate.claim;
+    let key = claim.key.as_deref().map(canonical);
+    let likeness = Likeness {
+        namespace: &incoming.namespace,
+        text: &claim.content,
+        key: key.as_deref(),
+        subject: claim.subject.as_deref(),
+    };
+    let mut memories = db.neighbours(&likeness, MAX_NEIGHBOURS)?;
+    memories.extend(db.past(&incoming.namespace, &claim.content, key.as_deref(), MAX_PAST)?);
+    memories.extend(replaced(db, &incoming)?);
+    if let Some(piece) = incoming.candidate.evidence.first() {
+        memories.extend(db.resting_on(&incoming.namespace, piece)?);
+    }
+    let mut seen = BTreeSet::new();
+    memories.retain(|memory| seen.insert(memory.id.clone()));
+    let known = memories.into_iter().map(|memory| {
+        let evidence = db.evidence(&memory.id)?;
+        Ok(Known { memory, evidence, fresh: false })
+    });
+    let known = known.collect::<Result<_, StoreError>>()?;
+    let rejected = rejected(db, &incoming, key.as_deref())?;
+    Ok(Surrounded { id: MemoryId::new(), known, rejected, incoming })
+}
+
+/// The memory that the extractor names, if it lies in the candidate's own namespace.
+fn replaced(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreError> {
+    let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
+    Ok(db.find(id)?.filter(|memory| memory.namespace == incoming.namespace))
+}
+
+/// Values that were rejected: by the same words, or by the attribute's value.
+fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
+    let claim = &incoming.candidate.claim;
+    let mut rejected = Vec::new();
+    if let Some(tombstone) = db.rejected(&incoming.namespace, &claim.content, None)? {
+        let (content, id) = (claim.content.clone(), Some(tombstone.memory));
+        rejected.push(Rejected { id, content, key: tombstone.key, value: tombstone.value });
+    }
+    let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
+    if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
+        let said = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
+        let id = Some(tombstone.memory);
+        rejected.push(Rejected { id, content: said, key: tombstone.key, value: tombstone.value });
+    }
+    Ok(rejected)
+}
