@@ -7,6 +7,7 @@ pub mod prompt;
 mod quote;
 mod reply;
 pub mod schema;
+mod signal;
 pub mod validate;
 pub mod window;
 pub mod rules;

@@ -190,8 +190,8 @@ fn integer(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn whole(items: &Value) -> Option<Entries> {
-        Some(Entries { items: items.as_array().unwrap().clone(), whole: true })
+    fn whole(items: &Value) -> Entries {
+        Entries { items: items.as_array().unwrap().clone(), whole: true }
     }
 
     #[test]
@@ -210,22 +210,22 @@ mod tests {
             format!("Draft {{\"memories\":[]}}, final {long}"),
             format!("{{\"memories\":{}}}", serde_json::to_string(r#"[{"a":1}]"#).unwrap()),
             format!("{{\"result\":{long}}}"),
-            format!("{{\"reasoning\":\"r\",\"memories\":[{{\"a\":1}}]}}"),
+            r#"{"reasoning":"r","memories":[{"a":1}]}"#.to_owned(),
             r#"[{"a":1}]"#.to_owned(),
             r#"{"facts":[{"a":1}]}"#.to_owned(),
             encoded.clone(),
             serde_json::to_string(&encoded).unwrap(),
         ] {
-            assert_eq!(entries(&text), whole(&one), "{text}");
+            assert_eq!(entries(&text), Some(whole(&one)), "{text}");
         }
         let single = r#"{"content":"c","quote":"q"}"#;
-        assert_eq!(entries(single), whole(&json!([{"content": "c", "quote": "q"}])));
+        assert_eq!(entries(single), Some(whole(&json!([{"content": "c", "quote": "q"}]))));
     }
 
     #[test]
     fn only_a_spelled_out_empty_list_is_an_empty_answer() {
         for text in [r#"{"memories":[]}"#, "[]", "```json\n{\"memories\": []}\n```", "Nothing: {\"memories\":[]}"] {
-            assert_eq!(entries(text), whole(&json!([])), "{text}");
+            assert_eq!(entries(text), Some(whole(&json!([]))), "{text}");
         }
         for text in [
             "",

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::Span;
 use super::frame::{MessageCost, message_cost};
-use crate::transcript::{Message, Role};
+use crate::transcript::Message;
+
+pub use super::signal::has_human_signal;
 
 /// How large a window may be, in `o200k_base` tokens of rendered messages; the rest of the prompt is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +183,14 @@ pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
     parts
 }
 
+/// Splits a text in two near its middle: at a line end, else at a space, else anywhere.
+pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
+    let (quarter, middle) = (text.floor_char_boundary(text.len() / 4), text.ceil_char_boundary(text.len() / 2));
+    let near = &text[quarter..middle];
+    let end = near.rfind('\n').or_else(|| near.rfind(' ')).map_or(middle, |at| quarter + at + 1);
+    [0..end, end..text.len()]
+}
+
 /// Splits a word of over 600 bytes.
 fn chunks(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
@@ -191,190 +201,12 @@ fn chunks(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a person says anything that goes beyond "ok", "thanks" or "continue"; a window without it costs no call.
-///
-/// A bare "yes" or "no" counts where it answers a question of the assistant, or where what it answers is not among
-/// `messages`.
-#[must_use]
-pub fn has_human_signal(messages: &[Message]) -> bool {
-    let mut asked = true;
-    for message in messages.iter().filter(|message| message.kind == crate::transcript::Kind::Prose) {
-        if message.is_human() {
-            match weight(&message.text) {
-                Weight::Words => return true,
-                Weight::Answer if asked => return true,
-                Weight::Answer | Weight::Nothing => {}
-            }
-        } else if message.role != Role::System {
-            asked = message.text.contains(['?', '？']);
-        }
-    }
-    false
-}
-
-enum Weight {
-    /// Acknowledges, or says nothing at all.
-    Nothing,
-    /// Says yes or no, which is worth what was asked.
-    Answer,
-    /// Says something of its own.
-    Words,
-}
-
-/// Words that only keep a conversation going.
-const ACKNOWLEDGING: &[&str] = &[
-    "ok",
-    "okay",
-    "okey",
-    "k",
-    "kk",
-    "thanks",
-    "thank",
-    "you",
-    "thx",
-    "ty",
-    "cheers",
-    "continue",
-    "go",
-    "on",
-    "ahead",
-    "proceed",
-    "next",
-    "more",
-    "please",
-    "pls",
-    "great",
-    "nice",
-    "cool",
-    "perfect",
-    "good",
-    "awesome",
-    "lgtm",
-    "hi",
-    "hello",
-    "hey",
-    "hmm",
-    "ah",
-    "oh",
-    "wow",
-    "retry",
-    "again",
-    "try",
-    "so",
-    "much",
-    "very",
-    "well",
-    "done",
-    "keep",
-    "going",
-    "danke",
-    "weiter",
-    "merci",
-    "gracias",
-    "continua",
-    "continuer",
-    "спасибо",
-    "дальше",
-    "ок",
-    "продолжай",
-    "好",
-    "好的",
-    "好吧",
-    "嗯",
-    "嗯嗯",
-    "谢谢",
-    "谢谢你",
-    "多谢",
-    "继续",
-    "请继续",
-    "可以",
-    "行",
-    "收到",
-    "了解",
-    "明白",
-    "明白了",
-    "你好",
-    "不错",
-    "谢了",
-    "ありがとう",
-    "ありがとうございます",
-    "続けて",
-    "続けてください",
-    "了解です",
-    "どうも",
-    "고마워",
-    "감사합니다",
-    "계속",
-];
-
-/// Words that answer a question.
-const ANSWERING: &[&str] = &[
-    "yes",
-    "yep",
-    "yeah",
-    "yup",
-    "y",
-    "no",
-    "nope",
-    "n",
-    "sure",
-    "correct",
-    "right",
-    "exactly",
-    "agreed",
-    "not",
-    "是",
-    "是的",
-    "对",
-    "对的",
-    "没错",
-    "不",
-    "不是",
-    "不用",
-    "不要",
-    "不行",
-    "没有",
-    "はい",
-    "いいえ",
-    "うん",
-    "네",
-    "아니요",
-    "ja",
-    "nein",
-    "oui",
-    "non",
-    "si",
-    "sí",
-    "да",
-    "нет",
-];
-
-fn weight(text: &str) -> Weight {
-    // An acknowledgement is short; this also keeps a pasted file from being taken apart.
-    if text.len() > 200 {
-        return Weight::Words;
-    }
-    let folded = text.to_lowercase();
-    if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
-        return Weight::Nothing;
-    }
-    let mut weight = Weight::Nothing;
-    for word in folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        if ANSWERING.contains(&word) {
-            weight = Weight::Answer;
-        } else if !ACKNOWLEDGING.contains(&word) {
-            return Weight::Words;
-        }
-    }
-    weight
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::transcript::Kind;
+    use crate::transcript::{Kind, Role};
 
     fn span(context_start: usize, start: usize, end: usize) -> Span {
         Span { context_start, start, end }
@@ -410,35 +242,42 @@ mod tests {
 
     #[test]
     fn what_is_done_is_context_at_most() {
+        let done = |ranges: &[(usize, usize)]| ranges.iter().map(|&(start, end)| start..end).collect::<Vec<_>>();
         let messages: Vec<Message> = (0..6).map(|n| Message::user(format!("m{n}"))).collect();
-        assert_eq!(spans(&messages, &[0..4], budget(10_000)), [span(3, 4, 6)]);
-        assert_eq!(spans(&messages, &[0..1, 2..3, 5..9], budget(10_000)), [span(0, 1, 2), span(2, 3, 5)]);
-        assert_eq!(spans(&messages, &[0..6], budget(10_000)), []);
-        assert_eq!(spans(&[], &[0..6], budget(10_000)), []);
+        assert_eq!(spans(&messages, &done(&[(0, 4)]), budget(10_000)), [span(3, 4, 6)]);
+        assert_eq!(spans(&messages, &done(&[(0, 1), (2, 3), (5, 9)]), budget(10_000)), [span(0, 1, 2), span(2, 3, 5)]);
+        assert_eq!(spans(&messages, &done(&[(0, 6)]), budget(10_000)), []);
+        assert_eq!(spans(&[], &done(&[(0, 6)]), budget(10_000)), []);
     }
 
     #[test]
-    fn acknowledgements_are_no_signal() {
-        for text in
-            ["ok", "OK, thanks!", "continue", "👍", "好的", "谢谢！继续", "…", "/compact", "ありがとう。", "go on"]
-        {
-            assert!(!has_human_signal(&[Message::user(text)]), "{text}");
+    fn long_texts_are_split_at_lines_then_spaces_then_anywhere() {
+        let text = "one two\nthree four five six seven\neight";
+        let pieces =
+            |ranges: &[Range<usize>]| ranges.iter().map(|range| text[range.clone()].to_owned()).collect::<Vec<_>>();
+        assert_eq!(pieces(&halves_of(text)), ["one two\nthree four ", "five six seven\neight"]);
+        let solid = "花".repeat(3_000);
+        for ranges in [parts_of(&solid, 700), parts_of(text, 2), parts_of(&"a ".repeat(9_000), 700)] {
+            assert!(ranges.len() > 1 && ranges[0].start == 0);
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
         }
-        for text in ["use tabs", "ok but use tabs", "我住在杭州", "C++", "/fix the login", "42"] {
-            assert!(has_human_signal(&[Message::user(text)]), "{text}");
-        }
-        assert!(!has_human_signal(&[Message::assistant("You live in Berlin.")]));
-        assert!(!has_human_signal(&[Message { kind: Kind::Context, ..Message::user("Use tabs.") }]));
+        assert!(parts_of(&solid, 700).iter().all(|range| crate::tokens::count(&solid[range.clone()]) <= 1_000));
+        assert!(parts_of("", 5).is_empty());
     }
 
     #[test]
-    fn a_bare_yes_counts_where_something_was_asked() {
-        let talk = |asked: &str, answer: &str| [Message::user("ok"), Message::assistant(asked), Message::user(answer)];
-        assert!(has_human_signal(&talk("Shall I always use pnpm?", "yes")));
-        assert!(has_human_signal(&talk("以后都用中文吗？", "不用")));
-        assert!(!has_human_signal(&talk("Done.", "yes")));
-        assert!(!has_human_signal(&talk("Shall I go on?", "thanks")));
-        assert!(has_human_signal(&[Message::user("no")]));
+    fn windows_split_before_a_person_and_keep_context() {
+        let text = "word ".repeat(400);
+        let messages = [
+            Message::user(text.as_str()),
+            Message::assistant("fine"),
+            Message::user(text.as_str()),
+            Message::assistant(text.as_str()),
+        ];
+        let whole = span(0, 0, 4);
+        assert_eq!(split(&messages, whole), Some([span(0, 0, 2), span(0, 2, 4)]));
+        assert_eq!(split(&messages, span(0, 0, 2)), None);
+        assert_eq!(split(&messages, span(0, 3, 3)), None);
     }
 
     fn any_message() -> impl Strategy<Value = Message> {
