@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
 use super::secrets::{Part, SECRETS, Secret};
@@ -32,12 +32,16 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     Scanner {
         hints: AhoCorasick::builder()
             .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
             .build(hints().map(|(_, hint)| hint))
             .expect("the table's hints are few and short"),
         row_of_hint: hints().map(|(row, _)| row).collect(),
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
     }
 });
+
+/// How far behind its hint a pattern that begins before it is tried.
+const AHEAD_BYTES: usize = 1024;
 
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
@@ -73,7 +77,9 @@ impl Scanner {
             return None;
         }
         let pattern = self.pattern(row);
-        let matched = pattern.find(&text[from..])?;
+        // Without an anchor a pattern that does not match would read on to the end of the text.
+        let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
+        let matched = pattern.find(&text[from..to])?;
         if from + matched.start() > hint {
             return None;
         }

@@ -38,13 +38,26 @@ fn read(text: &str, at: usize) -> Option<Value<'_>> {
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
     }
-    let stops = |c: char| c.is_whitespace() || c.is_control() || "\"'`“”‘’「」『』«»，。；！？、（）…|".contains(c);
     let run = &near[..near.find(stops).unwrap_or(near.len())];
     let run = &run[..ascii_part(run)];
     let run = &run[..before_next_pair(run)];
     let run = run.trim_end_matches([',', ';', ')', '}', ']', '>', '*', ':', '.']);
-    let end = if run.len() == near.len() { at + rest.find(stops).unwrap_or(rest.len()) } else { at + run.len() };
-    Some(Value { range: at..end, text: run, quoted: false })
+    Some(Value { range: at..at + run.len(), text: run, quoted: false })
+}
+
+/// Where the value really ends that was judged by its first bytes; only asked of what goes, so that no stretch of text
+/// is read again and again.
+fn whole_end(text: &str, value: &Value<'_>) -> usize {
+    let end = value.range.end;
+    if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {
+        return end;
+    }
+    end + text[end..].find(stops).unwrap_or(text.len() - end)
+}
+
+/// Whether a value without quotes ends before `c`.
+fn stops(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "\"'`“”‘’「」『』«»，。；！？、（）…|".contains(c)
 }
 
 /// Where a value that began in ASCII goes over into another script, as in `密码是abc123然后`.
@@ -86,6 +99,7 @@ pub(super) fn assigned(
     let value = read(text, at)?;
     let word = is_word(value.text);
     let holds = !is_placeholder(value.text)
+        && !is_type(text, &value)
         && (value.quoted || !is_code(value.text))
         && match naming {
             Naming::Password | Naming::Pin if name.plural => has_letters_and_digits(value.text),
@@ -96,7 +110,7 @@ pub(super) fn assigned(
                     || name.upper && sign.trim() == "=" && word && value.text.len() >= 12
             }
         };
-    holds.then_some(value.range)
+    holds.then(|| value.range.start..whole_end(text, &value))
 }
 
 /// The name that a value is assigned to.
@@ -231,6 +245,7 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
     let holds = !is_placeholder(said)
+        && !is_type(text, &value)
         && (value.quoted || !is_code(said))
         && match naming {
             Naming::Pin => {
@@ -581,6 +596,24 @@ fn is_code(value: &str) -> bool {
         || value.contains("->")
         || value.contains("=>")
         || value.starts_with(['=', ':', '&', '(', '|', '!', '?', '#', '@', '/', '.', ','])
+}
+
+/// Whether what was read is a type in code, or a number with one: `KEY: Name = …`, `*const u8`, `__u32`, `7i32`.
+fn is_type(text: &str, value: &Value<'_>) -> bool {
+    let word = value.text;
+    let after = text[value.range.end..].trim_start_matches([' ', '\t']);
+    let assigned = after.starts_with('=')
+        && !after.starts_with("==")
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let suffixed = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').starts_with(['i', 'u', 'f'])
+        && word.starts_with(|c: char| c.is_ascii_digit())
+        && ["8", "16", "32", "64", "128", "size"].iter().any(|size| {
+            word.ends_with(&format!("i{size}"))
+                || word.ends_with(&format!("u{size}"))
+                || word.ends_with(&format!("f{size}"))
+        });
+    !value.quoted
+        && (assigned || suffixed || word.starts_with('_') || word.starts_with("*const") || word.starts_with("*mut"))
 }
 
 /// Whether the value points to where the secret is kept, or is a date, a version, a number of something.
