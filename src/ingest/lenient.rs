@@ -81,7 +81,7 @@ macro_rules! deserialize_by_shape {
         }
     )*};
 }
-deserialize_by_shape!(Text, Flag, Number, Nothing, Argument, Target, Output, Content, Block);
+deserialize_by_shape!(Text, Flag, Number, Nothing, Argument, Target, Output, Inner, Content, Block);
 
 /// A string, or nothing; an empty string is nothing.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -223,20 +223,14 @@ impl<'de> Shape<'de> for Output {
         Self(text.to_owned())
     }
     fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut joined = String::new();
-        while let Some(block) = seq.next_element::<Block>()? {
-            if let Some(text) = block.text.0.or(block.attachment) {
-                if !joined.is_empty() {
-                    joined.push('\n');
-                }
-                joined.push_str(&text);
-            }
+        let mut texts = Vec::new();
+        while let Some(Inner(text)) = seq.next_element()? {
+            texts.extend(text);
         }
-        Ok(Self(joined))
+        Ok(Self(texts.join("\n")))
     }
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        let Block { text, .. } = Block::from_map(map)?;
-        Ok(Self(text.0.unwrap_or_default()))
+        Ok(Self(Inner::from_map(map)?.0.unwrap_or_default()))
     }
 }
 
@@ -289,7 +283,7 @@ struct RawBlock {
     name: Text,
     title: Text,
     input: Target,
-    content: RawOutput,
+    content: Output,
     is_error: Flag,
     source: Object<Source>,
 }
@@ -300,44 +294,24 @@ struct Source {
     media_type: Text,
 }
 
-/// An [`Output`] one level deep, so that hostile nesting cannot grow a value as deep as itself.
-#[derive(Debug, Default)]
-struct RawOutput(String);
+/// The text of a block inside a block; one level deep, so that hostile nesting cannot grow a value as deep as itself.
+#[derive(Default)]
+struct Inner(Option<String>);
 
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
-struct FlatBlock {
+struct RawInner {
     #[serde(rename = "type")]
     kind: Text,
     text: Text,
 }
 
-deserialize_by_shape!(RawOutput);
-
-impl<'de> Shape<'de> for RawOutput {
-    fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut lines = Vec::new();
-        while let Some(block) = seq.next_element::<FlatOrText>()? {
-            lines.extend(block.0);
-        }
-        Ok(Self(lines.join("\n")))
-    }
-}
-
-#[derive(Default)]
-struct FlatOrText(Option<String>);
-
-deserialize_by_shape!(FlatOrText);
-
-impl<'de> Shape<'de> for FlatOrText {
+impl<'de> Shape<'de> for Inner {
     fn from_text(text: &str) -> Self {
         Self(Some(text.to_owned()))
     }
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        let block = FlatBlock::deserialize(MapAccessDeserializer::new(map))?;
+        let block = RawInner::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Self(block.text.0.or_else(|| placeholder(block.kind.as_str(), "", ""))))
     }
 }
@@ -355,7 +329,7 @@ impl<'de> Shape<'de> for Block {
             text: Text(raw.text.0.or(raw.thinking.0)),
             name: raw.name,
             input: raw.input,
-            content: Output(raw.content.0),
+            content: raw.content,
             is_error: raw.is_error,
         })
     }
@@ -385,12 +359,12 @@ mod tests {
         number: Number,
         target: Target,
         output: Output,
-        object: Object<Inner>,
+        object: Object<Part>,
     }
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]
     #[serde(default)]
-    struct Inner {
+    struct Part {
         text: Text,
     }
 
@@ -400,7 +374,7 @@ mod tests {
             let json = format!(
                 r#"{{"text":{wrong},"flag":{wrong},"number":{wrong},"target":{wrong},"output":{wrong},"object":{{"text":{wrong}}}}}"#
             );
-            let expected = Sample { object: Object(Some(Inner::default())), ..Sample::default() };
+            let expected = Sample { object: Object(Some(Part::default())), ..Sample::default() };
             assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), expected, "{wrong}");
         }
     }

@@ -20,7 +20,8 @@ pub(super) struct Record<P> {
     pub(super) kind: Text,
     pub(super) timestamp: Text,
     pub(super) payload: Object<P>,
-    pub(super) record_type: Text,
+    #[serde(rename = "record_type")]
+    pub(super) state: Text,
     // The head of a thread.
     pub(super) id: Text,
     pub(super) cwd: Text,

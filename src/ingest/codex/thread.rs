@@ -1,5 +1,7 @@
 //! One thread while it is read: copies, replays and turns that were taken back are sorted out here.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -27,7 +29,19 @@ struct Held {
     voice: Voice,
     kind: Kind,
     role: Role,
-    folded: String,
+    /// Hash of the words, for finding copies.
+    words: u64,
+}
+
+/// Who began the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A person, from nothing.
+    Person,
+    /// A person, from another thread; the file begins with a copy of that.
+    Fork,
+    /// Another agent, which also writes the prompts.
+    Agent,
 }
 
 /// Where in the file the reading stands.
@@ -47,9 +61,7 @@ pub(super) struct Thread {
     held: Vec<Held>,
     own_id: Option<String>,
     started_at: Option<Timestamp>,
-    is_child: bool,
-    /// Whether another agent, not a person, wrote the prompts.
-    is_agents: bool,
+    origin: Origin,
     place: Place,
     replayed: Option<usize>,
     has_events: bool,
@@ -68,8 +80,7 @@ impl Thread {
             held: Vec::new(),
             own_id: None,
             started_at: None,
-            is_child: false,
-            is_agents: false,
+            origin: Origin::Person,
             place: Place::Own,
             replayed: None,
             has_events: false,
@@ -125,7 +136,7 @@ impl Thread {
     /// Reads a line of the time before envelopes: the head, or an item.
     fn take_bare(&mut self, number: usize, mut item: Line) {
         if item.kind.0.is_none() {
-            if item.record_type.0.is_none() && item.id.0.is_some() {
+            if item.state.0.is_none() && item.id.0.is_some() {
                 self.take_head(number, &item);
             }
             return;
@@ -154,9 +165,14 @@ impl Thread {
             return;
         }
         let parent = head.parent_id();
-        self.is_agents = head.is_agents();
-        self.is_child = self.is_agents || parent.is_some() || head.forked_from_id.0.is_some();
-        let external_id = match parent.filter(|_| self.is_agents) {
+        self.origin = if head.is_agents() {
+            Origin::Agent
+        } else if parent.is_some() || head.forked_from_id.0.is_some() {
+            Origin::Fork
+        } else {
+            Origin::Person
+        };
+        let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
             Some(parent) => format!("{parent}/{id}"),
             None => id.clone(),
         };
@@ -200,7 +216,7 @@ impl Thread {
     /// Whether a line repeats the parent's: it stands in the copy, or was written before this thread began.
     fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
         let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
-        let is_replay = self.place == Place::Replay || self.is_child && is_older;
+        let is_replay = self.place == Place::Replay || self.origin != Origin::Person && is_older;
         if is_replay {
             self.replayed.get_or_insert(number);
         }
@@ -220,15 +236,15 @@ impl Thread {
     }
 
     fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, mut message: Message) {
-        let folded = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let new = Held { voice, kind: message.kind, role: message.role, folded };
+        let words = hash_words(&message.text);
+        let new = Held { voice, kind: message.kind, role: message.role, words };
         if self.is_copy(&new) {
             return;
         }
         let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
         self.last_time = time.or(self.last_time);
         let time = time.or(before);
-        if self.is_agents && message.role != Role::Tool && message.role != Role::System {
+        if self.origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
             message.role = Role::Other;
         }
         let id = id.unwrap_or_default().to_owned();
@@ -244,7 +260,7 @@ impl Thread {
         }
         let copy = self.held.iter_mut().rev().take(COPY_DISTANCE).find(|held| {
             let is_other = held.voice != Voice::Both && held.voice != new.voice;
-            is_other && held.kind == new.kind && held.role == new.role && held.folded == new.folded
+            is_other && held.kind == new.kind && held.role == new.role && held.words == new.words
         });
         copy.map(|held| held.voice = Voice::Both).is_some()
     }
@@ -252,8 +268,8 @@ impl Thread {
     /// Removes the last `turns` turns of the user, with all that follows them.
     fn roll_back(&mut self, turns: i64) {
         let Some(skipped) = usize::try_from(turns).ok().and_then(|turns| turns.checked_sub(1)) else { return };
-        let starts = (0..self.held.len()).rev().filter(|place| self.is_turn(&self.held[*place]));
-        let start = starts.clone().nth(skipped).or_else(|| starts.last());
+        let mut starts = (0..self.held.len()).rev().filter(|place| self.is_turn(&self.held[*place]));
+        let start = starts.clone().nth(skipped).or_else(|| starts.next_back());
         let Some(start) = start else { return };
         self.held.truncate(start);
         let mut place = 0;
@@ -285,6 +301,12 @@ impl Thread {
         drop(held);
         self.draft.hand_over(sink);
     }
+}
+
+fn hash_words(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.split_whitespace().for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
 }
 
 fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
