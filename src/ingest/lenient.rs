@@ -179,13 +179,13 @@ pub(super) struct Target(pub(super) String);
 /// Arguments that say what a call is about, the most telling first.
 const TARGET_KEYS: &[&str] = &[
     "file_path",
-    "path",
     "notebook_path",
     "command",
     "cmd",
     "pattern",
     "query",
     "url",
+    "path",
     "skill",
     "description",
     "task_name",

@@ -1,1 +1,3 @@
+//! The library seen from outside, on the fixtures.
 
+mod ingest_agents;

@@ -22,7 +22,7 @@ fn read(lines: &[Value]) -> Transcript {
 }
 
 fn joined(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
 /// Writes each message as `Role Kind: text`.

@@ -20,7 +20,7 @@ fn read(lines: &[Value]) -> Transcript {
 }
 
 fn joined(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
 /// Writes each message as `Role Kind: text`.
@@ -30,11 +30,13 @@ fn shown(transcript: &Transcript) -> Vec<String> {
     transcript.messages.iter().map(show).collect()
 }
 
-fn line(kind: &str, minute: u32, payload: Value) -> Value {
+fn line(kind: &str, minute: u32, payload: impl Into<Value>) -> Value {
+    let payload = payload.into();
     json!({"timestamp": format!("2026-04-14T09:{minute:02}:00.000Z"), "type": kind, "payload": payload})
 }
 
-fn head(extra: Value) -> Value {
+fn head(extra: impl Into<Value>) -> Value {
+    let extra = extra.into();
     let mut payload = json!({"id": "own", "timestamp": "2026-04-14T09:00:00.000Z", "cwd": "/home/lena/harborlight"});
     payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     line("session_meta", 0, payload)
@@ -49,7 +51,7 @@ fn spoken(minute: u32, role: &str, text: &str) -> Value {
     line("response_item", minute, json!({"type": "message", "role": role, "content": [{"type": block, "text": text}]}))
 }
 
-fn event(minute: u32, payload: Value) -> Value {
+fn event(minute: u32, payload: impl Into<Value>) -> Value {
     line("event_msg", minute, payload)
 }
 
