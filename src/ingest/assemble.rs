@@ -83,12 +83,17 @@ impl Assembler {
         self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
     }
 
+    /// Removes all but the first `count` of the messages not yet handed over.
+    pub fn truncate(&mut self, count: usize) {
+        let count = count.min(self.transcript.messages.len());
+        self.bytes -= self.transcript.messages.drain(count..).map(|message| message.text.len()).sum::<usize>();
+    }
+
     /// Removes the last messages from the one called `id` on; returns whether it was still held.
     pub fn rewind_to(&mut self, id: &str) -> bool {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
-            self.transcript.messages.truncate(place);
-            self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
+            self.truncate(place);
         }
         place.is_some()
     }

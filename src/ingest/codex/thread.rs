@@ -59,6 +59,8 @@ enum Place {
 pub(super) struct Thread {
     draft: Assembler,
     held: Vec<Held>,
+    /// How many of the first messages held are known to begin no turn, so that rolling back stays cheap.
+    barren: usize,
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
@@ -78,6 +80,7 @@ impl Thread {
         Self {
             draft: Assembler::new(super::NAME, stem, input.path.display().to_string()),
             held: Vec::new(),
+            barren: 0,
             own_id: None,
             started_at: None,
             origin: Origin::Person,
@@ -267,16 +270,22 @@ impl Thread {
 
     /// Removes the last `turns` turns of the user, with all that follows them.
     fn roll_back(&mut self, turns: i64) {
-        let Some(skipped) = usize::try_from(turns).ok().and_then(|turns| turns.checked_sub(1)) else { return };
-        let mut starts = (0..self.held.len()).rev().filter(|place| self.is_turn(&self.held[*place]));
-        let start = starts.clone().nth(skipped).or_else(|| starts.next_back());
-        let Some(start) = start else { return };
-        self.held.truncate(start);
-        let mut place = 0;
-        self.draft.retain(|_| {
-            place += 1;
-            place <= start
-        });
+        let mut left = turns;
+        let mut start = None;
+        let mut place = self.held.len();
+        while left > 0 && place > self.barren {
+            place -= 1;
+            if self.is_turn(&self.held[place]) {
+                (left, start) = (left - 1, Some(place));
+            }
+        }
+        if left > 0 {
+            self.barren = start.unwrap_or(self.held.len());
+        }
+        if let Some(start) = start {
+            self.held.truncate(start);
+            self.draft.truncate(start);
+        }
     }
 
     fn is_turn(&self, held: &Held) -> bool {
@@ -299,6 +308,7 @@ impl Thread {
             true
         });
         drop(held);
+        self.barren = 0;
         self.draft.hand_over(sink);
     }
 }
