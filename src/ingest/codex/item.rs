@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::super::blocks::{Block, Content, Output, Target};
 use super::super::injected::{call_line, is_only_injected};
-use super::super::lenient::{Block, Content, Number, Object, Output, Target, Text};
+use super::super::lenient::{Number, Object, Text};
 use crate::transcript::{Kind, Message, Role};
 
 /// A line: an envelope around an item, or the item itself.
