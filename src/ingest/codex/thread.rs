@@ -1,41 +1,16 @@
-//! One thread while it is read: copies, replays and turns that were taken back are sorted out here.
-
-use std::hash::{DefaultHasher, Hash, Hasher};
+//! One thread while it is read: its head, and which lines are its own.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::super::{Assembler, Input, Sink};
 use super::item::{Item, Line, Record};
-use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
-
-/// Messages looked back over for the other copy of one; the two stand milliseconds apart.
-const COPY_DISTANCE: usize = 24;
-
-/// Which of the log's two voices a message came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
-    /// `event_msg`, for the screen.
-    Event,
-    /// `response_item`, for the model.
-    Item,
-    /// Both copies have been seen.
-    Both,
-}
-
-/// What is known of a message that is held.
-#[derive(Debug, Clone, PartialEq)]
-struct Held {
-    voice: Voice,
-    kind: Kind,
-    role: Role,
-    /// Hash of the words, for finding copies.
-    words: u64,
-}
+use super::turns::{Turns, Voice};
+use crate::transcript::{Message, MessageTime};
 
 /// Who began the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub(super) enum Origin {
     /// A person, from nothing.
     Person,
     /// A person, from another thread; the file begins with a copy of that.
@@ -54,23 +29,15 @@ enum Place {
 }
 
 /// Collects one thread.
-///
-/// Copies, and turns taken back, are sorted out over what is held, i.e. over the last part of a very long thread.
 pub(super) struct Thread {
-    draft: Assembler,
-    held: Vec<Held>,
-    /// How many of the first messages held are known to begin no turn, so that rolling back stays cheap.
-    barren: usize,
+    turns: Turns,
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
     place: Place,
     replayed: Option<usize>,
-    has_events: bool,
     disabled_at: Option<usize>,
     zone: Option<TimeZone>,
-    said_anything: bool,
-    last_time: Option<MessageTime>,
 }
 
 impl Thread {
@@ -78,19 +45,14 @@ impl Thread {
         let stem = input.stem();
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         Self {
-            draft: Assembler::new(super::NAME, stem, input.path.display().to_string()),
-            held: Vec::new(),
-            barren: 0,
+            turns: Turns::new(Assembler::new(super::NAME, stem, input.path.display().to_string())),
             own_id: None,
             started_at: None,
             origin: Origin::Person,
             place: Place::Own,
             replayed: None,
-            has_events: false,
             disabled_at: None,
             zone: None,
-            said_anything: false,
-            last_time: None,
         }
     }
 
@@ -99,7 +61,7 @@ impl Thread {
             Some(item) => self.take_envelope(number, &line, item),
             None => self.take_bare(number, line),
         }
-        if self.draft.is_full() {
+        if self.turns.is_full() {
             self.release(sink);
         }
     }
@@ -110,7 +72,7 @@ impl Thread {
             return;
         }
         self.release(sink);
-        if let Some(line) = self.replayed.filter(|_| !self.said_anything) {
+        if let Some(line) = self.replayed.filter(|_| !self.turns.said_anything) {
             sink.skip(line, "nothing but a copy of the thread that it was forked from");
         }
     }
@@ -180,15 +142,15 @@ impl Thread {
             None => id.clone(),
         };
         self.started_at = head.timestamp.time().map(|time| time.at);
-        self.draft.set_external_id(external_id);
+        self.turns.draft.set_external_id(external_id);
         let url = head.git.0.as_ref().and_then(|git| git.repository_url.0.clone());
-        let meta = self.draft.meta();
+        let meta = self.turns.draft.meta();
         meta.created_at = self.started_at;
         meta.project = head.cwd.0.clone().or(url);
     }
 
     fn take_context(&mut self, context: &mut Item) {
-        let meta = self.draft.meta();
+        let meta = self.turns.draft.meta();
         if meta.project.is_none() {
             meta.project = context.cwd.0.take();
         }
@@ -200,11 +162,10 @@ impl Thread {
 
     fn take_event(&mut self, mut event: Item, time: Option<MessageTime>) {
         match event.kind.as_str() {
-            "thread_rolled_back" => self.roll_back(event.num_turns.0.unwrap_or(1)),
-            "thread_name_updated" => self.draft.meta().title = event.thread_name.0.take(),
+            "thread_rolled_back" => self.turns.roll_back(event.num_turns.0.unwrap_or(1)),
+            "thread_name_updated" => self.turns.draft.meta().title = event.thread_name.0.take(),
             _ => {
                 for message in event.take_event() {
-                    self.has_events |= message.is_human();
                     self.hold(Voice::Event, None, time, message);
                 }
             }
@@ -238,85 +199,17 @@ impl Thread {
         }
     }
 
-    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, mut message: Message) {
-        let words = hash_words(&message.text);
-        let new = Held { voice, kind: message.kind, role: message.role, words };
-        if self.is_copy(&new) {
-            return;
-        }
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = time.or(self.last_time);
-        let time = time.or(before);
-        if self.origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
-            message.role = Role::Other;
-        }
+    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, message: Message) {
         let id = id.unwrap_or_default().to_owned();
-        if self.draft.hold(Message { id, time, ..message }) {
-            self.held.push(new);
-        }
+        self.turns.hold(voice, self.origin, Message { id, time, ..message });
     }
 
-    /// Whether `new` is the other voice's copy of a message that is held.
-    fn is_copy(&mut self, new: &Held) -> bool {
-        if !matches!(new.kind, Kind::Prose | Kind::Reasoning | Kind::Context) {
-            return false;
-        }
-        let copy = self.held.iter_mut().rev().take(COPY_DISTANCE).find(|held| {
-            let is_other = held.voice != Voice::Both && held.voice != new.voice;
-            is_other && held.kind == new.kind && held.role == new.role && held.words == new.words
-        });
-        copy.map(|held| held.voice = Voice::Both).is_some()
-    }
-
-    /// Removes the last `turns` turns of the user, with all that follows them.
-    fn roll_back(&mut self, turns: i64) {
-        let mut left = turns;
-        let mut start = None;
-        let mut place = self.held.len();
-        while left > 0 && place > self.barren {
-            place -= 1;
-            if self.is_turn(&self.held[place]) {
-                (left, start) = (left - 1, Some(place));
-            }
-        }
-        if left > 0 {
-            self.barren = start.unwrap_or(self.held.len());
-        }
-        if let Some(start) = start {
-            self.held.truncate(start);
-            self.draft.truncate(start);
-        }
-    }
-
-    fn is_turn(&self, held: &Held) -> bool {
-        held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
-    }
-
-    /// Hands over what is held; the user's words that the screen never showed were not typed.
     fn release(&mut self, sink: &mut Sink<'_>) {
         if self.disabled_at.is_some() {
-            self.draft.retain(|_| false);
+            self.turns.clear();
         }
-        let mut held = self.held.drain(..);
-        let has_events = self.has_events;
-        self.draft.retain(|message| {
-            let held = held.next().expect("each message held is known");
-            if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
-                (message.role, message.kind) = (Role::System, Kind::Context);
-            }
-            self.said_anything = true;
-            true
-        });
-        drop(held);
-        self.barren = 0;
-        self.draft.hand_over(sink);
+        self.turns.release(sink);
     }
-}
-
-fn hash_words(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.split_whitespace().for_each(|word| word.hash(&mut hasher));
-    hasher.finish()
 }
 
 fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
