@@ -156,6 +156,18 @@ fn a_repeated_uuid_is_read_once_but_an_empty_line_does_not_count() {
 }
 
 #[test]
+fn lines_written_again_by_compaction_are_read_once() {
+    let transcript = read(&[
+        user("u1", "", 0, "start"),
+        assistant("a1", "u1", 1, "ready"),
+        user("u9", "", 0, "start"),
+        assistant("a9", "u9", 1, "ready"),
+        user("u2", "a9", 2, "start"),
+    ]);
+    assert_eq!(shown(&transcript), ["User Prose: start", "Assistant Prose: ready", "User Prose: start"]);
+}
+
+#[test]
 fn of_a_rewound_conversation_the_newest_branch_is_kept() {
     let transcript = read(&[
         user("u1", "", 0, "start"),
@@ -234,6 +246,17 @@ fn joined_logs_are_told_apart_but_a_sessions_own_file_is_one_transcript() {
     assert_eq!(ids("joined.jsonl"), ["older".to_owned(), SESSION.to_owned(), format!("{SESSION}/a9")]);
     assert_eq!(ids(&format!("{SESSION}.jsonl")), [SESSION]);
     assert_eq!(ids("00000000-0000-4000-8000-000000000000.jsonl"), ["older"]);
+}
+
+#[test]
+fn a_very_long_session_comes_in_parts_that_lose_nothing() {
+    let said = "y".repeat(crate::ingest::MAX_PROSE_BYTES);
+    let lines: Vec<_> =
+        (0..20_i32).map(|n| user(&format!("u{n}"), &format!("u{}", n - 1), n.unsigned_abs(), &said)).collect();
+    let (seen, _) = read_as("log.jsonl", &joined(&lines));
+    let parts: Vec<_> = seen.iter().map(|part| (part.external_id.as_str(), part.messages.len())).collect();
+    let [second, third] = [2, 3].map(|part| format!("{SESSION}#{part}"));
+    assert_eq!(parts, [(SESSION, 8), (&second, 8), (&third, 4)]);
 }
 
 #[test]
