@@ -66,7 +66,7 @@ impl Assembler {
         }
         self.count += 1;
         message.id = self.unique_id(message.id);
-        self.bytes += message.text.len();
+        self.bytes += weight(&message);
         self.transcript.messages.push(message);
         true
     }
@@ -80,15 +80,20 @@ impl Assembler {
     /// Keeps, of the messages not yet handed over, those for which `keep` holds; it may change them, but not their ids.
     pub fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
         self.transcript.messages.retain_mut(keep);
-        self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
+        self.bytes = self.transcript.messages.iter().map(weight).sum();
+    }
+
+    /// Removes all but the first `count` of the messages not yet handed over.
+    pub fn truncate(&mut self, count: usize) {
+        let count = count.min(self.transcript.messages.len());
+        self.bytes -= self.transcript.messages.drain(count..).map(|message| weight(&message)).sum::<usize>();
     }
 
     /// Removes the last messages from the one called `id` on; returns whether it was still held.
     pub fn rewind_to(&mut self, id: &str) -> bool {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
-            self.transcript.messages.truncate(place);
-            self.bytes = self.transcript.messages.iter().map(|message| message.text.len()).sum();
+            self.truncate(place);
         }
         place.is_some()
     }
@@ -119,6 +124,11 @@ impl Assembler {
         self.part += 1;
         self.bytes = 0;
     }
+}
+
+/// What a message counts towards a full part; without its own size, very many short ones would never fill it.
+fn weight(message: &Message) -> usize {
+    size_of::<Message>() + message.text.len()
 }
 
 fn part_id(base: &str, part: usize) -> String {

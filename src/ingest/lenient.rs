@@ -8,11 +8,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::transcript::MessageTime;
 
-/// Longest argument of a tool that is read, in bytes; a target is shown with far less.
-const MAX_ARGUMENT_BYTES: usize = 512;
-
 /// What a type makes of each JSON shape; by default nothing.
-trait Shape<'de>: Default {
+pub(super) trait Shape<'de>: Default {
     fn from_text(_text: &str) -> Self {
         Self::default()
     }
@@ -32,7 +29,7 @@ trait Shape<'de>: Default {
     }
 }
 
-struct Any<T>(PhantomData<T>);
+pub(super) struct Any<T>(pub(super) PhantomData<T>);
 
 impl<'de, T: Shape<'de>> Visitor<'de> for Any<T> {
     type Value = T;
@@ -72,16 +69,18 @@ impl<'de, T: Shape<'de>> Visitor<'de> for Any<T> {
     }
 }
 
+/// Makes types deserialise from any value by their [`Shape`].
 macro_rules! deserialize_by_shape {
     ($($name:ty),*) => {$(
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Any(PhantomData))
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::ingest::lenient::Any(std::marker::PhantomData))
             }
         }
     )*};
 }
-deserialize_by_shape!(Text, Flag, Number, Nothing, Argument, Target, Output, Content, Block);
+deserialize_by_shape!(Text, Flag, Number, Nothing);
+pub(super) use deserialize_by_shape;
 
 /// A string, or nothing; an empty string is nothing.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -153,228 +152,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// One argument of a tool: a string, or a list of strings joined by spaces; only its start.
-#[derive(Debug, Default, Clone, PartialEq)]
-struct Argument(String);
-
-impl<'de> Shape<'de> for Argument {
-    fn from_text(text: &str) -> Self {
-        Self(text[..text.floor_char_boundary(MAX_ARGUMENT_BYTES)].to_owned())
-    }
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut joined = String::new();
-        while let Some(Text(word)) = seq.next_element()? {
-            if joined.len() < MAX_ARGUMENT_BYTES {
-                joined.extend([" ", word.as_deref().unwrap_or_default()]);
-            }
-        }
-        Ok(Self::from_text(joined.trim()))
-    }
-}
-
-/// What a tool call is about: the first argument in the order of [`TARGET_KEYS`].
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Target(pub(super) String);
-
-/// Arguments that say what a call is about, the most telling first.
-const TARGET_KEYS: &[&str] = &[
-    "file_path",
-    "path",
-    "notebook_path",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "skill",
-    "description",
-    "task_name",
-    "name",
-    "id",
-];
-
-impl<'de> Shape<'de> for Target {
-    fn from_text(text: &str) -> Self {
-        Self(Argument::from_text(text).0)
-    }
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let mut best = (TARGET_KEYS.len(), String::new());
-        while let Some(key) = map.next_key::<String>()? {
-            match TARGET_KEYS.iter().position(|known| *known == key) {
-                Some(rank) if rank < best.0 => {
-                    let Argument(value) = map.next_value()?;
-                    if !value.is_empty() {
-                        best = (rank, value);
-                    }
-                }
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(Self(best.1))
-    }
-}
-
-/// Text as a string or as a list of blocks, whose texts are joined by line ends and whose pictures are named.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Output(pub(super) String);
-
-impl<'de> Shape<'de> for Output {
-    fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut joined = String::new();
-        while let Some(block) = seq.next_element::<Block>()? {
-            if let Some(text) = block.text.0.or(block.attachment) {
-                if !joined.is_empty() {
-                    joined.push('\n');
-                }
-                joined.push_str(&text);
-            }
-        }
-        Ok(Self(joined))
-    }
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        let Block { text, .. } = Block::from_map(map)?;
-        Ok(Self(text.0.unwrap_or_default()))
-    }
-}
-
-/// The blocks of a message; a plain string, and a bare string among the blocks, counts as a text block.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Content(pub(super) Vec<Block>);
-
-impl<'de> Shape<'de> for Content {
-    fn from_text(text: &str) -> Self {
-        Self(vec![Block::from_text(text)])
-    }
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut blocks = Vec::new();
-        while let Some(block) = seq.next_element()? {
-            blocks.push(block);
-        }
-        Ok(Self(blocks))
-    }
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        Ok(Self(vec![Block::from_map(map)?]))
-    }
-}
-
-/// One block of a message.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Block {
-    /// `text`, `tool_use`, `input_text` and so on.
-    pub(super) kind: String,
-    /// The words, of whichever kind.
-    pub(super) text: Text,
-    /// Name of the tool that is called.
-    pub(super) name: Text,
-    /// What the call is about.
-    pub(super) input: Target,
-    /// What the tool answered.
-    pub(super) content: Output,
-    /// Whether the tool failed or was refused.
-    pub(super) is_error: Flag,
-    /// Placeholder for the picture or document in it.
-    pub(super) attachment: Option<String>,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct RawBlock {
-    #[serde(rename = "type")]
-    kind: Text,
-    text: Text,
-    thinking: Text,
-    name: Text,
-    title: Text,
-    input: Target,
-    content: RawOutput,
-    is_error: Flag,
-    source: Object<Source>,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct Source {
-    media_type: Text,
-}
-
-/// An [`Output`] one level deep, so that hostile nesting cannot grow a value as deep as itself.
-#[derive(Debug, Default)]
-struct RawOutput(String);
-
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct FlatBlock {
-    #[serde(rename = "type")]
-    kind: Text,
-    text: Text,
-}
-
-deserialize_by_shape!(RawOutput);
-
-impl<'de> Shape<'de> for RawOutput {
-    fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        let mut lines = Vec::new();
-        while let Some(block) = seq.next_element::<FlatOrText>()? {
-            lines.extend(block.0);
-        }
-        Ok(Self(lines.join("\n")))
-    }
-}
-
-#[derive(Default)]
-struct FlatOrText(Option<String>);
-
-deserialize_by_shape!(FlatOrText);
-
-impl<'de> Shape<'de> for FlatOrText {
-    fn from_text(text: &str) -> Self {
-        Self(Some(text.to_owned()))
-    }
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        let block = FlatBlock::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Self(block.text.0.or_else(|| placeholder(block.kind.as_str(), "", ""))))
-    }
-}
-
-impl<'de> Shape<'de> for Block {
-    fn from_text(text: &str) -> Self {
-        Self { kind: "text".to_owned(), text: Text::from_text(text), ..Self::default() }
-    }
-    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        let raw = RawBlock::deserialize(MapAccessDeserializer::new(map))?;
-        let media = raw.source.0.map(|source| source.media_type).unwrap_or_default();
-        Ok(Self {
-            attachment: placeholder(raw.kind.as_str(), raw.title.as_str(), media.as_str()),
-            kind: raw.kind.0.unwrap_or_default(),
-            text: Text(raw.text.0.or(raw.thinking.0)),
-            name: raw.name,
-            input: raw.input,
-            content: Output(raw.content.0),
-            is_error: raw.is_error,
-        })
-    }
-}
-
-/// Names what cannot be read as text, e.g. `[image: image/png]`.
-fn placeholder(kind: &str, title: &str, media: &str) -> Option<String> {
-    let noun = match kind {
-        "image" | "input_image" | "output_image" => "image",
-        "document" | "input_file" => "document",
-        "input_audio" | "audio" => "audio",
-        _ => return None,
-    };
-    let label = if title.is_empty() { media } else { title };
-    Some(if label.is_empty() { format!("[{noun}]") } else { format!("[{noun}: {label}]") })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::blocks::{Output, Target};
     use super::*;
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]
@@ -385,12 +165,12 @@ mod tests {
         number: Number,
         target: Target,
         output: Output,
-        object: Object<Inner>,
+        object: Object<Part>,
     }
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]
     #[serde(default)]
-    struct Inner {
+    struct Part {
         text: Text,
     }
 
@@ -400,33 +180,8 @@ mod tests {
             let json = format!(
                 r#"{{"text":{wrong},"flag":{wrong},"number":{wrong},"target":{wrong},"output":{wrong},"object":{{"text":{wrong}}}}}"#
             );
-            let expected = Sample { object: Object(Some(Inner::default())), ..Sample::default() };
+            let expected = Sample { object: Object(Some(Part::default())), ..Sample::default() };
             assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), expected, "{wrong}");
         }
-    }
-
-    #[test]
-    fn the_most_telling_argument_is_the_target() {
-        let target = |json| serde_json::from_str::<Target>(json).unwrap().0;
-        assert_eq!(target(r#"{"name":"n","command":["bash","-lc","ls"],"timeout":3}"#), "bash -lc ls");
-        assert_eq!(target(r#"{"command":"cat x","file_path":"src/a.rs"}"#), "src/a.rs");
-        assert_eq!(target(r#"{"file_path":3,"query":"q"}"#), "q");
-    }
-
-    #[test]
-    fn blocks_bare_strings_and_pictures_are_read() {
-        let Content(blocks) = serde_json::from_str(
-            r#"["bare",{"type":"thinking","thinking":"hm"},{"type":"image","source":{"media_type":"image/png","data":"AAAA"}},7]"#,
-        )
-        .unwrap();
-        let read: Vec<_> = blocks.iter().map(|block| (block.text.as_str(), block.attachment.as_deref())).collect();
-        assert_eq!(read, [("bare", None), ("hm", None), ("", Some("[image: image/png]")), ("", None)]);
-    }
-
-    #[test]
-    fn output_joins_its_texts_and_names_its_pictures() {
-        let output = |json| serde_json::from_str::<Output>(json).unwrap().0;
-        assert_eq!(output(r#"[{"type":"text","text":"a"},{"type":"image"},"b"]"#), "a\n[image]\nb");
-        assert_eq!(output(r#""a""#), "a");
     }
 }

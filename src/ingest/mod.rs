@@ -4,6 +4,7 @@
 //! alone. Ingestors parse only: they never call a model and never touch the store.
 
 mod assemble;
+mod blocks;
 mod chatgpt;
 mod chatgpt_content;
 mod chatgpt_tree;

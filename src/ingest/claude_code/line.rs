@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::super::blocks::{Block, Content, Output};
 use super::super::injected::call_line;
-use super::super::lenient::{Block, Content, Flag, Object, Output, Text};
+use super::super::lenient::{Flag, Object, Text};
 use super::words;
 use crate::transcript::{Kind, Message, MessageTime, Role};
 

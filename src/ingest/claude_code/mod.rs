@@ -93,7 +93,7 @@ struct Sessions {
     file_id: Option<String>,
     stem: String,
     origin: String,
-    sessions: Vec<Session>,
+    open: Vec<Session>,
     index: HashMap<String, usize>,
     last: usize,
     summaries: Vec<Summary>,
@@ -107,7 +107,7 @@ impl Sessions {
             file_id: uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone()),
             stem,
             origin: input.path.display().to_string(),
-            sessions: Vec::new(),
+            open: Vec::new(),
             index: HashMap::new(),
             last: 0,
             summaries: Vec::new(),
@@ -120,7 +120,7 @@ impl Sessions {
             return;
         }
         self.last = self.place(&line);
-        self.sessions[self.last].take(line, &self.summaries, sink);
+        self.open[self.last].take(line, &self.summaries, sink);
     }
 
     /// Finds the session of `line`, or opens it; a line that names none belongs to the one before it.
@@ -129,17 +129,17 @@ impl Sessions {
             (Some(file_id), _) => file_id.clone(),
             (None, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.as_str()),
             (None, Some(id)) => id.clone(),
-            (None, None) if self.sessions.is_empty() => self.stem.clone(),
+            (None, None) if self.open.is_empty() => self.stem.clone(),
             (None, None) => return self.last,
         };
         *self.index.entry(id).or_insert_with_key(|id| {
-            self.sessions.push(Session::new(id, &self.origin));
-            self.sessions.len() - 1
+            self.open.push(Session::new(id, &self.origin));
+            self.open.len() - 1
         })
     }
 
     fn finish(self, sink: &mut Sink<'_>) {
-        for session in self.sessions {
+        for session in self.open {
             session.finish(&self.summaries, sink);
         }
     }

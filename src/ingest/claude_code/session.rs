@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::super::{Assembler, Sink};
 use super::branches::{Node, abandoned};
 use super::line::Line;
-use crate::transcript::{Message, MessageTime, TimeSource};
+use crate::transcript::{Kind, Message, MessageTime, TimeSource};
 
 /// A title that the log gives to the session in which `leaf` is found, which may be another file's.
 #[derive(Debug)]
@@ -37,6 +37,7 @@ pub(super) struct Session {
     queued: HashMap<u64, usize>,
     ever_queued: HashSet<u64>,
     seen: HashSet<u64>,
+    said: HashSet<u64>,
     titles: Titles,
     id: String,
     other_id: Option<String>,
@@ -54,6 +55,7 @@ impl Session {
             queued: HashMap::new(),
             ever_queued: HashSet::new(),
             seen: HashSet::new(),
+            said: HashSet::new(),
             titles: Titles::default(),
             id: id.to_owned(),
             other_id: None,
@@ -75,6 +77,9 @@ impl Session {
         let mut typed = false;
         let mut held = false;
         for message in messages {
+            if self.is_replay(&message, time) {
+                continue;
+            }
             if message.is_human() {
                 typed |= is_prompt;
                 if line.operation.0.is_none() {
@@ -126,6 +131,13 @@ impl Session {
         let time = line.time();
         self.last_time = time.or(self.last_time);
         time.or(before)
+    }
+
+    /// Whether the same words were said at the same instant: compaction writes old lines again under new ids.
+    fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
+        let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
+        let key = stamp.map(|time| hash(format!("{} {:?} {}", time.at, message.role, message.text)));
+        key.is_some_and(|key| !self.said.insert(key))
     }
 
     /// Takes in what happened to the input queue: a text that nobody delivers is still the user's.

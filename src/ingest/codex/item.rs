@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::super::blocks::{Block, Content, Output, Target};
 use super::super::injected::{call_line, is_only_injected};
-use super::super::lenient::{Block, Content, Number, Object, Output, Target, Text};
+use super::super::lenient::{Number, Object, Text};
 use crate::transcript::{Kind, Message, Role};
 
 /// A line: an envelope around an item, or the item itself.
@@ -20,7 +21,8 @@ pub(super) struct Record<P> {
     pub(super) kind: Text,
     pub(super) timestamp: Text,
     pub(super) payload: Object<P>,
-    pub(super) record_type: Text,
+    #[serde(rename = "record_type")]
+    pub(super) state: Text,
     // The head of a thread.
     pub(super) id: Text,
     pub(super) cwd: Text,

@@ -6,6 +6,7 @@
 
 mod item;
 mod thread;
+mod turns;
 
 use serde_json::Value;
 

@@ -1,33 +1,22 @@
-//! One thread while it is read: copies, replays and turns that were taken back are sorted out here.
+//! One thread while it is read: its head, and which lines are its own.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::super::{Assembler, Input, Sink};
 use super::item::{Item, Line, Record};
-use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
+use super::turns::{Turns, Voice};
+use crate::transcript::{Message, MessageTime};
 
-/// Messages looked back over for the other copy of one; the two stand milliseconds apart.
-const COPY_DISTANCE: usize = 24;
-
-/// Which of the log's two voices a message came from.
+/// Who began the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
-    /// `event_msg`, for the screen.
-    Event,
-    /// `response_item`, for the model.
-    Item,
-    /// Both copies have been seen.
-    Both,
-}
-
-/// What is known of a message that is held.
-#[derive(Debug, Clone, PartialEq)]
-struct Held {
-    voice: Voice,
-    kind: Kind,
-    role: Role,
-    folded: String,
+pub(super) enum Origin {
+    /// A person, from nothing.
+    Person,
+    /// A person, from another thread; the file begins with a copy of that.
+    Fork,
+    /// Another agent, which also writes the prompts.
+    Agent,
 }
 
 /// Where in the file the reading stands.
@@ -40,23 +29,15 @@ enum Place {
 }
 
 /// Collects one thread.
-///
-/// Copies, and turns taken back, are sorted out over what is held, i.e. over the last part of a very long thread.
 pub(super) struct Thread {
-    draft: Assembler,
-    held: Vec<Held>,
+    turns: Turns,
     own_id: Option<String>,
     started_at: Option<Timestamp>,
-    is_child: bool,
-    /// Whether another agent, not a person, wrote the prompts.
-    is_agents: bool,
+    origin: Origin,
     place: Place,
     replayed: Option<usize>,
-    has_events: bool,
     disabled_at: Option<usize>,
     zone: Option<TimeZone>,
-    said_anything: bool,
-    last_time: Option<MessageTime>,
 }
 
 impl Thread {
@@ -64,19 +45,14 @@ impl Thread {
         let stem = input.stem();
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         Self {
-            draft: Assembler::new(super::NAME, stem, input.path.display().to_string()),
-            held: Vec::new(),
+            turns: Turns::new(Assembler::new(super::NAME, stem, input.path.display().to_string())),
             own_id: None,
             started_at: None,
-            is_child: false,
-            is_agents: false,
+            origin: Origin::Person,
             place: Place::Own,
             replayed: None,
-            has_events: false,
             disabled_at: None,
             zone: None,
-            said_anything: false,
-            last_time: None,
         }
     }
 
@@ -85,7 +61,7 @@ impl Thread {
             Some(item) => self.take_envelope(number, &line, item),
             None => self.take_bare(number, line),
         }
-        if self.draft.is_full() {
+        if self.turns.is_full() {
             self.release(sink);
         }
     }
@@ -96,7 +72,7 @@ impl Thread {
             return;
         }
         self.release(sink);
-        if let Some(line) = self.replayed.filter(|_| !self.said_anything) {
+        if let Some(line) = self.replayed.filter(|_| !self.turns.said_anything) {
             sink.skip(line, "nothing but a copy of the thread that it was forked from");
         }
     }
@@ -125,7 +101,7 @@ impl Thread {
     /// Reads a line of the time before envelopes: the head, or an item.
     fn take_bare(&mut self, number: usize, mut item: Line) {
         if item.kind.0.is_none() {
-            if item.record_type.0.is_none() && item.id.0.is_some() {
+            if item.state.0.is_none() && item.id.0.is_some() {
                 self.take_head(number, &item);
             }
             return;
@@ -154,22 +130,27 @@ impl Thread {
             return;
         }
         let parent = head.parent_id();
-        self.is_agents = head.is_agents();
-        self.is_child = self.is_agents || parent.is_some() || head.forked_from_id.0.is_some();
-        let external_id = match parent.filter(|_| self.is_agents) {
+        self.origin = if head.is_agents() {
+            Origin::Agent
+        } else if parent.is_some() || head.forked_from_id.0.is_some() {
+            Origin::Fork
+        } else {
+            Origin::Person
+        };
+        let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
             Some(parent) => format!("{parent}/{id}"),
             None => id.clone(),
         };
         self.started_at = head.timestamp.time().map(|time| time.at);
-        self.draft.set_external_id(external_id);
+        self.turns.draft.set_external_id(external_id);
         let url = head.git.0.as_ref().and_then(|git| git.repository_url.0.clone());
-        let meta = self.draft.meta();
+        let meta = self.turns.draft.meta();
         meta.created_at = self.started_at;
         meta.project = head.cwd.0.clone().or(url);
     }
 
     fn take_context(&mut self, context: &mut Item) {
-        let meta = self.draft.meta();
+        let meta = self.turns.draft.meta();
         if meta.project.is_none() {
             meta.project = context.cwd.0.take();
         }
@@ -181,11 +162,10 @@ impl Thread {
 
     fn take_event(&mut self, mut event: Item, time: Option<MessageTime>) {
         match event.kind.as_str() {
-            "thread_rolled_back" => self.roll_back(event.num_turns.0.unwrap_or(1)),
-            "thread_name_updated" => self.draft.meta().title = event.thread_name.0.take(),
+            "thread_rolled_back" => self.turns.roll_back(event.num_turns.0.unwrap_or(1)),
+            "thread_name_updated" => self.turns.draft.meta().title = event.thread_name.0.take(),
             _ => {
                 for message in event.take_event() {
-                    self.has_events |= message.is_human();
                     self.hold(Voice::Event, None, time, message);
                 }
             }
@@ -200,7 +180,7 @@ impl Thread {
     /// Whether a line repeats the parent's: it stands in the copy, or was written before this thread began.
     fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
         let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
-        let is_replay = self.place == Place::Replay || self.is_child && is_older;
+        let is_replay = self.place == Place::Replay || self.origin != Origin::Person && is_older;
         if is_replay {
             self.replayed.get_or_insert(number);
         }
@@ -219,71 +199,16 @@ impl Thread {
         }
     }
 
-    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, mut message: Message) {
-        let folded = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let new = Held { voice, kind: message.kind, role: message.role, folded };
-        if self.is_copy(&new) {
-            return;
-        }
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = time.or(self.last_time);
-        let time = time.or(before);
-        if self.is_agents && message.role != Role::Tool && message.role != Role::System {
-            message.role = Role::Other;
-        }
+    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, message: Message) {
         let id = id.unwrap_or_default().to_owned();
-        if self.draft.hold(Message { id, time, ..message }) {
-            self.held.push(new);
-        }
+        self.turns.hold(voice, self.origin, Message { id, time, ..message });
     }
 
-    /// Whether `new` is the other voice's copy of a message that is held.
-    fn is_copy(&mut self, new: &Held) -> bool {
-        if !matches!(new.kind, Kind::Prose | Kind::Reasoning | Kind::Context) {
-            return false;
-        }
-        let copy = self.held.iter_mut().rev().take(COPY_DISTANCE).find(|held| {
-            let is_other = held.voice != Voice::Both && held.voice != new.voice;
-            is_other && held.kind == new.kind && held.role == new.role && held.folded == new.folded
-        });
-        copy.map(|held| held.voice = Voice::Both).is_some()
-    }
-
-    /// Removes the last `turns` turns of the user, with all that follows them.
-    fn roll_back(&mut self, turns: i64) {
-        let Some(skipped) = usize::try_from(turns).ok().and_then(|turns| turns.checked_sub(1)) else { return };
-        let starts = (0..self.held.len()).rev().filter(|place| self.is_turn(&self.held[*place]));
-        let start = starts.clone().nth(skipped).or_else(|| starts.last());
-        let Some(start) = start else { return };
-        self.held.truncate(start);
-        let mut place = 0;
-        self.draft.retain(|_| {
-            place += 1;
-            place <= start
-        });
-    }
-
-    fn is_turn(&self, held: &Held) -> bool {
-        held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
-    }
-
-    /// Hands over what is held; the user's words that the screen never showed were not typed.
     fn release(&mut self, sink: &mut Sink<'_>) {
         if self.disabled_at.is_some() {
-            self.draft.retain(|_| false);
+            self.turns.clear();
         }
-        let mut held = self.held.drain(..);
-        let has_events = self.has_events;
-        self.draft.retain(|message| {
-            let held = held.next().expect("each message held is known");
-            if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
-                (message.role, message.kind) = (Role::System, Kind::Context);
-            }
-            self.said_anything = true;
-            true
-        });
-        drop(held);
-        self.draft.hand_over(sink);
+        self.turns.release(sink);
     }
 }
 
