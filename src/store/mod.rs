@@ -40,6 +40,8 @@ mod search_tests;
 mod snapshot;
 #[cfg(test)]
 mod story;
+#[cfg(test)]
+mod work_tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;
