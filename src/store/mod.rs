@@ -33,7 +33,7 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

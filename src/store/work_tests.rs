@@ -284,7 +284,7 @@ fn what_is_over_expires_unless_it_is_pinned() {
     for memory in &memories {
         insert(&store, memory);
     }
-    let expire = || store.write::<_, StoreError>(None, day(2), |w| w.expire()).unwrap();
+    let expire = || store.expire(None, day(2)).unwrap();
     assert_eq!(expire(), [memories[0].id.clone()]);
     assert_eq!(expire(), []);
     assert_eq!(store.memory(&memories[0].id).unwrap().status, Status::Expired);
