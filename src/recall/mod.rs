@@ -79,3 +79,56 @@ fn scored(hit: Hit, relevance: f64, now: Timestamp) -> Found {
     };
     Found { score: score(&parts, now), highlight: highlight(&memory.claim.content, &matched), matched, memory }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::samples::{day, insert, memory};
+
+    fn titles(store: &Store, query: &str, limit: usize) -> Vec<String> {
+        let found = search(store, query, &Filter::default(), limit, day(2)).unwrap();
+        found.into_iter().map(|found| found.memory.claim.title).collect()
+    }
+
+    #[test]
+    fn of_equally_relevant_memories_the_important_and_the_recent_come_first() {
+        let store = Store::in_memory().unwrap();
+        let mut memories = ["plain", "important", "recent"].map(|title| memory(title, "The user drinks tea."));
+        memories[1].claim.importance = 1.0;
+        memories[2].updated_at = day(1);
+        for memory in &mut memories {
+            // Titles are indexed, and these three are not to differ in relevance.
+            memory.claim.summary = Some("plain important recent".into());
+            insert(&store, memory);
+        }
+        assert_eq!(titles(&store, "tea", 3), ["important", "recent", "plain"]);
+        assert_eq!(titles(&store, "tea", 1), ["important"]);
+        assert_eq!(titles(&store, "tea", 0), [""; 0]);
+        assert_eq!(titles(&store, "coffee", 3), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_over_is_not_found_even_before_it_is_marked() {
+        let store = Store::in_memory().unwrap();
+        let mut over = memory("over", "The user drinks tea.");
+        over.claim.expires_at = Some(day(1));
+        insert(&store, &over);
+        assert_eq!(titles(&store, "tea", 3), [""; 0]);
+    }
+
+    #[test]
+    fn equal_hits_come_in_the_order_of_their_ids() {
+        let store = Store::in_memory().unwrap();
+        let mut memories = [1, 2, 3].map(|_| memory("Tea", "The user drinks tea."));
+        memories.reverse();
+        for memory in &memories {
+            insert(&store, memory);
+        }
+        let found = search(&store, "Where is the tea?", &Filter::default(), 9, day(2)).unwrap();
+        let ids: Vec<_> = found.iter().map(|found| &found.memory.id).collect();
+        assert!(ids.is_sorted() && ids.len() == 3, "{ids:?}");
+        assert_eq!(found[0].matched, ["tea"]);
+        assert_eq!(found[0].highlight.marks.first(), Some(&(16..19)));
+    }
+}

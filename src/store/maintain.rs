@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::params;
 use serde::Serialize;
 
-use super::{Filter, Order, Store, StoreError, Writer, memories};
+use super::{Filter, Order, RunId, Store, StoreError, Writer, memories};
 use crate::memory::{MemoryId, Status};
 
 /// What a purge removed.
@@ -19,19 +19,6 @@ pub struct Purged {
 }
 
 impl Writer<'_> {
-    /// Expires the active memories whose time is over, but for pinned ones, and returns them in the order of ids.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn expire(&self) -> Result<Vec<MemoryId>, StoreError> {
-        let over = Filter { pinned: Some(false), expired_at: Some(self.now), ..Filter::default() };
-        let ids: Vec<_> = self.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
-        for id in &ids {
-            self.set_status(id, Status::Expired, "expire", Some("its time is over"))?;
-        }
-        Ok(ids)
-    }
-
     /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
     /// come; what is left is that it was there, and its tombstone, which holds hashes only.
     fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
@@ -56,6 +43,21 @@ impl Writer<'_> {
 }
 
 impl Store {
+    /// Expires the active memories whose time is over, but for pinned ones, and returns them in the order of ids.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn expire(&self, run: Option<&RunId>, now: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
+        self.write(run, now, |w| {
+            let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
+            let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
+            for id in &ids {
+                w.set_status(id, Status::Expired, "expire", Some("its time is over"))?;
+            }
+            Ok(ids)
+        })
+    }
+
     /// Removes for good what was forgotten `days` ago or longer, and the replies of models that old.
     ///
     /// # Errors
@@ -63,7 +65,19 @@ impl Store {
     pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
         let age = SignedDuration::from_hours(24 * i64::from(days));
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN).as_millisecond();
-        let purged = self.write(None, now, |w| {
+        // Only here is every freed byte worth a write of its own.
+        self.conn.pragma_update(None, "secure_delete", "ON")?;
+        let purged = self.purge_before(cutoff, now);
+        self.conn.pragma_update(None, "secure_delete", "FAST")?;
+        let purged = purged?;
+        if !purged.memories.is_empty() {
+            self.optimise()?;
+        }
+        Ok(purged)
+    }
+
+    fn purge_before(&self, cutoff: i64, now: Timestamp) -> Result<Purged, StoreError> {
+        self.write(None, now, |w| {
             let mut purged = Purged { memories: w.forgotten_before(cutoff)?, ..Purged::default() };
             for id in &purged.memories {
                 purged.windows += w.purge(id)?;
@@ -77,11 +91,7 @@ impl Store {
                 )?;
                 Ok::<_, StoreError>(purged)
             })
-        })?;
-        if !purged.memories.is_empty() {
-            self.optimise()?;
-        }
-        Ok(purged)
+        })
     }
 
     /// Merges the index, updates the planner's statistics and empties the WAL into the file.

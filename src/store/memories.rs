@@ -151,7 +151,7 @@ impl Writer<'_> {
             reason: None,
         })?;
         self.append_evidence(&memory.id, evidence)?;
-        self.index(&memory.id)
+        self.index_memory(&memory)
     }
 
     /// Writes every field of a memory but its usage counts, and returns whether anything was different.
@@ -230,7 +230,7 @@ impl Writer<'_> {
             reason,
         })?;
         if before.claim != after.claim {
-            self.index(&after.id)?;
+            self.index_memory(&after)?;
         }
         Ok(true)
     }

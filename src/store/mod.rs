@@ -34,13 +34,15 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]
 mod snapshot;
 #[cfg(test)]
 mod story;
+#[cfg(test)]
+mod work_tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;

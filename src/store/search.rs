@@ -143,7 +143,12 @@ impl Database {
 impl Writer<'_> {
     /// Brings the index up to date with the memory and its evidence.
     pub(super) fn index(&self, id: &MemoryId) -> Result<(), StoreError> {
-        let memory = self.memory(id)?;
+        self.index_memory(&self.memory(id)?)
+    }
+
+    /// Indexes a memory as it is given, with its evidence as it is kept.
+    pub(super) fn index_memory(&self, memory: &Memory) -> Result<(), StoreError> {
+        let id = &memory.id;
         let quotes: Vec<String> = self.evidence(id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
         let claim = &memory.claim;
         self.read(|conn| {

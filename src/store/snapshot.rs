@@ -1,5 +1,7 @@
 //! The whole of a file as sorted text, for tests that say that nothing else changed.
 
+use std::fmt::Write as _;
+
 use rusqlite::types::ValueRef;
 
 use super::Store;
@@ -37,7 +39,7 @@ fn rows(store: &Store, table: &str) -> Vec<String> {
             // Evidence that is put back gets a new row number.
             if table != "evidence" || name != "id" {
                 let value: ValueRef<'_> = row.get_ref(index).unwrap();
-                line += &format!(" {name}={value:?}");
+                write!(line, " {name}={value:?}").unwrap();
             }
         }
         lines.push(line);
