@@ -41,7 +41,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
 });
 
 /// How far behind its hint a pattern that begins before it is tried.
-const AHEAD_BYTES: usize = 1024;
+const AHEAD_BYTES: usize = 160;
 
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
