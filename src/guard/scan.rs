@@ -115,9 +115,8 @@ const fn needs_left_edge(secret: &Secret) -> bool {
 /// Whether what stands before `at` does not belong to the same word; the `n` of an escaped line break does not.
 fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
-        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [] | [.., b'\\', b'n' | b'r' | b't'] => true,
         [.., last] => !last.is_ascii_alphanumeric(),
-        [] => true,
     }
 }
 
