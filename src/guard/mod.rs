@@ -72,7 +72,7 @@ impl Guard {
         // takes out at least four characters that no later round sees, so this ends.
         loop {
             let mut found = scan::secrets(text);
-            found.extend(pii::find(text, &self.settings));
+            found.extend(pii::find(text, self.settings));
             let Some(replaced) = scan::replace(text, found, findings) else { break };
             *text = replaced;
         }

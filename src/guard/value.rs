@@ -619,12 +619,12 @@ fn is_type(text: &str, value: &Value<'_>) -> bool {
 /// Whether the value points to where the secret is kept, or is a date, a version, a number of something.
 fn is_reference(value: &Value<'_>) -> bool {
     let text = value.text;
-    text.starts_with("/") && text[1..].contains('/')
+    text.starts_with('/') && text[1..].contains('/')
         || text.starts_with("./")
         || text.starts_with("~/")
         || text.contains("://")
         || text.contains(' ') && !text.chars().any(|c| c.is_ascii_digit())
-        || text.starts_with("$") && text.len() < 12
+        || text.starts_with('$') && text.len() < 12
 }
 
 /// Whether a word behind a password's name was chosen as one: not a type, a variable or the start of a sentence.
