@@ -6,7 +6,6 @@ use afterthought::consolidate::{self, Incoming};
 use afterthought::exchange::{Imported, import_as_is, parse_line};
 use afterthought::guard::Guard;
 use afterthought::ingest::{Records, Sink, open};
-use afterthought::llm::Client;
 use afterthought::memory::{Audience, Candidate, Namespace};
 use afterthought::store::Store;
 use serde_json::json;
@@ -77,7 +76,7 @@ fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Conte
         source: imported.memory.source,
         method: imported.memory.extraction_method,
     });
-    let plan = consolidate::settle(store, guard, None::<&Client>, incoming.collect(), None, now())?;
+    let plan = consolidate::settle_by_rules(store, guard, &incoming.collect::<Vec<_>>(), None, now())?;
     for change in &plan.changes {
         let content = &change.incoming.candidate.claim.content;
         if context.out.is_json() {

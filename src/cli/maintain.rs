@@ -23,7 +23,7 @@ pub fn run(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
     let (expired, purged) = if args.dry_run {
         (due(&store, now)?, forgotten(&store, args.days, now)?)
     } else {
-        let expired = store.write(None, now, |writer| writer.expire())?;
+        let expired = store.expire(None, now)?;
         let purged = store.purge(args.days, now)?;
         store.optimise()?;
         (expired.len(), purged.memories.len())

@@ -79,7 +79,7 @@ impl Printer {
             return Ok(());
         }
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_header(header).add_rows(rows);
         self.line(table)
     }

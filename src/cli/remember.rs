@@ -2,7 +2,6 @@
 
 use afterthought::consolidate::{self, Incoming};
 use afterthought::guard::Guard;
-use afterthought::llm::Client;
 use afterthought::memory::{Audience, Candidate, Claim, ExtractionMethod, MemoryType, Namespace};
 use anyhow::bail;
 
@@ -63,7 +62,7 @@ pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         Candidate { claim: claim.into_inner(), audience: Audience::Project, evidence: Vec::new(), replaces: None };
     let incoming = Incoming { candidate, namespace, source: "remember".to_owned(), method: ExtractionMethod::Manual };
     let store = context.store()?;
-    let plan = consolidate::settle(&store, &guard, None::<&Client>, vec![incoming], None, now())?;
+    let plan = consolidate::settle_by_rules(&store, &guard, &[incoming], None, now())?;
     let mut told = Told::new(context.out, true);
     told.plan(&plan);
     told.end()?;

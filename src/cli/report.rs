@@ -52,6 +52,14 @@ impl<'a> Told<'a> {
         Ok(())
     }
 
+    /// Ends without a summary.
+    ///
+    /// # Errors
+    /// The first trouble with the output.
+    pub fn end(self) -> io::Result<()> {
+        self.trouble
+    }
+
     /// Tells the summary.
     ///
     /// # Errors

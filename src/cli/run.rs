@@ -1,12 +1,11 @@
 //! `run` and `plan`: the main job.
 
-use std::io;
 use std::path::PathBuf;
 
 use afterthought::config::{Config, ExtractorChoice, Partial};
-use afterthought::extract::WindowBudget;
+use afterthought::extract::window::WindowBudget;
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::llm::{Budget, Client, Complete, Limits, ModelSettings, Prices, Recorder, Replay};
+use afterthought::llm::{Budget, Client, Limits, ModelSettings, Prices, Recorder, Replay, Source};
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Sources, Summary};
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -146,30 +145,34 @@ fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<Exi
     let config = args.settings(context)?;
     let settings = model_settings(&config)?;
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
-    let job = Job { args, mode, config: &config, context };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start")?;
-    runtime.block_on(async {
-        match (with_model, settings, &args.replay) {
-            (false, _, _) => {
-                if config.extractor.value == ExtractorChoice::Auto {
-                    context.out.note("no model is configured: the offline rules extract (see `afterthought run --help`)");
-                }
-                job.go(Extractor::<Client>::Rules).await
-            }
-            (true, settings, Some(folder)) => {
-                let named = config.model.value.clone().or(settings.map(|settings| settings.model));
-                let model = named.context("name the recorded model with --model")?;
-                job.go(Extractor::Llm(&Replay::new(folder, model)?)).await
-            }
-            (true, Some(settings), None) => {
-                let client = Client::new(settings)?;
-                match &args.record {
-                    Some(folder) => job.go(Extractor::Llm(&Recorder::new(client, folder, &job.guard())?)).await,
-                    None => job.go(Extractor::Llm(&client)).await,
-                }
-            }
-            (true, None, None) => unreachable!("a model was chosen, so one is configured"),
-        }
+    let guard = Guard::new(&GuardSettings::default());
+    let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
+    if source.is_none() && config.extractor.value == ExtractorChoice::Auto {
+        context.out.note("no model is configured, so the offline rules extract; the README tells how to set one");
+    }
+    let job = Job { args, mode, config: &config, context, guard: &guard };
+    // One worker beside this thread, so that an interrupt is seen while this one computes.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
+    runtime.context("cannot start")?.block_on(job.go(extractor))
+}
+
+/// Returns where replies come from: a server, a server that is recorded, or a recording.
+fn source<'g>(
+    args: &Shared,
+    config: &Config,
+    settings: Option<ModelSettings>,
+    guard: &'g Guard,
+) -> anyhow::Result<Source<'g>> {
+    if let Some(folder) = &args.replay {
+        let named = config.model.value.clone().or(settings.map(|settings| settings.model));
+        let model = named.context("a recording is told by its model; name it with --model")?;
+        return Ok(Source::Replayed(Replay::new(folder, model)?));
+    }
+    let client = Client::new(settings.context("no model is configured")?)?;
+    Ok(match &args.record {
+        Some(folder) => Source::Recorded(Recorder::new(client, folder, guard)?),
+        None => Source::Server(client),
     })
 }
 
@@ -195,18 +198,14 @@ struct Job<'a> {
     mode: Mode,
     config: &'a Config,
     context: &'a Context<'a>,
+    guard: &'a Guard,
 }
 
 impl Job<'_> {
-    #[expect(clippy::unused_self, reason = "settings of the guard are to come from the configuration")]
-    fn guard(&self) -> Guard {
-        Guard::new(&GuardSettings::default())
-    }
-
-    async fn go<C: Complete>(&self, extractor: Extractor<'_, C>) -> anyhow::Result<ExitStatus> {
+    async fn go(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<ExitStatus> {
         let store = self.store(&extractor)?;
-        let (guard, budget) = (self.guard(), self.budget(&extractor.label())?);
-        let pipeline = Pipeline::new(&store, &guard, extractor, &budget, self.args.options(self.config));
+        let budget = self.budget(&extractor.label())?;
+        let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, self.args.options(self.config));
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
@@ -222,7 +221,7 @@ impl Job<'_> {
     }
 
     /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
-    fn store<C: Complete>(&self, extractor: &Extractor<'_, C>) -> anyhow::Result<Store> {
+    fn store(&self, extractor: &Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
         let path = &self.config.db.value;
         let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
@@ -266,7 +265,7 @@ fn stop_on_interrupt(cancel: CancellationToken) {
     });
 }
 
-fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) -> io::Result<()> {
+fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
     match event {
         Event::File(report) => {
             for skipped in &report.skipped {
@@ -280,8 +279,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
             summary.windows.total,
             summary.llm_calls
         )),
-        Event::Settled(plan) => return told.plan(plan),
+        Event::Settled(plan) => told.plan(plan),
         Event::Failure(failure) => out.warn(format_args!("{}: {}", failure.what, failure.why)),
     }
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use afterthought::recall::{self, Found};
 use afterthought::store::{AccessKind, Store};
-use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
@@ -40,11 +39,7 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
 
 fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
-        let mut value = json!({"score": hit.score.total, "memory": hit.memory, "highlight": hit.highlight});
-        if args.explain {
-            value["explain"] = serde_json::to_value(&hit.score)?;
-        }
-        return Ok(out.json(&value)?);
+        return Ok(out.json(hit)?);
     }
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
@@ -52,7 +47,11 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     let (id, learnt) = (short(&memory.id), day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if args.explain {
-        out.line(format_args!("     {}", hit.score))?;
+        let score = &hit.score;
+        out.line(format_args!(
+            "     {DIM}relevance {:.2} · importance {:.2} · confidence {:.2} · recency {:.2} · use {:.2} (weighted parts){DIM:#}",
+            score.relevance, score.importance, score.confidence, score.recency, score.usage,
+        ))?;
     }
     Ok(())
 }

@@ -16,6 +16,9 @@ use super::neighbours::gather;
 use super::plan::{Answers, Surrounded, draft};
 use super::{Change, Decision, Incoming, Known, Plan};
 
+/// Plans made over again because another process wrote in between, before giving up.
+const MAX_ATTEMPTS: usize = 8;
+
 /// Why a plan was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -101,18 +104,51 @@ pub fn apply(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Applied, ApplyError> {
-    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     if plan.is_empty() {
         check_revisions(store, plan)?;
-        return Ok(applied);
+        return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
-    store.write(run, now, |writer| {
-        check_revisions(writer, plan)?;
-        for change in &plan.changes {
-            write_change(writer, guard, change, &mut applied)?;
+    store.write(run, now, |writer| write(writer, guard, plan))
+}
+
+/// Writes `plan` as part of a transaction that the caller has begun.
+///
+/// # Errors
+/// As [`apply`]; the caller must then give the transaction up.
+pub fn write(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
+    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
+    check_revisions(writer, plan)?;
+    for change in &plan.changes {
+        write_change(writer, guard, change, &mut applied)?;
+    }
+    Ok(applied)
+}
+
+/// Plans what becomes of `incoming` by the rules alone, writes it, and returns the plan.
+///
+/// Planned again where another process changed the same memories meanwhile.
+///
+/// # Errors
+/// [`ApplyError::Stale`] if that happens again and again, [`ApplyError::Store`] if it cannot be written.
+pub fn settle_by_rules(
+    store: &Store,
+    guard: &Guard,
+    incoming: &[Incoming],
+    run: Option<&RunId>,
+    now: Timestamp,
+) -> Result<Plan, ApplyError> {
+    let mut attempts = 0;
+    loop {
+        let (cases, revisions) = look_around(store, incoming.to_vec())?;
+        let (changes, _) = draft(&cases, &Answers::new(), now);
+        let plan = Plan { changes, revisions, ..Plan::default() };
+        attempts += 1;
+        match apply(store, guard, &plan, run, now) {
+            Ok(_) => return Ok(plan),
+            Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {}
+            Err(error) => return Err(error),
         }
-        Ok(applied)
-    })
+    }
 }
 
 fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {

@@ -8,7 +8,7 @@
 //! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
-pub mod apply;
+mod apply;
 mod cues;
 pub mod decide;
 mod effects;
@@ -20,6 +20,8 @@ pub mod order;
 pub mod pair;
 pub mod plan;
 pub mod text;
+
+pub use apply::{Applied, ApplyError, apply, consolidate, settle_by_rules, write};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

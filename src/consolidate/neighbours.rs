@@ -63,13 +63,15 @@ fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec
     let mut rejected = Vec::new();
     if let Some(tombstone) = db.rejected(&incoming.namespace, &claim.content, None)? {
         let (content, id) = (claim.content.clone(), Some(tombstone.memory));
-        rejected.push(Rejected { id, content, key: tombstone.key, value: tombstone.value });
+        rejected.push(Rejected { id, content, key: tombstone.key, value: None });
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
         let said = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         let id = Some(tombstone.memory);
-        rejected.push(Rejected { id, content: said, key: tombstone.key, value: tombstone.value });
+        // The tombstone was found by this value, of which it keeps only the hash.
+        let value = claim.value.clone();
+        rejected.push(Rejected { id, content: said, key: tombstone.key, value });
     }
     Ok(rejected)
 }

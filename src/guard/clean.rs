@@ -22,6 +22,19 @@ pub struct Cleaned {
     pub removed: usize,
 }
 
+impl Cleaned {
+    /// Returns what was taken out, by kind, with the kinds that were found alone.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
+        let kinds = [
+            ("private-span", self.private_spans),
+            ("injected-block", self.stripped),
+            ("injected-message", self.injected),
+        ];
+        let findings = self.findings.iter().map(|(name, count)| (*name, *count));
+        kinds.into_iter().filter(|(_, count)| *count > 0).chain(findings)
+    }
+}
+
 impl Guard {
     /// Takes private spans, injected text, secrets and personal data out of `transcript`.
     ///

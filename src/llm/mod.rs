@@ -6,21 +6,24 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 
-pub mod budget;
-pub mod cassette;
+mod budget;
+mod cassette;
 mod client;
 mod dialect;
 mod endpoint;
 mod fault;
 mod gate;
 mod key;
-pub mod prices;
+mod prices;
 mod retry;
 mod settings;
 mod source;
 mod wire;
 
+pub use budget::{Amount, Budget, Budgeted, Limits, Reservation};
+pub use cassette::{Recorder, Replay};
 pub use client::Client;
+pub use prices::{Price, PriceError, Prices};
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 pub use source::Source;
 

@@ -47,7 +47,7 @@ pub(super) async fn extract_all<C: Complete>(
     tally: &RefCell<Tally<'_>>,
     proposed: Option<&RefCell<Vec<Proposed>>>,
 ) -> Result<(), PipelineError> {
-    let halted = || model.is_some_and(|model| model.halted().is_some());
+    let halted = || model.and_then(Ledgered::halted).is_some();
     jobs(pipeline, reader, tally, proposed.is_none())
         .take_until(cancel.cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))

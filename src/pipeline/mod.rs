@@ -15,7 +15,8 @@ mod settle;
 mod summary;
 
 use crate::config::ExtractorChoice;
-use crate::extract::{WindowBudget, rules};
+use crate::extract::rules;
+use crate::extract::window::WindowBudget;
 use crate::ingest::IngestError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
@@ -47,13 +48,21 @@ pub struct Options {
 }
 
 /// How windows are read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub enum Extractor<'a, C> {
     /// By a model.
     Llm(&'a C),
     /// By the offline rules.
     Rules,
 }
+
+impl<C> Clone for Extractor<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Extractor<'_, C> {}
 
 impl<C: crate::llm::Complete> Extractor<'_, C> {
     /// Returns the spelling in the ledger. A window that a model has read counts as read whatever the model or prompt,
@@ -98,9 +107,12 @@ pub enum PipelineError {
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The changes of a conversation cannot be written.
-    #[error(transparent)]
-    Consolidate(#[from] crate::consolidate::ConsolidateError),
+    /// Other processes kept changing the same memories.
+    #[error("other processes kept changing the same memories, {attempts} times in a row; run the same command again")]
+    Contended {
+        /// Plans that were made in vain.
+        attempts: usize,
+    },
     /// The model was asked for but none is configured.
     #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
     NoModel,

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use super::extraction::Proposed;
 use super::run::{Pipeline, Tally};
 use super::{Event, Ledgered, PipelineError, Place};
-use crate::consolidate::{Applied, ConsolidateError, Incoming, Plan, apply, consolidate};
+use crate::consolidate::{ApplyError, Incoming, Plan, consolidate, write};
 use crate::llm::Complete;
-use crate::memory::{Candidate, Namespace};
-use crate::store::{PendingWindow, RunId, WindowId};
+use crate::memory::{Candidate, ExtractionMethod, Namespace};
+use crate::store::{PendingWindow, RunId, StoreError, WindowId};
 
 /// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
 const BATCH: usize = 200;
@@ -55,7 +55,7 @@ fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
 
 fn incoming(candidate: Candidate, place: &Place, transcript: &str) -> Incoming {
     let namespace = place.for_audience(candidate.audience).clone();
-    Incoming { candidate, namespace, source: transcript.to_owned() }
+    Incoming { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
 }
 
 async fn settle_batch<C: Complete>(
@@ -70,19 +70,44 @@ async fn settle_batch<C: Complete>(
         let (plan, spent) = consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         tally.borrow_mut().summary.spend(spent);
         // A replanned batch asks the same questions, which the ledger answers.
-        let applied = apply(pipeline.store, pipeline.guard, &plan, Some(run), Timestamp::now(), |writer| {
-            writer.mark_windows_applied(windows)
+        let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
+            // Another process may have settled the same windows meanwhile.
+            if writer.mark_windows_applied(windows)? < windows.len() {
+                return Err(Taken::Windows);
+            }
+            write(writer, pipeline.guard, &plan).map_err(Taken::from)
         });
-        match applied {
-            Ok(Applied { .. }) => {
+        match written {
+            Ok(_) => {
                 tally.borrow_mut().settled(&plan);
                 return Ok(());
             }
-            Err(ConsolidateError::Stale { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(Taken::Windows) => return Ok(()),
+            Err(Taken::Plan(ApplyError::Stale { .. })) => {}
+            Err(Taken::Plan(ApplyError::Store(error))) => return Err(error.into()),
         }
     }
-    Err(ConsolidateError::Contended { attempts: MAX_REPLANS }.into())
+    Err(PipelineError::Contended { attempts: MAX_REPLANS })
+}
+
+/// Why a batch was not written.
+enum Taken {
+    /// Some of its windows were settled by another process; what is left comes with the next batch.
+    Windows,
+    /// The plan cannot be written.
+    Plan(ApplyError),
+}
+
+impl From<ApplyError> for Taken {
+    fn from(error: ApplyError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+impl From<StoreError> for Taken {
+    fn from(error: StoreError) -> Self {
+        Self::Plan(error.into())
+    }
 }
 
 /// Plans what `proposed` would change, without writing.

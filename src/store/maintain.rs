@@ -64,7 +64,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
         let age = SignedDuration::from_hours(24 * i64::from(days));
-        let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN).as_millisecond();
+        let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
         // Only here is every freed byte worth a write of its own.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
@@ -76,14 +76,14 @@ impl Store {
         Ok(purged)
     }
 
-    fn purge_before(&self, cutoff: i64, now: Timestamp) -> Result<Purged, StoreError> {
+    fn purge_before(&self, cutoff: Timestamp, now: Timestamp) -> Result<Purged, StoreError> {
         self.write(None, now, |w| {
             let mut purged = Purged { memories: w.forgotten_before(cutoff)?, ..Purged::default() };
             for id in &purged.memories {
                 purged.windows += w.purge(id)?;
             }
             w.read(|conn| {
-                purged.replies = conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff])?;
+                purged.replies = conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff.as_millisecond()])?;
                 let detail = format!("{} memories, {} replies", purged.memories.len(), purged.replies);
                 conn.execute(
                     "INSERT INTO audit (at, action, detail) VALUES (?1, 'purge', ?2)",
