@@ -210,7 +210,7 @@ impl Job<'_> {
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
-        let mut watch = |event: &Event<'_>| bar.suspend(|| follow(event, &bar, out, &mut told));
+        let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
         let summary = match self.mode {
             Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
             Mode::Plan => pipeline::plan(pipeline, cancel, &mut watch).await?,
@@ -265,13 +265,14 @@ fn stop_on_interrupt(cancel: CancellationToken) {
     });
 }
 
+/// Tells an event. The bar is out of the way while a line is printed; to move it meanwhile would wait for ever.
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
     match event {
-        Event::File(report) => {
+        Event::File(report) => bar.suspend(|| {
             for skipped in &report.skipped {
                 out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
             }
-        }
+        }),
         Event::Window(summary) => bar.set_message(format!(
             "{} conversations, {} messages, {} windows, {} calls",
             summary.transcripts,
@@ -279,7 +280,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
             summary.windows.total,
             summary.llm_calls
         )),
-        Event::Settled(plan) => told.plan(plan),
-        Event::Failure(failure) => out.warn(format_args!("{}: {}", failure.what, failure.why)),
+        Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Failure(failure) => bar.suspend(|| out.warn(format_args!("{}: {}", failure.what, failure.why))),
     }
 }

@@ -80,12 +80,11 @@ fn jobs<C: Complete>(
                 return Some((Ok(job), (reader, ready)));
             }
             let event = reader.recv().await?;
-            match tally.borrow_mut().read(event) {
+            let transcript = tally.borrow_mut().read(event);
+            match transcript.map(|transcript| windows(pipeline, transcript, tally, writes)) {
                 None => {}
-                Some(transcript) => match windows(pipeline, transcript, tally, writes) {
-                    Ok(jobs) => ready.extend(jobs),
-                    Err(error) => return Some((Err(error), (reader, ready))),
-                },
+                Some(Ok(jobs)) => ready.extend(jobs),
+                Some(Err(error)) => return Some((Err(error), (reader, ready))),
             }
         }
     })
