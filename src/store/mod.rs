@@ -10,6 +10,7 @@
 
 mod error;
 mod evidence;
+mod failures;
 mod filter;
 mod history;
 mod ledger;
@@ -17,6 +18,7 @@ mod maintain;
 mod memories;
 mod normal;
 mod open;
+mod pending;
 mod relations;
 mod replies;
 mod row;
@@ -49,18 +51,20 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use error::StoreError;
+pub use failures::FailedWindow;
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
 pub use ledger::TranscriptId;
 pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
+pub use pending::PendingWindow;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
 pub use undo::{Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
-pub use windows::{Claimed, DoneWindow, FailedWindow, Finished, PendingWindow, WindowId, WindowKey};
+pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.
