@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::params;
 use serde::Serialize;
 
-use super::{Filter, Order, RunId, Store, StoreError, Writer, memories};
+use super::{Filter, Order, RunId, Store, StoreError, Writer, row};
 use crate::memory::{MemoryId, Status};
 
 /// What a purge removed.
@@ -36,7 +36,7 @@ impl Writer<'_> {
             )?
             .execute([id.as_str()])?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
-            memories::delete_row(conn, id)?;
+            row::delete_memory(conn, id)?;
             Ok(windows)
         })
     }

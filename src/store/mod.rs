@@ -8,8 +8,10 @@
 //! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
 //! the way in, so that what is read back compares equal to what the history says.
 
+mod edits;
 mod error;
 mod evidence;
+mod failures;
 mod filter;
 mod history;
 mod ledger;
@@ -18,6 +20,7 @@ mod memories;
 mod normal;
 mod open;
 mod past;
+mod pending;
 mod relations;
 mod replies;
 mod row;
@@ -50,18 +53,20 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use error::StoreError;
+pub use failures::FailedWindow;
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
 pub use ledger::TranscriptId;
 pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
+pub use pending::PendingWindow;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
 pub use undo::{Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
-pub use windows::{Claimed, DoneWindow, FailedWindow, Finished, PendingWindow, WindowId, WindowKey};
+pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::history::{Entity, HistoryEntry};
 use super::runs::{RunId, RunStatus};
 use super::tombstones::Tombstone;
-use super::{Store, StoreError, Writer, evidence, memories, relations, tombstones};
+use super::{Store, StoreError, Writer, evidence, relations, row, tombstones};
 use crate::memory::{Evidence, Memory, MemoryId, Relation};
 
 /// What an undo did, by memory, in the order of their ids.
@@ -202,8 +202,8 @@ impl Writer<'_> {
     fn reverse_memory(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
         let (before, _) = sides::<Memory>(entry)?;
         self.read(|conn| match before {
-            Some(memory) => memories::put_row(conn, &memory),
-            None => memories::delete_row(conn, &entry.memory).map(drop),
+            Some(memory) => row::put_memory(conn, &memory),
+            None => row::delete_memory(conn, &entry.memory).map(drop),
         })
     }
 
