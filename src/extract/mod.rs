@@ -14,6 +14,7 @@ pub mod validate;
 pub mod window;
 
 use serde::{Deserialize, Serialize};
+pub use window::WindowBudget;
 
 use crate::memory::{Candidate, Memory};
 use crate::transcript::{Message, Transcript};
