@@ -1,11 +1,13 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
+mod claim;
 mod frame;
 mod ground;
 pub mod llm;
 pub mod prompt;
 mod quote;
 mod reply;
+mod request;
 pub mod schema;
 mod signal;
 pub mod validate;
@@ -13,6 +15,7 @@ pub mod window;
 pub mod rules;
 
 use serde::{Deserialize, Serialize};
+pub use window::WindowBudget;
 
 use crate::memory::{Candidate, Memory};
 use crate::transcript::{Message, Transcript};

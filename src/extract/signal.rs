@@ -33,15 +33,17 @@ enum Weight {
 }
 
 /// Words that only keep a conversation going.
-const ACKNOWLEDGING: &str = "ok okay okey k kk thanks thank you thx ty cheers continue go on ahead proceed next more please pls great nice \
-    cool perfect good awesome lgtm hi hello hey hmm ah oh wow retry again try so much very well done keep going \
+const ACKNOWLEDGING: &str = "\
+    ok okay okey k kk thanks thank you thx ty cheers continue go on ahead proceed next more please pls great nice cool \
+    perfect good awesome lgtm hi hello hey hmm ah oh wow retry again try so much very well done keep going \
     danke weiter merci gracias continua continuer спасибо дальше ок продолжай 好 好的 \
     好吧 嗯 嗯嗯 谢谢 谢谢你 多谢 继续 请继续 可以 行 收到 了解 明白 明白了 你好 \
     不错 谢了 ありがとう ありがとうございます 続けて 続けてください 了解です \
     どうも 고마워 감사합니다 계속";
 
 /// Words that answer a question.
-const ANSWERING: &str = "yes yep yeah yup y no nope n sure correct right exactly agreed not 是 是的 对 对的 没错 不 不是 \
+const ANSWERING: &str = "\
+    yes yep yeah yup y no nope n sure correct right exactly agreed not 是 是的 对 对的 没错 不 不是 \
     不用 不要 不行 没有 はい いいえ うん 네 아니요 ja nein oui non si sí да нет";
 
 fn weight(text: &str) -> Weight {

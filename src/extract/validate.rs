@@ -3,20 +3,19 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::ground::{Edge, Injected, foreign_number, instant, is_only_secret};
+use super::claim::claim;
+use super::ground::{Injected, foreign_number, is_only_secret};
 use super::prompt::Shown;
 pub use super::quote::quote_found;
 use super::reply::{entries, normalised};
-use super::schema::{Basis, Proposal, item_schema};
+use super::schema::{Proposal, item_schema};
 use super::{DropReason, Dropped, Task, quote};
 use crate::llm::ReplySchema;
-use crate::memory::{Candidate, Claim, Evidence, MemoryId, MemoryType, Procedure, Scope, Structured};
+use crate::memory::{Candidate, Evidence, MemoryId};
 use crate::transcript::{Kind, Message, Role};
 
 /// Longest quote kept, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
-/// Most tags kept.
-const MAX_TAGS: usize = 8;
 /// Errors that are named of one entry.
 const MAX_ERRORS: usize = 3;
 
@@ -72,12 +71,12 @@ pub(super) fn check(text: &str, task: &Task<'_>, shown: &Shown, schema: &ReplySc
     let Some(list) = entries(text) else {
         return Checked { legible: Legible::Not, candidates: Vec::new(), dropped: Vec::new() };
     };
+    let legible = if list.whole { Legible::Whole } else { Legible::Cut };
+    let mut checked = Checked { legible, candidates: Vec::new(), dropped: Vec::new() };
+    if list.items.is_empty() {
+        return checked;
+    }
     let sheet = Sheet::new(task, shown, schema);
-    let mut checked = Checked {
-        legible: if list.whole { Legible::Whole } else { Legible::Cut },
-        candidates: Vec::new(),
-        dropped: Vec::new(),
-    };
     let count = list.items.len();
     for (place, item) in (1..).zip(list.items) {
         match sheet.candidate(item, !list.whole && place == count) {
@@ -141,7 +140,7 @@ impl<'a> Sheet<'a> {
         let proposal = self.proposal(item, may_be_cut)?;
         let cited = self.cited(&proposal)?;
         self.is_said(&proposal, &cited)?;
-        let claim = self.claim(&proposal, &cited)?;
+        let claim = claim(&proposal, self.message(cited.quoted))?;
         Ok(Candidate {
             audience: proposal.audience,
             evidence: vec![self.evidence(cited)],
@@ -224,38 +223,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    fn claim(&self, proposal: &Proposal, cited: &Cited) -> Result<Claim, Dropped> {
-        let offset = self.message(cited.quoted).time.and_then(|time| time.offset_seconds).unwrap_or(0);
-        let date = |name: &str, text: Option<&String>, edge| match text {
-            None => Ok(None),
-            Some(text) => instant(text, edge, offset).map(Some).ok_or_else(|| {
-                dropped(DropReason::Invalid, format!("{name} is not a date as YYYY, YYYY-MM or YYYY-MM-DD"))
-            }),
-        };
-        let valid_from = date("from", proposal.from.as_ref(), Edge::First)?;
-        let valid_to = date("to", proposal.to.as_ref(), Edge::Last)?;
-        let expires_at = date("expires", proposal.expires.as_ref(), Edge::Last)?;
-        if valid_from.zip(valid_to).is_some_and(|(from, to)| from > to) {
-            return Err(dropped(DropReason::Invalid, "to is before from"));
-        }
-        let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_owned());
-        Ok(Claim {
-            subject: trimmed(&proposal.subject),
-            key: trimmed(&proposal.key).filter(|_| proposal.value.is_some()),
-            value: trimmed(&proposal.value).filter(|_| proposal.key.is_some()),
-            structured: structured(proposal),
-            scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
-            #[expect(clippy::cast_precision_loss, reason = "it is at most 10")]
-            importance: proposal.importance as f64 / 10.0,
-            confidence: confidence(proposal.basis, self.message(cited.quoted)),
-            tags: tags(&proposal.tags),
-            valid_from,
-            valid_to,
-            expires_at,
-            ..Claim::new(proposal.memory_type, &proposal.category, proposal.title.trim(), proposal.content.trim())
-        })
-    }
-
     fn evidence(&self, cited: Cited) -> Evidence {
         let message = self.message(cited.quoted);
         let ids = std::iter::once(cited.quoted).chain(cited.others).map(|index| self.message(index).id.clone());
@@ -302,61 +269,6 @@ fn shortened(quote: &str) -> String {
     cut.rsplit_once(char::is_whitespace).map_or(cut, |(whole_words, _)| whole_words).to_owned()
 }
 
-fn confidence(basis: Basis, quoted: &Message) -> f64 {
-    match basis {
-        Basis::Stated if quoted.is_human() => 0.9,
-        Basis::Stated | Basis::Confirmed => 0.8,
-        Basis::Implied => 0.6,
-    }
-}
-
-fn tags(given: &[String]) -> Vec<String> {
-    let mut tags: Vec<String> = Vec::new();
-    for tag in given.iter().map(|tag| tag.trim().trim_start_matches('#').to_lowercase()) {
-        if !tag.is_empty() && !tags.contains(&tag) && tags.len() < MAX_TAGS {
-            tags.push(tag);
-        }
-    }
-    tags
-}
-
-/// Returns the parts that belong to the memory's type; parts of another type are left out.
-fn structured(proposal: &Proposal) -> Option<Structured> {
-    match proposal.memory_type {
-        MemoryType::Semantic => profile(proposal),
-        MemoryType::Episodic => match &proposal.episode {
-            Some(episode) => Some(Structured::Episode(episode.clone())),
-            None if proposal.category == "pattern" => Some(Structured::Pattern { pattern: proposal.content.clone() }),
-            None => None,
-        },
-        MemoryType::Procedural => Some(Structured::Procedure(match &proposal.procedure {
-            Some(steps) => Procedure {
-                name: steps.name.clone(),
-                description: steps.description.clone(),
-                steps: steps.steps.clone(),
-                triggers: steps.triggers.clone(),
-                priority: None,
-            },
-            None => Procedure {
-                name: proposal.title.clone(),
-                description: proposal.content.clone(),
-                steps: Vec::new(),
-                triggers: Vec::new(),
-                priority: None,
-            },
-        })),
-    }
-}
-
-fn profile(proposal: &Proposal) -> Option<Structured> {
-    let attribute = proposal.key.as_deref()?.trim().strip_prefix("user.")?;
-    if proposal.category != "profile" || attribute.is_empty() {
-        return None;
-    }
-    let value = Value::String(proposal.value.as_deref()?.trim().to_owned());
-    Some(Structured::Profile { profile: serde_json::Map::from_iter([(attribute.to_owned(), value)]) })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -365,7 +277,7 @@ mod tests {
     use super::super::prompt::{View, user};
     use super::super::schema::reply_schema;
     use super::*;
-    use crate::memory::{Audience, ExtractionMethod, Memory, Namespace};
+    use crate::memory::{Audience, Claim, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
     use crate::transcript::{MessageTime, TimeSource, Transcript};
 
     /// Prompt numbers: 1 assistant, 2 user (both read before), 3 assistant, 4 user Ana, 5 tool result, 6 assistant.
