@@ -11,6 +11,8 @@ mod detect;
 mod discover;
 mod identity;
 mod input;
+mod openai_chat;
+mod openai_message;
 mod parts;
 mod records;
 mod speaker;
@@ -64,6 +66,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Captions and exports have unmistakable marks; text forms are guessed, so they come last.
     &webvtt::WebVtt,
     &chatgpt::ChatGpt,
+    &openai_chat::OpenAiChat,
 ];
 
 /// Receives what an ingestor reads.
