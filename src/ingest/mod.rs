@@ -11,9 +11,11 @@ mod detect;
 mod discover;
 mod identity;
 mod input;
+mod label;
 mod openai_chat;
 mod openai_message;
 mod parts;
+mod plain;
 mod records;
 mod speaker;
 mod webvtt;
@@ -67,6 +69,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &webvtt::WebVtt,
     &chatgpt::ChatGpt,
     &openai_chat::OpenAiChat,
+    &plain::Plain,
 ];
 
 /// Receives what an ingestor reads.
