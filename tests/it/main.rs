@@ -1,1 +1,1 @@
-
+mod ingest_chat;
