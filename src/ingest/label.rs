@@ -4,6 +4,9 @@ use super::identity;
 use super::speaker::{looks_like_name, side};
 use crate::transcript::{MessageTime, Role, TimeSource};
 
+/// Longest text in brackets behind a name that is searched for a time, in bytes.
+const LONGEST_NOTE: usize = 120;
+
 /// How a file marks its speakers; a file keeps to one form, so that the others are words in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -62,7 +65,7 @@ pub fn labels(lines: &[&str]) -> Vec<Label> {
 }
 
 fn label(line: usize, text: &str) -> Option<Label> {
-    if text.len() > 64 << 10 && !text.contains(": ") || text.starts_with([' ', '\t', '|', '>']) {
+    if text.starts_with([' ', '\t', '|', '>']) {
         return None;
     }
     let (form, head, rest) = stamped(text)
@@ -91,6 +94,9 @@ fn split_note(head: &str) -> (&str, Option<&str>) {
 
 /// Reads the time at the end of a note such as `claude-x 2026-01-02 03:04Z`.
 fn stamp(note: &str) -> Option<MessageTime> {
+    if note.len() > LONGEST_NOTE {
+        return None;
+    }
     let start =
         note.find(|c: char| c.is_ascii_digit()).into_iter().chain(note.match_indices(' ').map(|(place, _)| place + 1));
     let texts: Vec<&str> = start.filter_map(|place| note.get(place..)).collect();

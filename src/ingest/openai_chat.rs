@@ -20,7 +20,11 @@ const FOREIGN: &[&str] = &[
     "system",
     "shared_conversation_id",
     "working_dir",
+    "_type",
 ];
+
+/// Shortest id of a record that is taken for its identity, in bytes.
+const SHORTEST_ID: usize = 8;
 
 /// Reads chat messages in the shape of the `OpenAI` API.
 pub struct OpenAiChat;
@@ -42,7 +46,7 @@ impl Ingestor for OpenAiChat {
         let is_ours = |value: &Value| is_bare(value) || conversation(value).is_some();
         let (ours, all) =
             head.objects().fold((0_usize, 0_usize), |(ours, all), value| (ours + usize::from(is_ours(value)), all + 1));
-        (ours > 0 && ours * 2 >= all) || head.most_lines(is_ours)
+        (ours > 0 && ours * 2 >= all) || head.most_lines(is_ours) && !head.any_line(is_foreign)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -99,7 +103,8 @@ fn shape_of(head: &Head<'_>) -> Shape {
 
 /// Whether `value` is a message that no other format could have written.
 fn is_bare(value: &Value) -> bool {
-    is_message(value) && !is_foreign(value)
+    // A `type` beside the role marks an item of an agent's log.
+    is_message(value) && value.get("type").is_none() && !is_foreign(value)
 }
 
 fn is_foreign(value: &Value) -> bool {
@@ -146,7 +151,8 @@ fn assemble(value: &Value, messages: Vec<Message>, origin: String, file: Option<
             .find_map(|part| part[key].as_str())
             .map(str::to_owned)
     };
-    let own = ["conversation_id", "session_id", "custom_id", "id"].into_iter().find_map(text);
+    // A short id is a counter that the next file repeats, so it cannot tell conversations apart.
+    let own = ["conversation_id", "session_id", "id"].into_iter().filter_map(text).find(|id| id.len() >= SHORTEST_ID);
     let id = own.unwrap_or_else(|| match (file, messages.first()) {
         (Some(stem), Some(first)) => identity::of_file(stem, first),
         (Some(_) | None, _) => content_hash(&messages),
@@ -233,6 +239,10 @@ mod tests {
         let mut swapped = ids("y", &format!("{b}\n{a}\n"));
         swapped.reverse();
         assert_eq!(ids("x", &format!("{a}\n{b}\n")), swapped);
+        let counted =
+            |id: &str, words: &str| json!({"id": id, "messages": [{"role": "user", "content": words}]}).to_string();
+        assert_ne!(ids("x", &counted("1", "a")), ids("y", &counted("1", "b")));
+        assert_eq!(ids("x", &counted("chat-20260101", "a")), ["chat-20260101"]);
         let short = json!([{"role": "user", "content": "a"}]).to_string();
         let grown = json!([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]).to_string();
         assert_eq!(ids("x.json", &short), ids("x.json", &grown));

@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
     fn preamble(&self, first: usize) -> String {
         let is_text = |line: &&&str| {
             let line = line.trim();
-            !line.starts_with("# ") && !is_rule(line) && !(line.starts_with("<!--") && line.ends_with("-->"))
+            !(line.starts_with("# ") || is_rule(line) || line.starts_with("<!--") && line.ends_with("-->"))
         };
         self.lines[..first].iter().filter(is_text).copied().collect::<Vec<_>>().join("\n")
     }
@@ -175,7 +175,10 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     }
     let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
     if count(Role::User) > 0 && count(Role::Assistant) > 0 {
-        return turns.len() >= 3 && changes >= 2 || page.preamble(first.line).trim().is_empty() && first.role.is_some();
+        // A document with the sections "User" and "Agent" has a title; a transcript under such headings begins with one.
+        let untitled = filled(&page.lines[..first.line]) == 0;
+        let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
+        return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();
     }
     let distinct: std::collections::HashSet<&String> = voices.iter().collect();
     let is_sentence = |label: &&&Label| label.rest.trim_end().ends_with(['.', '?', '!', '。', '？', '！', '…']);
@@ -227,6 +230,7 @@ mod tests {
     #[test]
     fn documents_are_refused() {
         for text in [
+            "# Models\n\n## User\nA row.\n\n## Agent\nAnother row.\n",
             "# Tool\n\nInstall it.\n\nUser: a person.\nAssistant: a model.\n",
             "# Readme\n\n```\nUser: hi\nAssistant: hello\nUser: bye\n```\n",
             "Note: one.\nWarning: two.\nNote: three.\nWarning: four.\n",

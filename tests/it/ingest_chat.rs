@@ -1,4 +1,5 @@
 //! Chat exports, captions and speaker transcripts, over the files under `fixtures/`.
+#![allow(clippy::unwrap_used, reason = "a fixture that cannot be read fails the test")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
