@@ -117,6 +117,21 @@ fn survive(format: &str, bytes: &[u8]) -> String {
     hex(format!("{claims} {} {}", seen.len(), skipped.len()).as_bytes())
 }
 
+#[test]
+fn hostile_logs_are_survived_by_every_format() {
+    let rows = [
+        "[".repeat(300_000),
+        "{\"mapping\":".repeat(100_000),
+        "[}]]}{\"messages\":[}".to_owned(),
+        format!("WEBVTT\n\n00:01.000 --> 00:02.000\n{}", "<a".repeat(300_000)),
+        format!("_**User ({})**_", " 1".repeat(300_000)),
+        "**".repeat(300_000),
+    ];
+    for (format, text) in FORMATS.iter().flat_map(|format| rows.iter().map(move |text| (format, text))) {
+        survive(format, text.as_bytes());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
