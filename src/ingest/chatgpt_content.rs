@@ -8,6 +8,21 @@ use serde_json::Value;
 use super::parts::{call_line, file_label};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
+/// Kinds of content that may be empty without anything being lost.
+const KNOWN: &[&str] = &[
+    "citable_code_output",
+    "code",
+    "computer_output",
+    "execution_output",
+    "model_editable_context",
+    "reasoning_recap",
+    "sonic_webpage",
+    "system_error",
+    "tether_browsing_display",
+    "tether_quote",
+    "user_editable_context",
+];
+
 /// What a node's message comes to.
 pub enum Placed {
     /// The messages it makes, in order; none if it is empty.
@@ -33,7 +48,7 @@ pub fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     let kind = kind_of(message, role);
     let text = match kind {
         Kind::ToolCall => call(message, &text),
-        Kind::Context => with_profile(message, text),
+        Kind::Context => with_profile(message, &text),
         Kind::Prose | Kind::ToolResult | Kind::Reasoning | Kind::Summary | Kind::Attachment => text,
     };
     let speaker = message["author"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
@@ -88,19 +103,8 @@ fn text_of(content: &Value) -> Option<String> {
     };
     let found: Vec<&str> = fields.iter().filter_map(|field| content[*field].as_str()).collect();
     let text = if found.is_empty() { parts(content) } else { found.join("\n") };
-    let is_silent = matches!(
-        content["content_type"].as_str(),
-        Some("computer_output" | "code" | "execution_output" | "reasoning_recap" | "tether_browsing_display")
-            | Some(
-                "tether_quote"
-                    | "sonic_webpage"
-                    | "system_error"
-                    | "citable_code_output"
-                    | "user_editable_context"
-                    | "model_editable_context"
-            )
-    );
-    (!text.trim().is_empty() || is_silent).then_some(text)
+    let is_known = KNOWN.contains(&content["content_type"].as_str().unwrap_or("text"));
+    (!text.trim().is_empty() || is_known).then_some(text)
 }
 
 /// Joins the parts that are words: strings, and what was heard in a recording.
@@ -118,11 +122,11 @@ fn thoughts(content: &Value) -> String {
 }
 
 /// Adds the profile that older exports keep beside the content.
-fn with_profile(message: &Value, text: String) -> String {
+fn with_profile(message: &Value, text: &str) -> String {
     let profile = &message["metadata"]["user_context_message_data"];
     let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].as_str().unwrap_or_default());
     let extra = fields.into_iter().filter(|field| !field.is_empty() && !text.contains(*field));
-    extra.fold(text.clone(), |text, field| format!("{text}\n{field}"))
+    extra.fold(text.to_owned(), |text, field| format!("{text}\n{field}"))
 }
 
 fn call(message: &Value, text: &str) -> String {

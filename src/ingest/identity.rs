@@ -37,7 +37,11 @@ pub fn named_time(stem: &str) -> Option<MessageTime> {
 /// Returns the time that the file's name tells, or else when the file was last changed.
 #[must_use]
 pub fn file_time(input: &Input) -> Option<MessageTime> {
-    let changed = |at| MessageTime { at, offset_seconds: None, source: TimeSource::File };
+    let changed = |at: Timestamp| MessageTime {
+        at: at.round(jiff::Unit::Second).unwrap_or(at),
+        offset_seconds: None,
+        source: TimeSource::File,
+    };
     named_time(&input.stem()).or_else(|| input.modified.map(changed))
 }
 

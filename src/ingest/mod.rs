@@ -15,8 +15,12 @@ mod discover;
 mod identity;
 mod injected;
 mod input;
+mod label;
 mod lenient;
+mod openai_chat;
+mod openai_message;
 mod parts;
+mod plain;
 mod records;
 mod speaker;
 mod webvtt;
@@ -71,6 +75,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &codex::Codex,
     &webvtt::WebVtt,
     &chatgpt::ChatGpt,
+    &openai_chat::OpenAiChat,
+    &plain::Plain,
 ];
 
 /// Receives what an ingestor reads.

@@ -1,6 +1,6 @@
 //! WebVTT captions: meetings of named people (Teams, Zoom) and captions without speakers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::speaker::looks_like_name;
@@ -11,6 +11,9 @@ use crate::transcript::{Message, MessageTime, Role};
 const PAUSE: Duration = Duration::from_secs(30);
 /// Length from which the same speaker's next cue starts a new message, in bytes.
 const LONG_SPEECH: usize = 4_000;
+
+/// Longest tag in a cue, in bytes; a `<` without an end within it is a character.
+const LONGEST_TAG: usize = 300;
 
 /// Reads WebVTT.
 pub struct WebVtt;
@@ -127,15 +130,20 @@ fn clock(text: &str) -> Option<Duration> {
 fn speeches(cues: &[Cue<'_>]) -> Vec<Speech> {
     let rolling = cues.iter().flat_map(|cue| &cue.lines).any(|line| line.contains("<c>") && line.contains("<0"));
     let prefixes = prefix_names(cues);
-    let (mut speeches, mut previous): (Vec<Speech>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut speeches, mut previous): (Vec<Speech>, HashSet<String>) = (Vec::new(), HashSet::new());
     let mut current: Option<String> = None;
     for cue in cues {
         for (voice, text) in voices(&cue.lines.join("\n")) {
             let mut text = text;
             if rolling {
                 let lines: Vec<String> = text.lines().map(squeeze).filter(|line| !line.is_empty()).collect();
-                text = lines.iter().filter(|line| !previous.contains(line)).cloned().collect::<Vec<_>>().join("\n");
-                previous = lines;
+                text = lines
+                    .iter()
+                    .filter(|line| !previous.contains(line.as_str()))
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("\n");
+                previous = lines.into_iter().collect();
             }
             let (named, text) = match voice {
                 Some(voice) => (Some(voice), text),
@@ -198,7 +206,8 @@ fn voices(payload: &str) -> Vec<(Option<String>, String)> {
         append(&mut spans, &rest[..open]);
         let inside = &rest[open + 1..];
         let is_tag = inside.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
-        let Some(close) = inside.find('>').filter(|_| is_tag) else {
+        let near = &inside[..inside.floor_char_boundary(LONGEST_TAG)];
+        let Some(close) = near.find('>').filter(|_| is_tag) else {
             append(&mut spans, "<");
             rest = inside;
             continue;

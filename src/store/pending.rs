@@ -39,7 +39,7 @@ impl Database {
                 "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
                  FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE w.status = 'done' AND w.applied_at IS NULL
-                 ORDER BY t.namespace, t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
+                 ORDER BY t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
             )?;
             let found = statement.query_map([rows(limit)], pending_from_row)?;
             Ok(found.collect::<Result<_, _>>()?)

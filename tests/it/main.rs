@@ -1,5 +1,6 @@
 //! The integration tests: one binary, a module for each concern.
 
 mod ingest_agents;
+mod ingest_chat;
 mod layering;
 mod llm_faults;
