@@ -41,6 +41,15 @@ pub struct Applied {
     pub changed: BTreeSet<MemoryId>,
 }
 
+/// Candidates with what surrounds them in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookedAt {
+    /// The candidates, in their order.
+    pub cases: Vec<Surrounded>,
+    /// Revision of each of their namespaces, for [`Plan::revisions`].
+    pub revisions: Vec<(Namespace, i64)>,
+}
+
 /// Plans what becomes of `incoming`, in its order, and writes nothing.
 ///
 /// A model is asked only about what the rules leave open; without one, or where a call fails, those candidates are
@@ -55,7 +64,7 @@ pub async fn consolidate<C: Complete>(
     incoming: Vec<Incoming>,
     now: Timestamp,
 ) -> Result<(Plan, Spent), StoreError> {
-    let (cases, revisions) = look_around(store, incoming)?;
+    let LookedAt { cases, revisions } = look_around(store, incoming)?;
     let (plan, spent) = settle(&cases, guard, model, now).await;
     Ok((Plan { revisions, ..plan }, spent))
 }
@@ -64,15 +73,12 @@ pub async fn consolidate<C: Complete>(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn look_around(
-    db: &Database,
-    incoming: Vec<Incoming>,
-) -> Result<(Vec<Surrounded>, Vec<(Namespace, i64)>), StoreError> {
+pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, StoreError> {
     // Read first: a change between the two reads then makes the plan stale, not wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
     let revisions = revisions.collect::<Result<_, StoreError>>()?;
-    Ok((gather(db, incoming)?, revisions))
+    Ok(LookedAt { cases: gather(db, incoming)?, revisions })
 }
 
 /// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
@@ -139,10 +145,10 @@ fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &m
             applied.changed.insert(id);
         }
     }
-    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty()) {
-        if writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0 {
-            applied.changed.insert(target.clone());
-        }
+    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty())
+        && writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0
+    {
+        applied.changed.insert(target.clone());
     }
     for mut relation in effects.relations {
         relation.reason = guard.redact(relation.reason).0.into_inner();

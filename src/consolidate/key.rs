@@ -46,113 +46,17 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 /// Attributes that have one value at a time.
-const SINGLE: &[&str] = &[
-    "residence",
-    "employer",
-    "job_title",
-    "name",
-    "full_name",
-    "nickname",
-    "age",
-    "birthday",
-    "gender",
-    "nationality",
-    "timezone",
-    "email",
-    "phone",
-    "marital_status",
-    "native_language",
-    "deploy_target",
-    "database",
-    "package_manager",
-    "build_tool",
-    "framework",
-    "web_framework",
-    "test_runner",
-    "test_framework",
-    "ci",
-    "ci_provider",
-    "license",
-    "default_branch",
-    "version",
-    "port",
-    "runtime",
-    "node_version",
-    "rust_version",
-    "python_version",
-    "msrv",
-    "edition",
-    "formatter",
-    "linter",
-    "line_length",
-    "indentation",
-    "owner",
-    "deadline",
-    "release_date",
-    "launch_date",
-    "status",
-    "repository",
-    "rate_limit",
-    "timeout",
-    "auth_method",
-    "cloud_provider",
-    "height",
-    "pronouns",
-    "origin",
-    "weight",
-    "manager",
-    "os",
-    "editor",
-    "shell",
-    "theme",
-    "cache",
-    "queue",
-    "orm",
-    "region",
-];
+const SINGLE: &str = "residence employer job_title name full_name nickname age birthday gender nationality timezone email phone \
+    marital_status native_language deploy_target database package_manager build_tool framework web_framework \
+    test_runner test_framework ci ci_provider license default_branch version port runtime node_version \
+    rust_version python_version msrv edition formatter linter line_length indentation owner deadline \
+    release_date launch_date status repository rate_limit timeout auth_method cloud_provider height pronouns \
+    origin weight manager os editor shell theme cache queue orm region";
 
 /// Attributes that have several values, by their last part or by any part before it.
-const MANY: &[&str] = &[
-    "preference",
-    "family",
-    "study",
-    "preferences",
-    "like",
-    "dislike",
-    "interest",
-    "hobby",
-    "language",
-    "languages",
-    "pet",
-    "pets",
-    "skill",
-    "tool",
-    "goal",
-    "task",
-    "convention",
-    "decision",
-    "lesson",
-    "bug",
-    "note",
-    "habit",
-    "event",
-    "friend",
-    "allergy",
-    "constraint",
-    "library",
-    "dependency",
-    "feature",
-    "child",
-    "sibling",
-    "project",
-    "favorite",
-    "favourite",
-    "contact",
-    "member",
-    "rule",
-    "todo",
-    "issue",
-];
+const MANY: &str = "preference family study preferences like dislike interest hobby language languages pet pets skill tool \
+    goal task convention decision lesson bug note habit event friend allergy constraint library dependency \
+    feature child sibling project favorite favourite contact member rule todo issue";
 
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
 #[must_use]
@@ -172,14 +76,16 @@ pub fn canonical(key: &str) -> String {
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
-    let under_many = parts.any(|part| part != "project" && MANY.contains(&part));
-    let single = SINGLE.contains(&last);
-    match (single, under_many) {
-        (true, false) => Arity::Single,
-        (true, true) => Arity::Open,
-        (false, _) if under_many || MANY.contains(&last) || is_plural(last) => Arity::Many,
-        (false, _) => Arity::Open,
+    let under_many = parts.any(|part| part != "project" && names(MANY, part));
+    let single = names(SINGLE, last);
+    if single {
+        return if under_many { Arity::Open } else { Arity::Single };
     }
+    if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
+}
+
+fn names(list: &str, name: &str) -> bool {
+    list.split(' ').any(|listed| listed == name)
 }
 
 fn is_plural(name: &str) -> bool {

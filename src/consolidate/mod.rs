@@ -9,6 +9,7 @@
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
 pub mod apply;
+mod case;
 mod cues;
 pub mod decide;
 mod effects;
@@ -19,7 +20,10 @@ pub mod neighbours;
 pub mod order;
 pub mod pair;
 pub mod plan;
+pub mod ruling;
 pub mod text;
+pub mod view;
+mod words;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
-use std::collections::BTreeSet;
+use crate::memory::MemoryType;
 
-use crate::memory::{Claim, Evidence, MemoryType};
-
-use super::features::{Features, Polarity, TimeScope};
-use super::key::{Arity, Values, arity, canonical, compare};
+use super::features::{Polarity, TimeScope};
+use super::key::{Arity, Values, arity, compare};
 use super::text::normalise;
+use super::view::{About, RETIRE_OVERLAP, View};
+use super::words::Words;
 
 /// What an incoming claim is to a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,6 @@ pub struct Paired {
     pub overlap: f64,
 }
 
-/// How much of the shorter claim the other must share before one may take the other's place without a common key.
-pub const RETIRE_OVERLAP: f64 = 0.5;
-
 /// Overlap from which two claims with different words on both sides are looked at more closely.
 const GREY_OVERLAP: f64 = 0.6;
 
@@ -50,130 +47,6 @@ const OPPOSED_OVERLAP: f64 = 0.75;
 
 /// New content words that make a wording of an equal value worth keeping beside the known one.
 const DETAIL_WORDS: usize = 4;
-
-/// A claim made ready for comparing.
-#[derive(Debug, Clone)]
-pub struct View<'a> {
-    /// The claim.
-    pub claim: &'a Claim,
-    /// What its content says.
-    pub features: Features,
-    /// Its attribute, see [`canonical`].
-    pub key: Option<String>,
-    /// Its subject, normalised.
-    pub subject: Option<String>,
-    speakers: BTreeSet<String>,
-    about: About,
-}
-
-/// Whom or what a claim speaks about, by its first words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum About {
-    User,
-    Project,
-    Other(String),
-}
-
-impl<'a> View<'a> {
-    /// Returns `claim` with what the guards look at.
-    #[must_use]
-    pub fn of(claim: &'a Claim, evidence: &[Evidence]) -> Self {
-        let key = claim.key.as_deref().map(canonical).filter(|key| !key.is_empty());
-        let mut features = Features::of(&claim.content);
-        if let Some(key) = &key {
-            features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
-        }
-        let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(normalise);
-        Self {
-            claim,
-            about: about(&features),
-            features,
-            key,
-            subject: claim.subject.as_deref().map(normalise).filter(|subject| !subject.is_empty()),
-            speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
-        }
-    }
-
-    /// Whether both name one attribute.
-    #[must_use]
-    pub fn same_key(&self, other: &Self) -> bool {
-        self.key.is_some() && self.key == other.key
-    }
-
-    /// Whether one may take the other's place at all: the same attribute, or the same subject in much the same words.
-    #[must_use]
-    pub fn may_retire(&self, other: &Self) -> bool {
-        let same_subject = self.subject.is_some() && self.subject == other.subject;
-        let attribute_open = self.key.is_none() || other.key.is_none();
-        self.same_key(other) || (same_subject && attribute_open && Words::of(self, other).overlap() >= RETIRE_OVERLAP)
-    }
-}
-
-fn about(features: &Features) -> About {
-    const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";
-    const PROJECT: &str = "project project's proyecto projekt repository repo app";
-    const BARE_USER: &[&str] = &["用户", "使用者", "我", "ユーザー", "ユーザ", "사용자", "私"];
-    const BARE_PROJECT: &[&str] = &["项目", "本项目", "该项目", "プロジェクト", "프로젝트"];
-    let mut words =
-        features.text.split(' ').filter(|word| !matches!(*word, "the" | "el" | "la" | "der" | "die" | "das"));
-    let first = words.next().unwrap_or_default();
-    let is = |list: &str, bare: &[&str]| {
-        list.split(' ').any(|word| word == first) || bare.iter().any(|word| first.starts_with(word))
-    };
-    if is(USER, BARE_USER) {
-        About::User
-    } else if is(PROJECT, BARE_PROJECT) {
-        About::Project
-    } else {
-        About::Other(first.chars().take(40).collect())
-    }
-}
-
-/// The content words of two claims, set against each other.
-struct Words {
-    shared: usize,
-    incoming_only: usize,
-    known_only: usize,
-}
-
-impl Words {
-    fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
-        let (a, b) = (&incoming.features.tokens, &known.features.tokens);
-        let mut unmatched: Vec<&String> = b.difference(a).collect();
-        let incoming_only = a.difference(b).filter(|token| {
-            let twin = unmatched.iter().position(|other| is_variant(token, other));
-            twin.map(|at| unmatched.swap_remove(at)).is_none()
-        });
-        // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
-        let rejoined = |token: &&&String| {
-            let wide = token.chars().count() == 2 && !token.is_ascii();
-            wide && token.chars().all(|c| known.features.text.contains(c))
-        };
-        let incoming_only: Vec<&String> = incoming_only.collect();
-        let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
-        let incoming_only = news;
-        Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
-    }
-
-    fn overlap(&self) -> f64 {
-        ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
-fn ratio(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// Whether two words are spellings of one: long, alike in nearly every letter, beginning alike.
-fn is_variant(a: &str, b: &str) -> bool {
-    let letters =
-        |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    a.as_bytes().first() == b.as_bytes().first()
-        && letters(a)
-        && letters(b)
-        && strsim::normalized_levenshtein(a, b) >= 0.8
-}
 
 /// Returns what `incoming` is to `known`. `hinted` says that the extractor named `known` as what `incoming` replaces.
 #[must_use]

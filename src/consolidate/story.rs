@@ -172,8 +172,8 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
     let bare = Store::in_memory().unwrap();
     assert_eq!(decisions(&learn(&bare, &lines)), [Decision::Add, Decision::Add]);
     let [first, second] = <[Memory; 2]>::try_from(all(&bare)).unwrap();
-    let links = bare.relations(&second.id).unwrap();
-    assert_eq!((links[0].relation_type, &links[0].to), (RelationType::Related, &first.id));
+    let related = bare.relations(&second.id).unwrap();
+    assert_eq!((related[0].relation_type, &related[0].to), (RelationType::Related, &first.id));
 
     let store = Store::in_memory().unwrap();
     let model =
@@ -427,7 +427,7 @@ fn is_acyclic(store: &Store, memories: &[Memory]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_claim_is_lost_and_reading_again_changes_nothing(

@@ -1,6 +1,7 @@
 //! The decision table: what is known, what comes in, what is right, and what the rules alone make of it.
 
-use super::decide::{Verdict, cautious, decide};
+use super::decide::{Verdict, decide};
+use super::ruling::cautious;
 use super::testing::{incoming, known, now};
 use super::{Conflict, Ruling};
 
