@@ -24,4 +24,4 @@ pub mod store;
 
 pub mod consolidate;
 
-// recall
+pub mod recall;

@@ -37,7 +37,12 @@ pub struct Filter {
     pub updated_from: Option<Timestamp>,
     /// Held in the world at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// Words that stand in title, content or summary, as they are spelled, in either case.
+    /// Their time is over at this time, whether or not they have been marked as expired.
+    pub expired_at: Option<Timestamp>,
+    /// Their time is not over at this time.
+    pub unexpired_at: Option<Timestamp>,
+    /// Words that stand in title, content, summary, subject or tags, as they are spelled; only the letters A to Z are
+    /// taken in either case.
     pub text: Option<String>,
 }
 
@@ -57,6 +62,8 @@ impl Default for Filter {
             created_before: None,
             updated_from: None,
             valid_at: None,
+            expired_at: None,
+            unexpired_at: None,
             text: None,
         }
     }
@@ -149,18 +156,13 @@ impl Clauses {
     }
 
     /// Adds that the text stands somewhere in title, content, summary, subject or tags.
+    ///
+    /// Not by `LIKE`, which refuses long patterns.
     pub(super) fn containing(&mut self, text: &str) {
-        let mut pattern = String::from("%");
-        for character in text.chars().filter(|character| *character != '\0') {
-            if matches!(character, '%' | '_' | '\\') {
-                pattern.push('\\');
-            }
-            pattern.push(character);
-        }
-        pattern.push('%');
+        let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
-        let condition = columns.map(|column| format!("{column} LIKE ? ESCAPE '\\'")).join(" OR ");
-        self.push(format!("({condition})"), vec![Value::from(pattern); columns.len()]);
+        let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
+        self.push(format!("({condition})"), vec![text; columns.len()]);
     }
 
     fn within(&mut self, namespaces: &[Within]) {
@@ -206,6 +208,8 @@ impl Clauses {
             ("m.created_at >= ?", filter.created_from),
             ("m.created_at < ?", filter.created_before),
             ("m.updated_at >= ?", filter.updated_from),
+            ("m.expires_at <= ?", filter.expired_at),
+            ("(m.expires_at IS NULL OR m.expires_at > ?)", filter.unexpired_at),
         ];
         for (condition, at) in times {
             if let Some(at) = at {

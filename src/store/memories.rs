@@ -1,34 +1,17 @@
 //! Memories: one by one, in lists, and their changes.
 
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{OptionalExtension, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
 use super::history::Entity;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, whole_milliseconds};
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, put_memory, whole_milliseconds};
 use super::writer::{Change, to_json};
-use super::{Database, StoreError, Writer, normalised_hash};
+use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
-/// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
-const PUT_MEMORY: &str = "
-    INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
-        importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
-        extraction_method, content_hash, deleted_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26)
-    ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
-        key = ?8, value = ?9, structured = ?10, scope = ?11, importance = ?12, confidence = ?13, tags = ?14,
-        valid_from = ?15, valid_to = ?16, expires_at = ?17, namespace = ?18, status = ?19, pinned = ?20,
-        source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
-        updated_at = ?26";
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile.
-const PUT_USAGE: &str = "
-    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
 impl Database {
     /// Returns the memory with this id.
@@ -83,9 +66,11 @@ impl Database {
     pub fn list(&self, filter: &Filter, order: Order, limit: usize, offset: usize) -> Result<Vec<Memory>, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY {} LIMIT {limit} OFFSET {offset}",
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY {} LIMIT {} OFFSET {}",
             clauses.sql(),
             order.sql(),
+            rows(limit),
+            rows(offset),
         );
         self.memories(&sql, clauses)
     }
@@ -138,7 +123,7 @@ impl Writer<'_> {
         if self.find(&memory.id)?.is_some() {
             return Err(StoreError::Exists { id: memory.id.to_string() });
         }
-        self.read(|conn| put_row(conn, &memory))?;
+        self.read(|conn| put_memory(conn, &memory))?;
         self.record(&Change {
             action: "add",
             entity: Entity::Memory,
@@ -149,7 +134,7 @@ impl Writer<'_> {
             reason: None,
         })?;
         self.append_evidence(&memory.id, evidence)?;
-        self.index(&memory.id)
+        self.index_memory(&memory)
     }
 
     /// Writes every field of a memory but its usage counts, and returns whether anything was different.
@@ -217,7 +202,7 @@ impl Writer<'_> {
         }
         // The namespace that the memory leaves has changed too.
         self.bump(&after.id)?;
-        self.read(|conn| put_row(conn, &after))?;
+        self.read(|conn| put_memory(conn, &after))?;
         self.record(&Change {
             action,
             entity: Entity::Memory,
@@ -228,7 +213,7 @@ impl Writer<'_> {
             reason,
         })?;
         if before.claim != after.claim {
-            self.index(&after.id)?;
+            self.index_memory(&after)?;
         }
         Ok(true)
     }
@@ -265,55 +250,7 @@ fn six_decimals(share: f64) -> f64 {
     if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 
-/// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
-pub(super) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
-    let claim = &memory.claim;
-    conn.prepare_cached(PUT_MEMORY)?.execute(params![
-        memory.id.as_str(),
-        claim.memory_type.as_str(),
-        claim.category,
-        claim.title,
-        claim.content,
-        claim.summary,
-        claim.subject,
-        claim.key,
-        claim.value,
-        claim.structured.as_ref().map(to_json).transpose()?,
-        claim.scope.as_str(),
-        claim.importance,
-        claim.confidence,
-        to_json(&claim.tags)?,
-        ms(claim.valid_from),
-        ms(claim.valid_to),
-        ms(claim.expires_at),
-        memory.namespace.to_string(),
-        memory.status.as_str(),
-        memory.pinned,
-        memory.source,
-        memory.extraction_method.as_str(),
-        normalised_hash(&claim.content),
-        ms(memory.deleted_at),
-        memory.created_at.as_millisecond(),
-        memory.updated_at.as_millisecond(),
-    ])?;
-    conn.prepare_cached(PUT_USAGE)?.execute(params![
-        memory.id.as_str(),
-        memory.usage.access_count,
-        ms(memory.usage.last_accessed_at),
-        memory.usage.tier.as_str(),
-        memory.usage.promotion_count,
-        ms(memory.usage.last_promoted_at),
-    ])?;
-    Ok(())
-}
-
-/// Removes a memory with all that hangs on it, but not its history.
-pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
-    conn.prepare_cached("DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)")?
-        .execute([id.as_str()])?;
-    Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
-}
-
-fn ms(at: Option<jiff::Timestamp>) -> Option<i64> {
-    at.map(jiff::Timestamp::as_millisecond)
+/// Returns a number of rows as SQLite counts them.
+pub(super) fn rows(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

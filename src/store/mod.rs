@@ -10,27 +10,41 @@
 
 mod error;
 mod evidence;
+mod failures;
 mod filter;
 mod history;
 mod ledger;
+mod maintain;
 mod memories;
 mod normal;
 mod open;
 mod past;
+mod pending;
 mod relations;
 mod replies;
 mod row;
 mod runs;
 mod search;
+mod stats;
 mod tombstones;
+mod undo;
+mod usage;
 mod windows;
 mod words;
 mod writer;
 
 #[cfg(test)]
-mod samples;
+mod concurrency;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod search_tests;
+#[cfg(test)]
+mod snapshot;
 #[cfg(test)]
 mod story;
+#[cfg(test)]
+mod work_tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -38,14 +52,20 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use error::StoreError;
+pub use failures::FailedWindow;
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
 pub use ledger::TranscriptId;
+pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
+pub use pending::PendingWindow;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
+pub use stats::Stats;
 pub use tombstones::Tombstone;
-pub use windows::{Claimed, DoneWindow, FailedWindow, Finished, PendingWindow, WindowId, WindowKey};
+pub use undo::{Kept, KeptBecause, Undone};
+pub use usage::AccessKind;
+pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.

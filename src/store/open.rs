@@ -10,7 +10,7 @@ use rusqlite_migration::{M, Migrations};
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Attempts at bringing the schema up to date while other processes may be at the same.
 const MIGRATION_ATTEMPTS: u32 = 5;
 /// Tells our files from those of other programs: `aftr` in ASCII.
@@ -160,5 +160,183 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
             Err(source) => return Err(StoreError::Migration { path: path.to_owned(), source }),
         }
         attempts += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{clean, day, insert, memory, write};
+    use super::super::{AccessKind, Filter};
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/er/memories.db");
+        (folder, path)
+    }
+
+    fn message(error: &StoreError, path: &Path) -> String {
+        error.to_string().replace(&path.display().to_string(), "FILE")
+    }
+
+    #[test]
+    fn migrations_apply_and_a_second_opening_changes_nothing() {
+        Migrations::from_slice(MIGRATIONS).validate().unwrap();
+        let (_folder, path) = place();
+        insert(&Store::open(&path).unwrap(), &memory("Tea", "The user drinks tea."));
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.count(&Filter::default()).unwrap(), 1);
+        assert_eq!(schema_version(&store.conn).unwrap(), known_version());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folder_and_files_are_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        insert(&store, &memory("Tea", "The user drinks tea."));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(mode(path.parent().unwrap().parent().unwrap()), 0o700);
+        for suffix in ["", "-wal", "-shm"] {
+            let file = PathBuf::from(format!("{}{suffix}", path.display()));
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
+
+    #[test]
+    fn settings_hold_on_every_connection() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        let pragma =
+            |name: &str| store.conn.query_row(&format!("PRAGMA {name}"), (), |row| row.get::<_, i64>(0)).unwrap();
+        let found = ["foreign_keys", "synchronous", "temp_store", "secure_delete", "busy_timeout"].map(pragma);
+        assert_eq!(found, [1, 1, 2, 2, 10_000]);
+        let mode: String = store.conn.query_row("PRAGMA journal_mode", (), |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_named_and_left_alone() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = "Dear diary, ".repeat(1000);
+        fs::write(&path, &text).unwrap();
+        let expected = "FILE is not a memory database; choose another file with --db, or move it away";
+        assert_eq!(message(&Store::open(&path).unwrap_err(), &path), expected);
+        assert_eq!(message(&Store::open_read_only(&path).unwrap_err(), &path), expected);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_left_alone() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
+        assert_eq!(schema_version(&other).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        for number in 0..200 {
+            insert(&store, &memory("Tea", &format!("The user drinks tea number {number}.")));
+        }
+        store.optimise().unwrap();
+        drop(store);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[4096..].fill(0x5a);
+        fs::write(&path, bytes).unwrap();
+        let read = |store: Store| store.list(&Filter::default(), super::super::Order::Id, 500, 0).map(drop);
+        let error = Store::open(&path).and_then(read).unwrap_err();
+        let expected = "FILE is damaged; move it away together with its -wal and -shm files, or restore a backup";
+        assert_eq!(message(&error, &path), expected);
+    }
+
+    #[test]
+    fn a_newer_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        Store::open(&path).unwrap().conn.pragma_update(None, "user_version", 99).unwrap();
+        let expected = format!(
+            "FILE has schema 99, and this version knows up to {}; update afterthought, or choose another file with --db",
+            known_version()
+        );
+        assert_eq!(message(&Store::open(&path).unwrap_err(), &path), expected);
+        assert_eq!(message(&Store::open_read_only(&path).unwrap_err(), &path), expected);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_made_is_an_error_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Store::open(file.join("sub/memories.db")).unwrap_err();
+        assert!(matches!(&error, StoreError::Folder { path, .. } if *path == file.join("sub")), "{error:?}");
+        let error = Store::open(folder.path()).unwrap_err();
+        assert!(matches!(&error, StoreError::Unwritable { path, .. } if path == folder.path()), "{error:?}");
+        let error = Store::open_read_only(folder.path().join("none.db")).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_file_without_its_wal_is_read_without_being_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd ?#% name.db");
+        let tea = memory("Tea", "The user drinks tea.");
+        insert(&Store::open(&path).unwrap(), &tea);
+        let store = Store::open_read_only(&path).unwrap();
+        assert_eq!(store.memory(&tea.id).unwrap(), tea);
+        assert_eq!(store.search_candidates("tea", &Filter::default(), 5).unwrap().len(), 1);
+        assert!(!store.record_access(std::slice::from_ref(&tea.id), AccessKind::Read, day(0)));
+        let error = store
+            .write(None, day(0), |w| w.insert(&clean(memory("Milk", "No milk.")), &clean(Vec::new())))
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+        let uri = format!("file:{}?immutable=1", uri_path(&path));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let found: i64 = Connection::open_with_flags(uri, flags)
+            .unwrap()
+            .query_row("SELECT count(*) FROM memories", (), |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, 1, "the way that serves where the folder cannot be written");
+    }
+
+    #[test]
+    fn an_empty_file_becomes_a_store() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        let store = Store::open(&path).unwrap();
+        write(&store, |w| w.revision(&super::super::samples::shop()));
+    }
+
+    #[test]
+    fn many_can_open_a_new_file_at_once() {
+        let (_folder, path) = place();
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(&path).map(drop))).collect();
+            opening.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for result in opened {
+            result.unwrap();
+        }
+    }
+
+    #[test]
+    fn a_locked_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        let (one, other) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+        other.conn.busy_timeout(Duration::from_millis(10)).unwrap();
+        let error = one
+            .write::<_, StoreError>(None, day(0), |_| {
+                Ok(other.write(None, day(0), |w| w.revision(&super::super::samples::shop())).unwrap_err())
+            })
+            .unwrap();
+        assert_eq!(message(&error, &path), "FILE is locked by another process; try again when it has finished");
     }
 }

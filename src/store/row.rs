@@ -1,12 +1,14 @@
-//! Reading rows: columns to our types, with an error where a value is none of ours.
+//! Rows of memories, read and written, and reading columns of any table with an error where a value is none of ours.
 
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use rusqlite::Row;
 use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 
+use super::writer::to_json;
+use super::{StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, MemoryId, Usage};
 
 /// Column order is what [`memory_from_row`] reads; change both together.
@@ -18,6 +20,24 @@ pub(super) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.co
 pub(super) const MEMORY_WIDTH: usize = 30;
 /// What the columns are read from.
 pub(super) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
+
+/// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
+const PUT_MEMORY: &str = "
+    INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
+        importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
+        extraction_method, content_hash, deleted_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+        ?23, ?24, ?25, ?26)
+    ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
+        key = ?8, value = ?9, structured = ?10, scope = ?11, importance = ?12, confidence = ?13, tags = ?14,
+        valid_from = ?15, valid_to = ?16, expires_at = ?17, namespace = ?18, status = ?19, pinned = ?20,
+        source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
+        updated_at = ?26";
+/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile.
+const PUT_USAGE: &str = "
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
 pub(super) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
     Ok(Memory {
@@ -60,6 +80,59 @@ fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
         valid_to: time_or_none(row, 15)?,
         expires_at: time_or_none(row, 16)?,
     })
+}
+
+/// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
+pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+    let claim = &memory.claim;
+    conn.prepare_cached(PUT_MEMORY)?.execute(params![
+        memory.id.as_str(),
+        claim.memory_type.as_str(),
+        claim.category,
+        claim.title,
+        claim.content,
+        claim.summary,
+        claim.subject,
+        claim.key,
+        claim.value,
+        claim.structured.as_ref().map(to_json).transpose()?,
+        claim.scope.as_str(),
+        claim.importance,
+        claim.confidence,
+        to_json(&claim.tags)?,
+        ms(claim.valid_from),
+        ms(claim.valid_to),
+        ms(claim.expires_at),
+        memory.namespace.to_string(),
+        memory.status.as_str(),
+        memory.pinned,
+        memory.source,
+        memory.extraction_method.as_str(),
+        normalised_hash(&claim.content),
+        ms(memory.deleted_at),
+        memory.created_at.as_millisecond(),
+        memory.updated_at.as_millisecond(),
+    ])?;
+    conn.prepare_cached(PUT_USAGE)?.execute(params![
+        memory.id.as_str(),
+        memory.usage.access_count,
+        ms(memory.usage.last_accessed_at),
+        memory.usage.tier.as_str(),
+        memory.usage.promotion_count,
+        ms(memory.usage.last_promoted_at),
+    ])?;
+    Ok(())
+}
+
+/// Removes a memory with all that hangs on it, but not its history.
+pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
+    conn.prepare_cached("DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)")?
+        .execute([id.as_str()])?;
+    Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
+}
+
+fn ms(at: Option<Timestamp>) -> Option<i64> {
+    at.map(Timestamp::as_millisecond)
 }
 
 /// Returns the value of ours that is spelled in a column.

@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::memories::rows;
 use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
 use super::writer::to_json;
 use super::{Database, Store, StoreError};
@@ -221,9 +222,10 @@ impl Database {
         values: &[&dyn rusqlite::ToSql],
         limit: usize,
     ) -> Result<Vec<Run>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql =
-            format!("SELECT {COLUMNS} FROM runs WHERE {condition} ORDER BY started_at DESC, id DESC LIMIT {limit}");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM runs WHERE {condition} ORDER BY started_at DESC, id DESC LIMIT {}",
+            rows(limit)
+        );
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement.query_map(values, run_from_row)?;

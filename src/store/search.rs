@@ -9,6 +9,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use super::filter::{Clauses, Filter};
+use super::memories::rows;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
 use super::words::{Query, folded, indexed};
 use super::{Database, StoreError, Writer, normalised_hash};
@@ -104,20 +105,21 @@ impl Database {
             "WITH hit AS (
                 SELECT m.seq AS seq, bm25(memory_words, {COLUMN_WEIGHTS}) AS bm25
                 FROM memory_words JOIN memories m ON m.seq = memory_words.rowid
-                WHERE {} ORDER BY bm25, m.id LIMIT {limit}
+                WHERE {} ORDER BY bm25, m.id LIMIT {}
              )
              SELECT {MEMORY_COLUMNS}, hit.bm25 FROM hit JOIN memories m ON m.seq = hit.seq
              JOIN memory_usage u ON u.memory_id = m.id
              ORDER BY hit.bm25, m.id",
-            clauses.sql()
+            clauses.sql(),
+            rows(limit),
         );
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
-            let rows = statement.query_map(rusqlite::params_from_iter(clauses.values), |row| {
+            let found = statement.query_map(rusqlite::params_from_iter(clauses.values), |row| {
                 let memory = memory_from_row(row)?;
                 Ok(Hit { matched: matched(query, &memory), memory, bm25: row.get(MEMORY_WIDTH)? })
             })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            Ok(found.collect::<Result<_, _>>()?)
         })
     }
 
@@ -129,8 +131,9 @@ impl Database {
         let mut clauses = Clauses::of(filter);
         clauses.containing(&text);
         let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {limit}",
-            clauses.sql()
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            clauses.sql(),
+            rows(limit),
         );
         let hit = |memory| Hit { memory, bm25: 0.0, matched: vec![folded(&text)] };
         Ok(self.memories(&sql, clauses)?.into_iter().map(hit).collect())
@@ -140,7 +143,12 @@ impl Database {
 impl Writer<'_> {
     /// Brings the index up to date with the memory and its evidence.
     pub(super) fn index(&self, id: &MemoryId) -> Result<(), StoreError> {
-        let memory = self.memory(id)?;
+        self.index_memory(&self.memory(id)?)
+    }
+
+    /// Indexes a memory as it is given, with its evidence as it is kept.
+    pub(super) fn index_memory(&self, memory: &Memory) -> Result<(), StoreError> {
+        let id = &memory.id;
         let quotes: Vec<String> = self.evidence(id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
         let claim = &memory.claim;
         self.read(|conn| {

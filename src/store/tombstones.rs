@@ -21,15 +21,15 @@ pub struct Tombstone {
     pub content_hash: String,
     /// Its attribute.
     pub key: Option<String>,
-    /// The value of the attribute.
-    pub value: Option<String>,
+    /// Hash of the attribute's value: what was rejected is not kept in words.
+    pub value_hash: Option<String>,
     /// Why, in a few words.
     pub reason: Option<String>,
     /// When.
     pub at: Timestamp,
 }
 
-const COLUMNS: &str = "memory_id, namespace, content_hash, key, value, reason, at";
+const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
 
 impl Database {
     /// Returns why a claim is not to be learnt again: same words, or the same value of the same attribute.
@@ -46,9 +46,9 @@ impl Database {
         self.read(|conn| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1
-                 AND (content_hash = ?2 OR (key = ?3 AND lower(value) = lower(?4))) ORDER BY at DESC, memory_id LIMIT 1"
+                 AND (content_hash = ?2 OR (key = ?3 AND value_hash = ?4)) ORDER BY at DESC, memory_id LIMIT 1"
             );
-            let values = params![namespace.to_string(), normalised_hash(content), key, value];
+            let values = params![namespace.to_string(), normalised_hash(content), key, value.map(normalised_hash)];
             Ok(conn.prepare_cached(&sql)?.query_row(values, tombstone_from_row).optional()?)
         })
     }
@@ -66,7 +66,7 @@ impl Writer<'_> {
             content_hash: normalised_hash(&memory.claim.content),
             namespace: memory.namespace,
             key: memory.claim.key,
-            value: memory.claim.value,
+            value_hash: memory.claim.value.as_deref().map(normalised_hash),
             reason: reason.map(str::to_owned),
             at: self.now,
         };
@@ -106,7 +106,7 @@ impl Writer<'_> {
 pub(super) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
     let inserted = conn
         .prepare_cached(
-            "INSERT INTO tombstones (memory_id, namespace, content_hash, key, value, reason, at)
+            "INSERT INTO tombstones (memory_id, namespace, content_hash, key, value_hash, reason, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -114,7 +114,7 @@ pub(super) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<boo
             tombstone.namespace.to_string(),
             tombstone.content_hash,
             tombstone.key,
-            tombstone.value,
+            tombstone.value_hash,
             tombstone.reason,
             tombstone.at.as_millisecond(),
         ])?;
@@ -132,7 +132,7 @@ fn tombstone_from_row(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
         namespace: spelled(row, 1)?,
         content_hash: row.get(2)?,
         key: row.get(3)?,
-        value: row.get(4)?,
+        value_hash: row.get(4)?,
         reason: row.get(5)?,
         at: time(row, 6)?,
     })

@@ -5,16 +5,15 @@
 //! here until a write applies them and marks the window in the same transaction.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::ledger::TranscriptId;
-use super::row::{json, spelled, time_or_none};
-use super::runs::RunId;
+use super::row::time_or_none;
 use super::writer::to_json;
-use super::{Database, Store, StoreError, Writer};
+use super::{Database, Store, StoreError};
 use crate::extract::{Dropped, Outcome, Spent};
 use crate::guard::Redacted;
-use crate::memory::{Candidate, Namespace};
+use crate::memory::Candidate;
 
 /// Identity of a window in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,46 +72,6 @@ pub struct Finished<'a> {
     pub spent: Spent,
     /// Why it failed or is partial; holds no text of the transcript.
     pub error: Option<&'a str>,
-}
-
-/// A window whose candidates wait to be applied.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PendingWindow {
-    /// The window.
-    pub id: WindowId,
-    /// Namespace of its transcript.
-    pub namespace: Namespace,
-    /// Key of its transcript.
-    pub transcript: String,
-    /// When the conversation began.
-    pub started_at: Option<Timestamp>,
-    /// Index of the first message.
-    pub start: usize,
-    /// What is proposed; at least one.
-    pub candidates: Vec<Candidate>,
-}
-
-/// A window that could not be extracted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedWindow {
-    /// The window.
-    pub id: WindowId,
-    /// Key of its transcript.
-    pub transcript: String,
-    /// Where the transcript was read.
-    pub origin: String,
-    /// Index of the first message.
-    pub start: usize,
-    /// Number of messages.
-    pub len: usize,
-    /// What tried.
-    pub extractor: String,
-    /// How often.
-    pub attempts: u32,
-    /// Why it failed last.
-    pub error: Option<String>,
-    /// When it failed last.
-    pub finished_at: Option<Timestamp>,
 }
 
 /// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
@@ -222,30 +181,6 @@ impl Store {
             Ok(())
         })
     }
-
-    /// Sets the attempts of all failed windows back to none and returns how many windows that were; the next run
-    /// over their transcripts tries them again, as it would have anyway.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn reset_failed_windows(&self) -> Result<usize, StoreError> {
-        self.read(|conn| Ok(conn.execute("UPDATE windows SET attempts = 0, error = NULL WHERE status = 'failed'", ())?))
-    }
-
-    /// Makes the candidates that a run applied wait again, and returns in how many windows. This is how to redo a
-    /// run after it was undone: the next apply decides about them afresh, and no model is asked.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
-        self.read(|conn| {
-            Ok(conn.execute(
-                "UPDATE windows SET applied_at = NULL, applied_run = NULL
-                 WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
-                [run.as_str()],
-            )?)
-        })
-    }
 }
 
 impl Database {
@@ -265,62 +200,6 @@ impl Database {
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
-
-    /// Returns at most `limit` windows whose candidates wait to be applied: by namespace, then by the start of the
-    /// conversation (unknown ones last), its key and the place in it.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
-                 FROM windows w JOIN transcripts t ON t.id = w.transcript_id
-                 WHERE w.status = 'done' AND w.applied_at IS NULL
-                 ORDER BY t.namespace, t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
-            )?;
-            let found = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], pending_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
-    }
-
-    /// Returns the windows that failed and were not done since, the last first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT w.id, t.key, t.origin, w.start, w.len, w.extractor, w.attempts, w.error, w.finished_at
-                 FROM windows w JOIN transcripts t ON t.id = w.transcript_id
-                 WHERE w.status = 'failed' ORDER BY w.finished_at DESC, w.id DESC",
-            )?;
-            let found = statement.query_map((), failed_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
-    }
-}
-
-impl Writer<'_> {
-    /// Marks windows as applied by this write, and returns how many were waiting until now. Fewer than were given
-    /// means that another process has applied some meanwhile: give the write up and plan again.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn mark_windows_applied(&self, windows: &[WindowId]) -> Result<usize, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "UPDATE windows SET applied_at = ?2, applied_run = ?3
-                 WHERE id = ?1 AND status = 'done' AND applied_at IS NULL",
-            )?;
-            let mut marked = 0;
-            for window in windows {
-                marked +=
-                    statement.execute(params![window.0, self.now.as_millisecond(), self.run.map(RunId::as_str)])?;
-            }
-            Ok(marked)
-        })
-    }
 }
 
 const fn outcome_name(outcome: Outcome) -> &'static str {
@@ -330,29 +209,4 @@ const fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::Partial => "partial",
         Outcome::Failed => "failed",
     }
-}
-
-fn pending_from_row(row: &Row<'_>) -> rusqlite::Result<PendingWindow> {
-    Ok(PendingWindow {
-        id: WindowId(row.get(0)?),
-        namespace: spelled(row, 1)?,
-        transcript: row.get(2)?,
-        started_at: time_or_none(row, 3)?,
-        start: row.get(4)?,
-        candidates: json(row.get_ref(5)?.as_str()?, 5)?,
-    })
-}
-
-fn failed_from_row(row: &Row<'_>) -> rusqlite::Result<FailedWindow> {
-    Ok(FailedWindow {
-        id: WindowId(row.get(0)?),
-        transcript: row.get(1)?,
-        origin: row.get(2)?,
-        start: row.get(3)?,
-        len: row.get(4)?,
-        extractor: row.get(5)?,
-        attempts: row.get(6)?,
-        error: row.get(7)?,
-        finished_at: time_or_none(row, 8)?,
-    })
 }

@@ -87,6 +87,7 @@ pub(super) fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
 }
 
+/// Returns the phrases for a chunk: its words in a row, its made-up words, and what stands between `/`, `:` and such.
 fn phrases_of(chunk: &str) -> Vec<String> {
     let mut runs = Vec::new();
     split_runs(chunk, &mut runs);
@@ -108,6 +109,11 @@ fn phrases_of(chunk: &str) -> Vec<String> {
         phrases.push(words.join(" "));
     }
     phrases.extend(signed);
+    if chunk.contains(is_part_border) {
+        let parts = chunk.split(is_part_border).map(trimmed);
+        let telling = parts.filter(|part| part.chars().nth(1).is_some() && !STOP_WORDS.contains(part));
+        phrases.extend(telling.flat_map(phrases_of));
+    }
     phrases
 }
 

@@ -82,13 +82,13 @@ CREATE TABLE relations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relations_by_target ON relations (to_id);
 
--- Values that a person rejected: they are not learnt again.
+-- What a person rejected, as hashes: it is not learnt again.
 CREATE TABLE tombstones (
     memory_id TEXT PRIMARY KEY,
     namespace TEXT NOT NULL,
     content_hash TEXT NOT NULL,
     key TEXT,
-    value TEXT,
+    value_hash TEXT,
     reason TEXT,
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -1,0 +1,148 @@
+//! How good a hit is, as one number that can be explained. Pure: the time comes from the caller.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// Share of the words' relevance in the score. The five weights add up to 1.
+pub const WEIGHT_RELEVANCE: f64 = 0.55;
+/// Share of the memory's importance.
+pub const WEIGHT_IMPORTANCE: f64 = 0.15;
+/// Share of its confidence.
+pub const WEIGHT_CONFIDENCE: f64 = 0.10;
+/// Share of how lately it changed.
+pub const WEIGHT_RECENCY: f64 = 0.15;
+/// Share of how often it was used.
+pub const WEIGHT_USE: f64 = 0.05;
+/// Days after which a memory counts half as recent.
+pub const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
+/// Uses from which on a memory counts as used to the full.
+pub const FULL_USE: f64 = 50.0;
+
+/// What a score is made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parts {
+    /// 0–1, see [`relevances`].
+    pub relevance: f64,
+    /// 0–1, from the memory.
+    pub importance: f64,
+    /// 0–1, from the memory.
+    pub confidence: f64,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Times it was recalled.
+    pub access_count: u32,
+}
+
+/// A score and its parts, each between 0 and 1 and before its weight.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Score {
+    /// The weighted sum.
+    pub total: f64,
+    /// How well the words match, within this search.
+    pub relevance: f64,
+    /// How much the memory matters.
+    pub importance: f64,
+    /// How sure it is.
+    pub confidence: f64,
+    /// How lately it changed.
+    pub recency: f64,
+    /// How often it was used.
+    pub usage: f64,
+}
+
+/// Returns the score of one hit at `now`, between 0 and 1:
+///
+/// ```text
+/// total   = 0.55 relevance + 0.15 importance + 0.10 confidence + 0.15 recency + 0.05 usage
+/// recency = 0.5 ^ (days since the last change / 30)
+/// usage   = ln(1 + uses) / ln(1 + 50), at most 1
+/// ```
+#[must_use]
+pub fn score(parts: &Parts, now: Timestamp) -> Score {
+    let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
+    let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
+    let usage = (f64::from(parts.access_count).ln_1p() / FULL_USE.ln_1p()).min(1.0);
+    let total = WEIGHT_RELEVANCE * parts.relevance
+        + WEIGHT_IMPORTANCE * parts.importance
+        + WEIGHT_CONFIDENCE * parts.confidence
+        + WEIGHT_RECENCY * recency
+        + WEIGHT_USE * usage;
+    Score {
+        total: total.clamp(0.0, 1.0),
+        relevance: parts.relevance,
+        importance: parts.importance,
+        confidence: parts.confidence,
+        recency,
+        usage,
+    }
+}
+
+/// Returns the relevance of each hit from its BM25 (lower is better): the best is 1, the worst 0, the others lie
+/// between in proportion. Where all are equally good, all are 1.
+#[must_use]
+pub fn relevances(bm25: &[f64]) -> Vec<f64> {
+    let best = bm25.iter().copied().fold(f64::INFINITY, f64::min);
+    let worst = bm25.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let range = worst - best;
+    bm25.iter().map(|value| if range > 0.0 { (worst - value) / range } else { 1.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn parts() -> Parts {
+        Parts { relevance: 0.5, importance: 0.5, confidence: 0.5, updated_at: NOW, access_count: 5 }
+    }
+
+    #[test]
+    fn weights_add_up_to_one() {
+        let sum = WEIGHT_RELEVANCE + WEIGHT_IMPORTANCE + WEIGHT_CONFIDENCE + WEIGHT_RECENCY + WEIGHT_USE;
+        assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    }
+
+    #[test]
+    fn the_best_possible_hit_scores_one_and_the_worst_nearly_zero() {
+        let best = Parts { relevance: 1.0, importance: 1.0, confidence: 1.0, updated_at: NOW, access_count: 50 };
+        assert!((score(&best, NOW).total - 1.0).abs() < 1e-12);
+        let worst = Parts {
+            relevance: 0.0,
+            importance: 0.0,
+            confidence: 0.0,
+            updated_at: "1900-01-01T00:00:00Z".parse().unwrap(),
+            access_count: 0,
+        };
+        assert!(score(&worst, NOW).total < 1e-12);
+    }
+
+    #[test]
+    fn each_part_raises_the_score() {
+        let base = score(&parts(), NOW).total;
+        let older = Parts { updated_at: "1969-12-02T00:00:00Z".parse().unwrap(), ..parts() };
+        assert!((score(&older, NOW).recency - 0.5).abs() < 1e-9, "thirty days are a half-life");
+        assert!(score(&older, NOW).total < base);
+        for better in [
+            Parts { relevance: 0.6, ..parts() },
+            Parts { importance: 0.6, ..parts() },
+            Parts { confidence: 0.6, ..parts() },
+            Parts { access_count: 6, ..parts() },
+        ] {
+            assert!(score(&better, NOW).total > base, "{better:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_in_the_future_counts_as_now() {
+        let ahead = Parts { updated_at: "1970-02-01T00:00:00Z".parse().unwrap(), ..parts() };
+        assert_eq!(score(&ahead, NOW), score(&parts(), NOW));
+    }
+
+    #[test]
+    fn relevance_is_spread_between_the_best_and_the_worst_hit() {
+        assert_eq!(relevances(&[-3.0, -2.0, -1.0]), [1.0, 0.5, 0.0]);
+        assert_eq!(relevances(&[-2.0, -2.0]), [1.0, 1.0]);
+        assert_eq!(relevances(&[]), [0.0; 0]);
+    }
+}

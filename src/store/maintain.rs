@@ -1,0 +1,121 @@
+//! Keeping the file small and honest: what is over is expired, what was forgotten long ago is removed for good.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::params;
+use serde::Serialize;
+
+use super::{Filter, Order, RunId, Store, StoreError, Writer, row};
+use crate::memory::{MemoryId, Status};
+
+/// What a purge removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Purged {
+    /// Memories that are gone, in the order of their ids.
+    pub memories: Vec<MemoryId>,
+    /// Windows whose candidates were emptied because they may have said the same.
+    pub windows: usize,
+    /// Replies of models that were older than the limit.
+    pub replies: usize,
+}
+
+impl Writer<'_> {
+    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
+    /// come; what is left is that it was there, and its tombstone, which holds hashes only.
+    fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
+        self.bump(id)?;
+        self.read(|conn| {
+            let windows = conn
+                .prepare_cached(
+                    "UPDATE windows SET candidates = '[]', dropped = '[]'
+                     WHERE applied_at IS NOT NULL AND candidates <> '[]' AND transcript_id IN (
+                        SELECT t.id FROM transcripts t JOIN evidence e ON e.transcript = t.key WHERE e.memory_id = ?1)",
+                )?
+                .execute([id.as_str()])?;
+            conn.prepare_cached(
+                "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
+            )?
+            .execute([id.as_str()])?;
+            conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
+            row::delete_memory(conn, id)?;
+            Ok(windows)
+        })
+    }
+}
+
+impl Store {
+    /// Expires the active memories whose time is over, but for pinned ones, and returns them in the order of ids.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn expire(&self, run: Option<&RunId>, now: Timestamp) -> Result<Vec<MemoryId>, StoreError> {
+        self.write(run, now, |w| {
+            let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
+            let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
+            for id in &ids {
+                w.set_status(id, Status::Expired, "expire", Some("its time is over"))?;
+            }
+            Ok(ids)
+        })
+    }
+
+    /// Removes for good what was forgotten `days` ago or longer, and the replies of models that old.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
+        let age = SignedDuration::from_hours(24 * i64::from(days));
+        let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN).as_millisecond();
+        // Only here is every freed byte worth a write of its own.
+        self.conn.pragma_update(None, "secure_delete", "ON")?;
+        let purged = self.purge_before(cutoff, now);
+        self.conn.pragma_update(None, "secure_delete", "FAST")?;
+        let purged = purged?;
+        if !purged.memories.is_empty() {
+            self.optimise()?;
+        }
+        Ok(purged)
+    }
+
+    fn purge_before(&self, cutoff: i64, now: Timestamp) -> Result<Purged, StoreError> {
+        self.write(None, now, |w| {
+            let mut purged = Purged { memories: w.forgotten_before(cutoff)?, ..Purged::default() };
+            for id in &purged.memories {
+                purged.windows += w.purge(id)?;
+            }
+            w.read(|conn| {
+                purged.replies = conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff])?;
+                let detail = format!("{} memories, {} replies", purged.memories.len(), purged.replies);
+                conn.execute(
+                    "INSERT INTO audit (at, action, detail) VALUES (?1, 'purge', ?2)",
+                    params![w.now.as_millisecond(), detail],
+                )?;
+                Ok::<_, StoreError>(purged)
+            })
+        })
+    }
+
+    /// Merges the index, updates the planner's statistics and empties the WAL into the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn optimise(&self) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.execute_batch("INSERT INTO memory_words (memory_words) VALUES ('optimize'); PRAGMA optimize;")?;
+            // Readers of other processes may keep the WAL from being emptied; it is then when they are done.
+            conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
+            Ok(())
+        })
+    }
+}
+
+impl super::Database {
+    fn forgotten_before(&self, cutoff: i64) -> Result<Vec<MemoryId>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT id FROM memories WHERE status = 'forgotten' AND deleted_at <= ?1 ORDER BY id",
+            )?;
+            let found = statement.query_map([cutoff], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! How much there is of what.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::{Database, StoreError};
+
+/// Counts of everything in the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Memories of any status.
+    pub memories: usize,
+    /// Memories by status.
+    pub by_status: BTreeMap<String, usize>,
+    /// Active memories by type.
+    pub by_type: BTreeMap<String, usize>,
+    /// Active memories by category.
+    pub by_category: BTreeMap<String, usize>,
+    /// Active memories by namespace.
+    pub by_namespace: BTreeMap<String, usize>,
+    /// Pieces of evidence.
+    pub evidence: usize,
+    /// Links between memories.
+    pub relations: usize,
+    /// Conversations that were read.
+    pub transcripts: usize,
+    /// Windows by status: `claimed`, `done`, `failed`.
+    pub windows: BTreeMap<String, usize>,
+    /// Windows whose candidates wait to be applied.
+    pub pending_windows: usize,
+    /// Replies of models that are kept.
+    pub replies: usize,
+    /// Runs.
+    pub runs: usize,
+    /// Size of the file in bytes, without its WAL.
+    pub bytes: u64,
+}
+
+impl Database {
+    /// Returns counts of everything in the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        self.read(|conn| {
+            Ok(Stats {
+                memories: count(conn, "memories")?,
+                by_status: counts(conn, "status", "memories")?,
+                by_type: counts(conn, "type", "memories WHERE status = 'active'")?,
+                by_category: counts(conn, "category", "memories WHERE status = 'active'")?,
+                by_namespace: counts(conn, "namespace", "memories WHERE status = 'active'")?,
+                evidence: count(conn, "evidence")?,
+                relations: count(conn, "relations")?,
+                transcripts: count(conn, "transcripts")?,
+                windows: counts(conn, "status", "windows")?,
+                pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
+                replies: count(conn, "replies")?,
+                runs: count(conn, "runs")?,
+                bytes: conn.query_row(
+                    "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+                    (),
+                    |row| row.get(0),
+                )?,
+            })
+        })
+    }
+}
+
+fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
+    conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
+}
+
+fn counts(conn: &Connection, column: &str, rows: &str) -> rusqlite::Result<BTreeMap<String, usize>> {
+    conn.prepare(&format!("SELECT {column}, count(*) FROM {rows} GROUP BY {column}"))?
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}

@@ -1,0 +1,73 @@
+//! Counting how memories are used.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Transaction, TransactionBehavior, params};
+
+use super::{Store, StoreError};
+use crate::memory::MemoryId;
+
+/// How long counting waits for another process, and for how long at most it can slow a read down.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a memory was used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Somebody looked at it.
+    Read,
+    /// A search returned it.
+    Search,
+    /// It was put in front of a model.
+    Prompt,
+}
+
+impl AccessKind {
+    /// Returns the spelling used in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Search => "search",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+impl Store {
+    /// Counts a use of each of these memories, and returns whether it could: a file that is locked or read-only is
+    /// no reason to fail the read that this is about.
+    #[must_use = "a caller that does not care says so with `let _`"]
+    pub fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
+        if memories.is_empty() {
+            return true;
+        }
+        let counted = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
+            let counted = self.count_uses(memories, kind, now);
+            self.conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
+            counted
+        });
+        if let Err(error) = &counted {
+            tracing::debug!(%error, "a use of memories was not counted");
+        }
+        counted.is_ok()
+    }
+
+    fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
+        let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+        for memory in memories {
+            let values = params![memory.as_str(), now.as_millisecond()];
+            let counted = transaction
+                .prepare_cached(
+                    "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
+                )?
+                .execute(values)?;
+            if counted > 0 {
+                transaction
+                    .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, ?3)")?
+                    .execute(params![memory.as_str(), now.as_millisecond(), kind.as_str()])?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+}
