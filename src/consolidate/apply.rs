@@ -107,18 +107,24 @@ pub fn apply(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Applied, ApplyError> {
-    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     if plan.is_empty() {
         check_revisions(store, plan)?;
-        return Ok(applied);
+        return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
-    store.write(run, now, |writer| {
-        check_revisions(writer, plan)?;
-        for change in &plan.changes {
-            write_change(writer, guard, change, &mut applied)?;
-        }
-        Ok(applied)
-    })
+    store.write(run, now, |writer| apply_within(writer, guard, plan))
+}
+
+/// Writes `plan` as part of a transaction that the caller began, for what must be written together with it.
+///
+/// # Errors
+/// As for [`apply`]; the caller must then give the transaction up.
+pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
+    check_revisions(writer, plan)?;
+    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
+    for change in &plan.changes {
+        write_change(writer, guard, change, &mut applied)?;
+    }
+    Ok(applied)
 }
 
 fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {

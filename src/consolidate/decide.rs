@@ -83,7 +83,8 @@ fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool 
         let same_value = case.view.key.is_some()
             && key.map(canonical) == case.view.key
             && compare(claim.value.as_deref(), value) == Some(Values::Equal);
-        features.text == case.view.features.text || (same_value && features.polarity == case.view.features.polarity)
+        let same_words = !features.text.is_empty() && features.text == case.view.features.text;
+        same_words || (same_value && (features.text.is_empty() || features.polarity == case.view.features.polarity))
     };
     let forgotten = known
         .iter()

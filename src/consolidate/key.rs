@@ -134,7 +134,7 @@ pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Val
         Values::More
     } else if starts_list(&b_text, &a_text) {
         Values::Less
-    } else if a_text.contains(&b_text) || b_text.contains(&a_text) {
+    } else if holds(&a_text, &b_text) || holds(&b_text, &a_text) {
         Values::Unclear
     } else {
         Values::Different
@@ -144,6 +144,14 @@ pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Val
 fn value_text(value: &str) -> String {
     let text = normalise(value);
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
+}
+
+/// Whether `short` stands in `long`: as a word where words stand apart (`npm` does not stand in `pnpm`).
+fn holds(long: &str, short: &str) -> bool {
+    long.match_indices(short).any(|(at, found)| {
+        let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
+    })
 }
 
 /// Whether `long` is `short` with more after a comma or in brackets, as in `Berlin, Germany`.
@@ -184,6 +192,7 @@ mod tests {
             ("Postgres 16", "Postgres 17", Some(Values::Different)),
             ("React Native", "React", Some(Values::Unclear)),
             ("Heroku", "Fly.io", Some(Values::Different)),
+            ("pnpm", "npm", Some(Values::Different)),
             ("柏林", "慕尼黑", Some(Values::Different)),
             ("８０８０", "8080", Some(Values::Equal)),
             ("", "8080", None),

@@ -117,9 +117,7 @@ pub struct Known {
 /// A value that a person rejected; it stays rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// Id under which it was known.
-    pub id: Option<MemoryId>,
-    /// What it said.
+    /// What it said; empty where that is no longer known.
     pub content: String,
     /// Its attribute.
     pub key: Option<String>,
@@ -204,3 +202,5 @@ mod story;
 mod table;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod unseen;

@@ -61,15 +61,14 @@ fn replaced(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreE
 fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
     let claim = &incoming.candidate.claim;
     let mut rejected = Vec::new();
-    if let Some(tombstone) = db.rejected(&incoming.namespace, &claim.content, None)? {
-        let (content, id) = (claim.content.clone(), Some(tombstone.memory));
-        rejected.push(Rejected { id, content, key: tombstone.key, value: tombstone.value });
+    if db.rejected(&incoming.namespace, &claim.content, None)?.is_some() {
+        rejected.push(Rejected { content: claim.content.clone(), key: None, value: None });
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        let said = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
-        let id = Some(tombstone.memory);
-        rejected.push(Rejected { id, content: said, key: tombstone.key, value: tombstone.value });
+        // The note itself holds no words; the memory does, until it is purged, and tells which way it pointed.
+        let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
+        rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }
     Ok(rejected)
 }

@@ -154,7 +154,9 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (Pairing::Unsure, "one holds in a special case only");
     }
-    if words.overlap() >= RETIRE_OVERLAP || words.shared == 0 {
+    // More words around a negation may deny something else: "is vegetarian" and "eats no meat since vegetarian".
+    let extra_words = if a.features.polarity == Polarity::Negative { words.incoming_only } else { words.known_only };
+    if extra_words <= 1 && (words.overlap() >= RETIRE_OVERLAP || words.shared == 0) {
         return (Pairing::Opposed, "says the opposite");
     }
     (Pairing::Unsure, "may say the opposite")
@@ -245,6 +247,9 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         return opposite(a, b, words);
     }
     let (new, old) = (extra(a, b), extra(b, a));
+    if new.any() && same_subject && words.overlap() >= RETIRE_OVERLAP && a.leaves_what_names(b) {
+        return (Pairing::Opposed, "says that it moved on from there");
+    }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
             (Pairing::Unsure, "other names or numbers, and words of change")

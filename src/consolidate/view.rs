@@ -70,6 +70,25 @@ impl<'a> View<'a> {
     }
 }
 
+impl View<'_> {
+    /// Whether the words say that a name or number of `other` was left behind, as in `moved from 9 to 10`.
+    pub(super) fn leaves_what_names(&self, other: &Self) -> bool {
+        let text = format!(" {} ", self.features.text);
+        let left = |name: &String| {
+            let before = LEFT_BEFORE.split('|').any(|word| text.contains(&format!("{word}{name}")));
+            before || LEFT_AFTER.split('|').any(|word| text.contains(&format!("{name}{word}")))
+        };
+        self.features.cue.is_some() && other.features.entities.iter().chain(&other.features.figures).any(left)
+    }
+}
+
+/// What stands before the name of what is left behind.
+const LEFT_BEFORE: &str =
+    " from | instead of | replaced | away from | off |从|由| von | statt | anstatt | de | desde | en lugar de ";
+
+/// What stands after it.
+const LEFT_AFTER: &str = "から|の代わり|에서| 대신|换成|改成|改为|搬到|迁到";
+
 fn about(features: &Features) -> About {
     const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";
     const PROJECT: &str = "project project's proyecto projekt repository repo app";
