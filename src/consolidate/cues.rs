@@ -147,7 +147,7 @@ const CUES: &[(Cue, &str)] = &[
     (Cue::Setting("frontend"), "frontend|front-end|client|前端|フロントエンド|프론트엔드"),
     (Cue::Setting("backend"), "backend|back-end|server|后端|バックエンド|백엔드|servidor"),
     (Cue::Setting("mobile"), "mobile|ios|android|手机|移动端|モバイル|모바일|móvil"),
-    (Cue::Setting("work"), "at work|office|工作时|公司里|职场|職場|회사에서|en el trabajo|bei der arbeit"),
+    (Cue::Setting("work"), "at work|at the office|工作时|公司里|职场|職場|회사에서|en el trabajo|bei der arbeit"),
     (Cue::Setting("home"), "at home|在家|家里|家で|집에서|en casa|zu hause"),
     (Cue::Setting("weekend"), "weekend|weekends|周末|週末|주말|fin de semana|wochenende"),
     (Cue::Setting("morning"), "morning|mornings|早上|朝|아침|por la mañana|morgens"),

@@ -170,7 +170,7 @@ pub struct Change {
     pub decision: Decision,
     /// For [`Decision::Contradict`]: why.
     pub conflict: Option<Conflict>,
-    /// The known memory that the decision is about; `None` for [`Decision::Add`] only.
+    /// The known memory that the decision is about; `None` for [`Decision::Add`], and where a rejected value is skipped.
     pub target: Option<MemoryId>,
     /// Further known memories whose place is taken.
     #[serde(default)]

@@ -120,8 +120,12 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     }
 }
 
+fn is_episode(view: &View<'_>) -> bool {
+    view.claim.memory_type == MemoryType::Episodic
+}
+
 fn is_event(view: &View<'_>) -> bool {
-    view.claim.memory_type == MemoryType::Episodic || view.features.time == TimeScope::Once
+    is_episode(view) || view.features.time == TimeScope::Once
 }
 
 fn days_differ(a: &View<'_>, b: &View<'_>) -> bool {
@@ -188,8 +192,8 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
     if new.figures && old.figures {
         return (Pairing::Unsure, "the same value with other numbers");
     }
-    if a.features.except != b.features.except {
-        return (Pairing::Unsure, "one names an exception");
+    if a.features.except != b.features.except || a.features.settings != b.features.settings {
+        return (Pairing::Unsure, "one holds in a special case only");
     }
     let new_detail = new.any() || words.incoming_only >= DETAIL_WORDS;
     let old_detail = old.any() || words.known_only >= DETAIL_WORDS;
@@ -234,9 +238,10 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     if is_swapped(a, b, words) {
         return (Pairing::Unsure, "the same words in another order");
     }
+    let (new, old) = (extra(a, b), extra(b, a));
     let keys_differ = a.key.is_some() && b.key.is_some() && a.key != b.key;
     if keys_differ {
-        let whole = words.incoming_only == 0 && words.known_only == 0;
+        let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
             (Pairing::Unsure, "the same words, another attribute")
         } else {
@@ -246,7 +251,6 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     if a.features.polarity != b.features.polarity {
         return opposite(a, b, words);
     }
-    let (new, old) = (extra(a, b), extra(b, a));
     if new.any() && same_subject && words.overlap() >= RETIRE_OVERLAP && a.leaves_what_names(b) {
         return (Pairing::Opposed, "says that it moved on from there");
     }
@@ -257,7 +261,9 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
             (Pairing::Apart, "other names or numbers")
         };
     }
-    if a.features.polarity == Polarity::Mixed || a.features.except != b.features.except {
+    let special = a.features.except != b.features.except || a.features.settings != b.features.settings;
+    let one_is_an_event = is_episode(a) != is_episode(b);
+    if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
         return (Pairing::Unsure, "much the same words, another turn");
     }
     match (words.incoming_only > 0 || new.any(), words.known_only > 0 || old.any()) {

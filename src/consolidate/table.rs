@@ -326,6 +326,12 @@ const ROWS: &[Row] = &[
     asks("Ana reports to Bob.", "Bob reports to Ana.", "add"),
     asks("Backups go from Lyon to Oslo.", "Backups go from Oslo to Lyon.", "add"),
     asks("小明比小红高。", "小红比小明高。", "add"),
+    asks("The integration tests run on every push.", "The integration tests run on every push in staging.", "add"),
+    asks(
+        "The user migrates the orders table by hand.",
+        "episode | The user migrates the orders table by hand again.",
+        "add",
+    ),
     // Hard negatives: nothing merges and nothing is retired.
     row("The user likes green tea.", "Ana likes green tea.", "add"),
     row("The user lives in Berlin.", "The user's sister lives in Berlin.", "add"),
