@@ -194,7 +194,8 @@ impl Writer<'_> {
         self.replace(memory, action, reason)
     }
 
-    fn replace(&self, after: Memory, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
+    /// Writes a memory as it is given, but for its counts, if it differs in more than `updated_at`.
+    pub(super) fn replace(&self, after: Memory, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {

@@ -8,6 +8,7 @@
 //! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
 //! the way in, so that what is read back compares equal to what the history says.
 
+mod edits;
 mod error;
 mod evidence;
 mod failures;

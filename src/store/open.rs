@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
@@ -11,8 +11,8 @@ use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Attempts at bringing the schema up to date while other processes may be at the same.
-const MIGRATION_ATTEMPTS: u32 = 5;
+/// Pause between two attempts at opening a file that another process is just making.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Tells our files from those of other programs: `aftr` in ASCII.
 const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another.
@@ -27,17 +27,17 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         create_private(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = || -> Result<Connection, StoreError> {
-            let mut conn = Connection::open_with_flags(path, flags)?;
-            conn.busy_timeout(BUSY_TIMEOUT)?;
-            check_ours(&conn, path)?;
-            configure(&conn)?;
-            migrate(&mut conn, path)?;
-            Ok(conn)
-        };
-        let conn = open().map_err(|error| error.at(path))?;
-        Ok(Self { db: Database { conn, path: path.to_owned() } })
+        let begun = Instant::now();
+        loop {
+            match connect(path).map_err(|error| error.at(path)) {
+                Ok(conn) => return Ok(Self { db: Database { conn, path: path.to_owned() } }),
+                // Switching to WAL and making the schema do not wait for another process that is at the same.
+                Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
+                    std::thread::sleep(RETRY_PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Opens the memories at `path` for reading; neither the file nor its folder needs to be writable.
@@ -75,12 +75,38 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
     }
+    if path.exists() {
+        return Ok(());
+    }
+    let unwritable =
+        |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
+    let fresh = PathBuf::from(name);
     let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(path);
-    opened.map_err(|source| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) }).map(drop)
+    options.open(&fresh).map_err(unwritable)?;
+    // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
+    // connections of this process hold on it.
+    let linked = fs::hard_link(&fresh, path);
+    let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
+    placed.map_err(unwritable)
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    check_ours(&conn, path)?;
+    if conn.is_readonly("main")? {
+        let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
+    }
+    configure(&conn)?;
+    migrate(&mut conn, path)?;
+    Ok(conn)
 }
 
 /// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
@@ -141,26 +167,17 @@ fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
 }
 
 fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let known = known_version();
-    let mut attempts = 0;
-    loop {
-        let found = schema_version(conn)?;
-        if found > known {
-            return Err(StoreError::TooNew { path: path.to_owned(), found, known });
-        }
-        if found == known {
-            return Ok(());
-        }
-        // Set first: a file in which only this happened is still recognised as ours.
-        let named = conn.pragma_update(None, "application_id", APPLICATION_ID).map_err(rusqlite_migration::Error::from);
-        match named.and_then(|()| Migrations::from_slice(MIGRATIONS).to_latest(conn)) {
-            Ok(()) => return Ok(()),
-            // Another process may have done it meanwhile, in which case the version says so.
-            Err(_) if attempts < MIGRATION_ATTEMPTS => std::thread::sleep(Duration::from_millis(20 << attempts)),
-            Err(source) => return Err(StoreError::Migration { path: path.to_owned(), source }),
-        }
-        attempts += 1;
+    let (known, found) = (known_version(), schema_version(conn)?);
+    if found > known {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known });
     }
+    if found == known {
+        return Ok(());
+    }
+    // Set first: a file in which only this happened is still recognised as ours.
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    let migrated = Migrations::from_slice(MIGRATIONS).to_latest(conn);
+    migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -325,6 +342,8 @@ mod tests {
         for result in opened {
             result.unwrap();
         }
+        let left: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [path], "nothing else is left behind");
     }
 
     #[test]

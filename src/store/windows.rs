@@ -86,6 +86,9 @@ const CLAIM: &str = "
 impl Store {
     /// Claims a window for `owner` until `lease_until`.
     ///
+    /// An owner gets again what it holds. With the id of the run as owner, a run that was killed and is taken up
+    /// again need not wait for its own leases; within one run, each window must be claimed by one task only.
+    ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn claim_window(
