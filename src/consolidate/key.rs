@@ -69,9 +69,9 @@ pub fn canonical(key: &str) -> String {
 
 /// Returns how many values a canonical `key` has at a time.
 ///
-/// A name of [`SINGLE`] at the end makes it one, except under a preference, where it is open (`user.preference.editor`
-/// may well be about two editors). A name of [`MANY`] anywhere, or a plural at the end, makes it several. All else is
-/// open.
+/// One for the names listed as such, by the last part; but under a preference it is open, since
+/// `user.preference.editor` may well be about two editors. Several where any part is listed as such or the last is a
+/// plural. All else is open.
 #[must_use]
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();

@@ -15,6 +15,7 @@ pub mod decide;
 mod effects;
 pub mod features;
 pub mod grey;
+mod guards;
 pub mod key;
 pub mod neighbours;
 pub mod order;

@@ -8,8 +8,8 @@ use crate::memory::{Claim, MemoryId};
 
 use super::case::{Case, brings_nothing};
 use super::features::Turn;
+use super::guards::{guard, unmergeable};
 use super::order::When;
-use super::pair::{guard, unmergeable};
 use super::view::View;
 use super::{Conflict, Decision, Incoming, Known, Ruling};
 
