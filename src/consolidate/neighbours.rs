@@ -36,6 +36,10 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     };
     let mut memories = db.neighbours(&likeness, MAX_NEIGHBOURS)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, key.as_deref(), MAX_PAST)?);
+    if let Some(raw) = claim.key.as_deref().filter(|raw| key.as_deref() != Some(raw)) {
+        // Memories that a person or an import wrote bear their key as it was spelled.
+        memories.extend(db.by_key(&incoming.namespace, raw)?.into_iter().take(MAX_NEIGHBOURS));
+    }
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
