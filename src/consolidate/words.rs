@@ -2,6 +2,9 @@
 
 use super::view::View;
 
+/// Pairs of words that are compared letter by letter at most; longer texts are compared by whole words.
+const MAX_COMPARED: usize = 4_096;
+
 /// The content words of two claims, set against each other.
 pub(super) struct Words {
     pub(super) shared: usize,
@@ -12,9 +15,10 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
         let (a, b) = (&incoming.features.tokens, &known.features.tokens);
+        let fuzzy = a.len() * b.len() <= MAX_COMPARED;
         let mut unmatched: Vec<&String> = b.difference(a).collect();
         let incoming_only = a.difference(b).filter(|token| {
-            let twin = unmatched.iter().position(|other| is_variant(token, other));
+            let twin = unmatched.iter().position(|other| fuzzy && is_variant(token, other));
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
         // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
