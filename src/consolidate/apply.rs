@@ -44,6 +44,15 @@ pub struct Applied {
     pub changed: BTreeSet<MemoryId>,
 }
 
+/// Candidates with what surrounds them in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookedAt {
+    /// The candidates, in their order.
+    pub cases: Vec<Surrounded>,
+    /// Revision of each of their namespaces, for [`Plan::revisions`].
+    pub revisions: Vec<(Namespace, i64)>,
+}
+
 /// Plans what becomes of `incoming`, in its order, and writes nothing.
 ///
 /// A model is asked only about what the rules leave open; without one, or where a call fails, those candidates are
@@ -58,7 +67,7 @@ pub async fn consolidate<C: Complete>(
     incoming: Vec<Incoming>,
     now: Timestamp,
 ) -> Result<(Plan, Spent), StoreError> {
-    let (cases, revisions) = look_around(store, incoming)?;
+    let LookedAt { cases, revisions } = look_around(store, incoming)?;
     let (plan, spent) = settle(&cases, guard, model, now).await;
     Ok((Plan { revisions, ..plan }, spent))
 }
@@ -67,15 +76,12 @@ pub async fn consolidate<C: Complete>(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn look_around(
-    db: &Database,
-    incoming: Vec<Incoming>,
-) -> Result<(Vec<Surrounded>, Vec<(Namespace, i64)>), StoreError> {
+pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, StoreError> {
     // Read first: a change between the two reads then makes the plan stale, not wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
     let revisions = revisions.collect::<Result<_, StoreError>>()?;
-    Ok((gather(db, incoming)?, revisions))
+    Ok(LookedAt { cases: gather(db, incoming)?, revisions })
 }
 
 /// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
@@ -108,16 +114,16 @@ pub fn apply(
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
-    store.write(run, now, |writer| write(writer, guard, plan))
+    store.write(run, now, |writer| apply_within(writer, guard, plan))
 }
 
-/// Writes `plan` as part of a transaction that the caller has begun.
+/// Writes `plan` as part of a transaction that the caller began, for what must be written together with it.
 ///
 /// # Errors
-/// As [`apply`]; the caller must then give the transaction up.
-pub fn write(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
-    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
+/// As for [`apply`]; the caller must then give the transaction up.
+pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
     check_revisions(writer, plan)?;
+    let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     for change in &plan.changes {
         write_change(writer, guard, change, &mut applied)?;
     }
@@ -139,9 +145,9 @@ pub fn settle_by_rules(
 ) -> Result<Plan, ApplyError> {
     let mut attempts = 0;
     loop {
-        let (cases, revisions) = look_around(store, incoming.to_vec())?;
-        let (changes, _) = draft(&cases, &Answers::new(), now);
-        let plan = Plan { changes, revisions, ..Plan::default() };
+        let looked = look_around(store, incoming.to_vec())?;
+        let (changes, _) = draft(&looked.cases, &Answers::new(), now);
+        let plan = Plan { changes, revisions: looked.revisions, ..Plan::default() };
         attempts += 1;
         match apply(store, guard, &plan, run, now) {
             Ok(_) => return Ok(plan),
@@ -175,10 +181,10 @@ fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &m
             applied.changed.insert(id);
         }
     }
-    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty()) {
-        if writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0 {
-            applied.changed.insert(target.clone());
-        }
+    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty())
+        && writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0
+    {
+        applied.changed.insert(target.clone());
     }
     for mut relation in effects.relations {
         relation.reason = guard.redact(relation.reason).0.into_inner();

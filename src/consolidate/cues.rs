@@ -32,6 +32,8 @@ pub(super) enum Cue {
     Ended,
     /// It was never so.
     Corrected,
+    /// It was never so, unless other words say that it changed.
+    Actually,
     /// Somebody other than the user.
     Person(&'static str),
     /// One of several surroundings that can differ.
@@ -116,9 +118,10 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Corrected,
-        "actually|correction|was wrong|were wrong|misspoke|by mistake|in fact|mistaken|mistakenly|rather than|其实|更正|纠正|说错|记错|搞错|\
-         弄错|实际上|実は|訂正|間違え|사실은|정정|잘못|en realidad|corrección|me equivoqué|eigentlich|korrektur|tatsächlich|geirrt",
+        "correction|was wrong|were wrong|misspoke|by mistake|mistaken|mistakenly|更正|纠正|说错|记错|搞错|\
+         弄错|訂正|間違え|정정|잘못|corrección|me equivoqué|korrektur|geirrt",
     ),
+    (Cue::Actually, "actually|in fact|rather than|其实|实际上|実は|사실은|en realidad|eigentlich|tatsächlich"),
     (Cue::Person("sister"), "sister|sister's|姐姐|妹妹|姉|妹|언니|누나|여동생|hermana|schwester"),
     (Cue::Person("brother"), "brother|brother's|哥哥|弟弟|兄|弟|오빠|남동생|hermano|bruder"),
     (Cue::Person("mother"), "mother|mother's|mom|mum|妈妈|母亲|母|어머니|엄마|madre|mutter"),
@@ -144,7 +147,7 @@ const CUES: &[(Cue, &str)] = &[
     (Cue::Setting("frontend"), "frontend|front-end|client|前端|フロントエンド|프론트엔드"),
     (Cue::Setting("backend"), "backend|back-end|server|后端|バックエンド|백엔드|servidor"),
     (Cue::Setting("mobile"), "mobile|ios|android|手机|移动端|モバイル|모바일|móvil"),
-    (Cue::Setting("work"), "at work|office|工作时|公司里|职场|職場|회사에서|en el trabajo|bei der arbeit"),
+    (Cue::Setting("work"), "at work|at the office|工作时|公司里|职场|職場|회사에서|en el trabajo|bei der arbeit"),
     (Cue::Setting("home"), "at home|在家|家里|家で|집에서|en casa|zu hause"),
     (Cue::Setting("weekend"), "weekend|weekends|周末|週末|주말|fin de semana|wochenende"),
     (Cue::Setting("morning"), "morning|mornings|早上|朝|아침|por la mañana|morgens"),
@@ -184,6 +187,7 @@ const NEVER: &str = "never|从不|从来不|从没|从未|绝不|決して|절�
 
 /// What the cues of a text tell, and the words that are left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
 pub(super) struct Heard {
     /// Number of cues that turn the claim round.
     pub(super) negations: usize,
@@ -199,6 +203,8 @@ pub(super) struct Heard {
     pub(super) changed: bool,
     /// `Corrected` was heard.
     pub(super) corrected: bool,
+    /// `Actually` was heard.
+    pub(super) actually: bool,
     /// People named by what they are to the user.
     pub(super) people: BTreeSet<&'static str>,
     /// Surroundings named.
@@ -310,6 +316,7 @@ impl Heard {
                 self.negations += 1;
             }
             Cue::Corrected => self.corrected = true,
+            Cue::Actually => self.actually = true,
             Cue::Person(name) => {
                 self.people.insert(name);
                 self.rest.push_str(found);
@@ -379,7 +386,7 @@ mod tests {
         assert_eq!(heard("用户的姐姐住在柏林").people, BTreeSet::from(["sister"]));
         assert_eq!(heard("Die Schwester wohnt in Berlin").people, BTreeSet::from(["sister"]));
         assert!(heard("사용자는 이제 서울에 산다").changed);
-        assert!(heard("実は東京に住んでいる").corrected);
+        assert!(heard("実は東京に住んでいる").actually);
         assert_eq!(heard("standup on Fridays").figures, heard("周五开会").figures);
     }
 

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
 
-use super::decide::{enrich, is_covered};
+use super::case::is_covered;
 use super::key::canonical;
+use super::ruling::enrich;
 use super::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that support alone leads to.

@@ -122,7 +122,7 @@ fn leading_unit(word: &mut Word) -> Option<&'static str> {
             .find(|at| unit_of(&lower[..*at]).is_some())?,
     };
     let unit = unit_of(&lower[..length])?;
-    word.text = lower[length..].to_owned();
+    lower[length..].clone_into(&mut word.text);
     Some(unit)
 }
 
@@ -152,7 +152,11 @@ fn time_scope(heard: &Heard) -> TimeScope {
 }
 
 fn turn(heard: &Heard) -> Option<Turn> {
-    if heard.corrected { Some(Turn::Corrected) } else { heard.changed.then_some(Turn::Changed) }
+    match (heard.corrected, heard.changed, heard.actually) {
+        (true, _, _) | (false, false, true) => Some(Turn::Corrected),
+        (false, true, _) => Some(Turn::Changed),
+        (false, false, false) => None,
+    }
 }
 
 /// German writes every noun with a capital, so there a capital does not make a name.

@@ -15,10 +15,10 @@ use crate::json;
 use crate::llm::{Complete, Cost, Finish, LlmError, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
 
-use super::decide::Named;
 use super::features;
 use super::order::When;
 use super::plan::{Answers, Question, Surrounded};
+use super::ruling::Named;
 
 /// Candidates in one call at most.
 pub const MAX_CANDIDATES: usize = 20;

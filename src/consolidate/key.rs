@@ -46,113 +46,17 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 /// Attributes that have one value at a time.
-const SINGLE: &[&str] = &[
-    "residence",
-    "employer",
-    "job_title",
-    "name",
-    "full_name",
-    "nickname",
-    "age",
-    "birthday",
-    "gender",
-    "nationality",
-    "timezone",
-    "email",
-    "phone",
-    "marital_status",
-    "native_language",
-    "deploy_target",
-    "database",
-    "package_manager",
-    "build_tool",
-    "framework",
-    "web_framework",
-    "test_runner",
-    "test_framework",
-    "ci",
-    "ci_provider",
-    "license",
-    "default_branch",
-    "version",
-    "port",
-    "runtime",
-    "node_version",
-    "rust_version",
-    "python_version",
-    "msrv",
-    "edition",
-    "formatter",
-    "linter",
-    "line_length",
-    "indentation",
-    "owner",
-    "deadline",
-    "release_date",
-    "launch_date",
-    "status",
-    "repository",
-    "rate_limit",
-    "timeout",
-    "auth_method",
-    "cloud_provider",
-    "height",
-    "pronouns",
-    "origin",
-    "weight",
-    "manager",
-    "os",
-    "editor",
-    "shell",
-    "theme",
-    "cache",
-    "queue",
-    "orm",
-    "region",
-];
+const SINGLE: &str = "residence employer job_title name full_name nickname age birthday gender nationality timezone email phone \
+    marital_status native_language deploy_target database package_manager build_tool framework web_framework \
+    test_runner test_framework ci ci_provider license default_branch version port runtime node_version \
+    rust_version python_version msrv edition formatter linter line_length indentation owner deadline \
+    release_date launch_date status repository rate_limit timeout auth_method cloud_provider height pronouns \
+    origin weight manager os editor shell theme cache queue orm region";
 
 /// Attributes that have several values, by their last part or by any part before it.
-const MANY: &[&str] = &[
-    "preference",
-    "family",
-    "study",
-    "preferences",
-    "like",
-    "dislike",
-    "interest",
-    "hobby",
-    "language",
-    "languages",
-    "pet",
-    "pets",
-    "skill",
-    "tool",
-    "goal",
-    "task",
-    "convention",
-    "decision",
-    "lesson",
-    "bug",
-    "note",
-    "habit",
-    "event",
-    "friend",
-    "allergy",
-    "constraint",
-    "library",
-    "dependency",
-    "feature",
-    "child",
-    "sibling",
-    "project",
-    "favorite",
-    "favourite",
-    "contact",
-    "member",
-    "rule",
-    "todo",
-    "issue",
-];
+const MANY: &str = "preference family study preferences like dislike interest hobby language languages pet pets skill tool \
+    goal task convention decision lesson bug note habit event friend allergy constraint library dependency \
+    feature child sibling project favorite favourite contact member rule todo issue";
 
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
 #[must_use]
@@ -165,21 +69,23 @@ pub fn canonical(key: &str) -> String {
 
 /// Returns how many values a canonical `key` has at a time.
 ///
-/// A name of [`SINGLE`] at the end makes it one, except under a preference, where it is open (`user.preference.editor`
-/// may well be about two editors). A name of [`MANY`] anywhere, or a plural at the end, makes it several. All else is
-/// open.
+/// One for the names listed as such, by the last part; but under a preference it is open, since
+/// `user.preference.editor` may well be about two editors. Several where any part is listed as such or the last is a
+/// plural. All else is open.
 #[must_use]
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
-    let under_many = parts.any(|part| part != "project" && MANY.contains(&part));
-    let single = SINGLE.contains(&last);
-    match (single, under_many) {
-        (true, false) => Arity::Single,
-        (true, true) => Arity::Open,
-        (false, _) if under_many || MANY.contains(&last) || is_plural(last) => Arity::Many,
-        (false, _) => Arity::Open,
+    let under_many = parts.any(|part| part != "project" && names(MANY, part));
+    let single = names(SINGLE, last);
+    if single {
+        return if under_many { Arity::Open } else { Arity::Single };
     }
+    if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
+}
+
+fn names(list: &str, name: &str) -> bool {
+    list.split(' ').any(|listed| listed == name)
 }
 
 fn is_plural(name: &str) -> bool {
@@ -228,7 +134,7 @@ pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Val
         Values::More
     } else if starts_list(&b_text, &a_text) {
         Values::Less
-    } else if a_text.contains(&b_text) || b_text.contains(&a_text) {
+    } else if holds(&a_text, &b_text) || holds(&b_text, &a_text) {
         Values::Unclear
     } else {
         Values::Different
@@ -238,6 +144,14 @@ pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Val
 fn value_text(value: &str) -> String {
     let text = normalise(value);
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
+}
+
+/// Whether `short` stands in `long`: as a word where words stand apart (`npm` does not stand in `pnpm`).
+fn holds(long: &str, short: &str) -> bool {
+    long.match_indices(short).any(|(at, found)| {
+        let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
+    })
 }
 
 /// Whether `long` is `short` with more after a comma or in brackets, as in `Berlin, Germany`.
@@ -278,6 +192,7 @@ mod tests {
             ("Postgres 16", "Postgres 17", Some(Values::Different)),
             ("React Native", "React", Some(Values::Unclear)),
             ("Heroku", "Fly.io", Some(Values::Different)),
+            ("pnpm", "npm", Some(Values::Different)),
             ("柏林", "慕尼黑", Some(Values::Different)),
             ("８０８０", "8080", Some(Values::Equal)),
             ("", "8080", None),

@@ -9,19 +9,24 @@
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
 mod apply;
+mod case;
 mod cues;
 pub mod decide;
 mod effects;
 pub mod features;
 pub mod grey;
+mod guards;
 pub mod key;
 pub mod neighbours;
 pub mod order;
 pub mod pair;
 pub mod plan;
+pub mod ruling;
 pub mod text;
+pub mod view;
+mod words;
 
-pub use apply::{Applied, ApplyError, apply, consolidate, settle_by_rules, write};
+pub use apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -115,9 +120,7 @@ pub struct Known {
 /// A value that a person rejected; it stays rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// Id under which it was known.
-    pub id: Option<MemoryId>,
-    /// What it said.
+    /// What it said; empty where that is no longer known.
     pub content: String,
     /// Its attribute.
     pub key: Option<String>,
@@ -170,7 +173,7 @@ pub struct Change {
     pub decision: Decision,
     /// For [`Decision::Contradict`]: why.
     pub conflict: Option<Conflict>,
-    /// The known memory that the decision is about; `None` for [`Decision::Add`] only.
+    /// The known memory that the decision is about; `None` for [`Decision::Add`], and where a rejected value is skipped.
     pub target: Option<MemoryId>,
     /// Further known memories whose place is taken.
     #[serde(default)]
@@ -202,3 +205,5 @@ mod story;
 mod table;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod unseen;

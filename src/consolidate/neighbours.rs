@@ -36,6 +36,10 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     };
     let mut memories = db.neighbours(&likeness, MAX_NEIGHBOURS)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, key.as_deref(), MAX_PAST)?);
+    if let Some(raw) = claim.key.as_deref().filter(|raw| key.as_deref() != Some(raw)) {
+        // Memories that a person or an import wrote bear their key as it was spelled.
+        memories.extend(db.by_key(&incoming.namespace, raw)?.into_iter().take(MAX_NEIGHBOURS));
+    }
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
@@ -61,17 +65,14 @@ fn replaced(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreE
 fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
     let claim = &incoming.candidate.claim;
     let mut rejected = Vec::new();
-    if let Some(tombstone) = db.rejected(&incoming.namespace, &claim.content, None)? {
-        let (content, id) = (claim.content.clone(), Some(tombstone.memory));
-        rejected.push(Rejected { id, content, key: tombstone.key, value: None });
+    if db.rejected(&incoming.namespace, &claim.content, None)?.is_some() {
+        rejected.push(Rejected { content: claim.content.clone(), key: None, value: None });
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        let said = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
-        let id = Some(tombstone.memory);
-        // The tombstone was found by this value, of which it keeps only the hash.
-        let value = claim.value.clone();
-        rejected.push(Rejected { id, content: said, key: tombstone.key, value });
+        // The note itself holds no words; the memory does, until it is purged, and tells which way it pointed.
+        let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
+        rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }
     Ok(rejected)
 }

@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use crate::memory::{MemoryId, Status};
 
-use super::decide::{GreyPair, Named, Verdict, cautious, decide, resolve};
+use super::decide::{Verdict, decide};
 use super::effects::effects;
 use super::features::Features;
 use super::key::canonical;
 use super::order::When;
+use super::ruling::{GreyPair, Named, cautious, resolve};
 use super::{Change, Conflict, Decision, Incoming, Known, Plan, Rejected, Ruling};
 
 /// Memories of the same batch that a candidate is compared with at most.
@@ -56,7 +57,7 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, now: Timestamp) -> (Vec<Ch
     for (index, case) in cases.iter().enumerate() {
         let known = working.around(case);
         let ruling = match decide(&case.incoming, &known, &case.rejected, now) {
-            Verdict::Settled(ruling) => ruling,
+            Verdict::Settled(ruling) => *ruling,
             Verdict::Grey(pairs) => {
                 let ruling = answered(case, &known, &pairs, answers.get(&index), now);
                 questions.push(Question { index, known: asked_about(&known, &pairs) });

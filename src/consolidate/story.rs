@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
-use crate::store::{Filter, Order, Store};
+use crate::store::{Filter, Order, RunStatus, Store};
 
 use super::apply::{Applied, ApplyError, apply, consolidate};
 use super::plan::{DiffLine, Sign};
@@ -172,8 +172,8 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
     let bare = Store::in_memory().unwrap();
     assert_eq!(decisions(&learn(&bare, &lines)), [Decision::Add, Decision::Add]);
     let [first, second] = <[Memory; 2]>::try_from(all(&bare)).unwrap();
-    let links = bare.relations(&second.id).unwrap();
-    assert_eq!((links[0].relation_type, &links[0].to), (RelationType::Related, &first.id));
+    let related = bare.relations(&second.id).unwrap();
+    assert_eq!((related[0].relation_type, &related[0].to), (RelationType::Related, &first.id));
 
     let store = Store::in_memory().unwrap();
     let model =
@@ -198,6 +198,53 @@ fn a_failed_call_loses_no_candidate_and_is_counted() {
     let planned =
         plan_with(&store, Some(&model), vec![incoming("key=project.api; value=GraphQL | The API is GraphQL.")]);
     assert_eq!((decisions(&planned), planned.failed_calls), (vec![Decision::Add], 1));
+}
+
+/// So many questions, each about another memory.
+fn questions(store: &Store, count: usize) -> Vec<Incoming> {
+    let line =
+        |index: usize, value: &str| format!("key=project.part{index}x; value={value} | Part {index} is {value}.");
+    let known: Vec<String> = (0..count).map(|index| line(index, "old")).collect();
+    learn(store, &known.iter().map(String::as_str).collect::<Vec<_>>());
+    (0..count).map(|index| incoming(&line(index, "other"))).collect()
+}
+
+#[test]
+fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
+    let store = Store::in_memory().unwrap();
+    let open = questions(&store, 41);
+    let model =
+        Scripted::saying(&[r#"{"relations":[{"candidate":20,"relation":"contradicts","known":20,"why":"changed"}"#; 3]);
+    let planned = plan_with(&store, Some(&model), open.clone());
+    assert_eq!(model.asked.borrow().len(), 3);
+    // Each call's twentieth candidate was answered, in a reply cut short; the last call has no such candidate.
+    assert_eq!((planned.counts()[&Decision::Contradict], planned.failed_calls), (2, 1));
+
+    let error = LlmError::Budget { limit: "$1".into() };
+    let model = Scripted { replies: RefCell::new(vec![Err(error)]), asked: RefCell::default() };
+    let planned = plan_with(&store, Some(&model), open);
+    assert_eq!((model.asked.borrow().len(), planned.failed_calls), (1, 3));
+    assert_eq!(planned.counts()[&Decision::Add], 41);
+}
+
+#[test]
+fn undoing_the_run_brings_back_what_was_there() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, &FIFTEEN[..5]);
+    let before = (all(&store), evidence_of(&store, "The user lives in Berlin."));
+    let run = store.begin_run("run", &serde_json::json!({}), now()).unwrap();
+    let lines = [
+        "said=2026-04-01; key=user.residence; value=Oslo | The user moved from Berlin to Oslo.",
+        FIFTEEN[6],
+        "key=project.database; value=Postgres 16 | The project uses Postgres 16.",
+        "The user plays chess.",
+    ];
+    let planned = plan(&store, &lines);
+    apply(&store, &Guard::default(), &planned, Some(&run.id), now()).unwrap();
+    assert_eq!(decisions(&planned), [Decision::Contradict, Decision::Support, Decision::Refine, Decision::Add]);
+    store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), now()).unwrap();
+    store.undo_run(&run.id, now()).unwrap();
+    assert_eq!((all(&store), evidence_of(&store, "The user lives in Berlin.")), before);
 }
 
 #[test]
@@ -427,7 +474,7 @@ fn is_acyclic(store: &Store, memories: &[Memory]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_claim_is_lost_and_reading_again_changes_nothing(

@@ -1,23 +1,29 @@
 //! The decision table: what is known, what comes in, what is right, and what the rules alone make of it.
 
-use super::decide::{Verdict, cautious, decide};
+use super::decide::{Verdict, decide};
+use super::ruling::cautious;
 use super::testing::{incoming, known, now};
 use super::{Conflict, Ruling};
 
 /// A row: known claim, incoming claim, the right answer, and what the rules say where that differs.
 ///
 /// `grey` means that the rules ask; without a model they then add, linked.
-struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
+pub(super) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
 
-const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
+pub(super) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
     Row(known, incoming, right, None)
 }
 
-const fn asks(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
+pub(super) const fn asks(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
     Row(known, incoming, right, Some("grey"))
 }
 
-const fn misses(known: &'static str, incoming: &'static str, right: &'static str, rules: &'static str) -> Row {
+pub(super) const fn misses(
+    known: &'static str,
+    incoming: &'static str,
+    right: &'static str,
+    rules: &'static str,
+) -> Row {
     Row(known, incoming, right, Some(rules))
 }
 
@@ -320,6 +326,12 @@ const ROWS: &[Row] = &[
     asks("Ana reports to Bob.", "Bob reports to Ana.", "add"),
     asks("Backups go from Lyon to Oslo.", "Backups go from Oslo to Lyon.", "add"),
     asks("小明比小红高。", "小红比小明高。", "add"),
+    asks("The integration tests run on every push.", "The integration tests run on every push in staging.", "add"),
+    asks(
+        "The user migrates the orders table by hand.",
+        "episode | The user migrates the orders table by hand again.",
+        "add",
+    ),
     // Hard negatives: nothing merges and nothing is retired.
     row("The user likes green tea.", "Ana likes green tea.", "add"),
     row("The user lives in Berlin.", "The user's sister lives in Berlin.", "add"),
@@ -405,10 +417,10 @@ fn told(ruling: &Ruling) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn the_rules_decide_each_row_as_the_table_says() {
+/// Fails with every row that is decided otherwise than it says, and prints how many are right.
+pub(super) fn check(rows: &[Row]) {
     let (mut wrong, mut right, mut grey) = (Vec::new(), 0, 0);
-    for Row(old, new, expected, rules) in ROWS {
+    for Row(old, new, expected, rules) in rows {
         let verdict = decide(&incoming(new), &[known("k", old)], &[], now());
         let (said, outcome) = match &verdict {
             Verdict::Settled(ruling) => (told(ruling), told(ruling)),
@@ -420,6 +432,11 @@ fn the_rules_decide_each_row_as_the_table_says() {
             wrong.push(format!("{old}\n  {new}\n  wanted {}, got {said}: {verdict:?}", rules.unwrap_or(expected)));
         }
     }
-    println!("{} rows, {right} right by rules alone, {grey} asked", ROWS.len());
+    println!("{} rows, {right} right by rules alone, {grey} asked", rows.len());
     assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_rules_decide_each_row_as_the_table_says() {
+    check(ROWS);
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::extraction::Proposed;
 use super::run::{Pipeline, Tally};
 use super::{Event, Ledgered, PipelineError, Place};
-use crate::consolidate::{ApplyError, Incoming, Plan, consolidate, write};
+use crate::consolidate::{ApplyError, Incoming, Plan, apply_within, consolidate};
 use crate::llm::Complete;
 use crate::memory::{Candidate, ExtractionMethod, Namespace};
 use crate::store::{PendingWindow, RunId, StoreError, WindowId};
@@ -75,7 +75,7 @@ async fn settle_batch<C: Complete>(
             if writer.mark_windows_applied(windows)? < windows.len() {
                 return Err(Taken::Windows);
             }
-            write(writer, pipeline.guard, &plan).map_err(Taken::from)
+            apply_within(writer, pipeline.guard, &plan).map_err(Taken::from)
         });
         match written {
             Ok(_) => {

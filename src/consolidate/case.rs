@@ -1,0 +1,61 @@
+//! A candidate made ready for deciding, and what it brings.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+
+use crate::memory::Evidence;
+
+use super::features::{Features, Turn};
+use super::order::When;
+use super::text::normalise;
+use super::view::View;
+use super::{Incoming, Known};
+
+/// A candidate made ready.
+pub(super) struct Case<'a> {
+    pub(super) incoming: &'a Incoming,
+    pub(super) view: View<'a>,
+    pub(super) when: When,
+    /// What its words, or those it rests on, say about what was known before.
+    pub(super) turn: Option<Turn>,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(incoming: &'a Incoming, now: Timestamp) -> Self {
+        let candidate = &incoming.candidate;
+        let view = View::of(&candidate.claim, &candidate.evidence);
+        let turn =
+            view.features.cue.or_else(|| candidate.evidence.iter().find_map(|piece| Features::of(&piece.quote).cue));
+        Self { incoming, when: When::of(&candidate.claim, &candidate.evidence, now), view, turn }
+    }
+
+    pub(super) fn evidence(&self) -> &'a [Evidence] {
+        &self.incoming.candidate.evidence
+    }
+
+    /// Compares the candidate's time with that of a known memory.
+    pub(super) fn holds(&self, known: &Known) -> Option<Ordering> {
+        self.when.compare(&When::of(&known.memory.claim, &known.evidence, known.memory.created_at))
+    }
+}
+
+/// Whether `known` rests on everything that `evidence` brings: the same messages and words. Nothing covers nothing.
+pub(super) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
+    !evidence.is_empty()
+        && evidence.iter().all(|piece| {
+            let quote = normalise(&piece.quote);
+            known.iter().any(|other| is_same_message(piece, other) && normalise(&other.quote) == quote)
+        })
+}
+
+/// A message is known by its transcript and id, or by its content where a fork gave it another id.
+fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
+    (a.transcript == b.transcript && a.messages.first() == b.messages.first())
+        || (!a.content_hash.is_empty() && a.content_hash == b.content_hash)
+}
+
+/// Whether a candidate that says what `known` says would add no evidence either.
+pub(super) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
+    case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
+}

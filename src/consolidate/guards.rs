@@ -1,0 +1,96 @@
+//! Differences that no similarity bridges: person, plan, time, surroundings, names and numbers.
+
+use crate::memory::MemoryType;
+
+use super::features::TimeScope;
+use super::view::{About, View};
+
+/// Names the difference that no similarity bridges.
+pub(super) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+    let (left, right) = (&a.features, &b.features);
+    if left.people != right.people || speakers_differ(a, b) || subjects_differ(a, b) {
+        return Some("about another person");
+    }
+    if left.planned != right.planned {
+        return Some("one is a plan, the other a fact");
+    }
+    if (left.time == TimeScope::Once) != (right.time == TimeScope::Once) {
+        return Some("one happened once, the other is usual");
+    }
+    if is_event(a) && is_event(b) && days_differ(a, b) {
+        return Some("happened on different days");
+    }
+    if !left.settings.is_empty() && !right.settings.is_empty() && left.settings != right.settings {
+        return Some("in other surroundings");
+    }
+    None
+}
+
+/// Names what forbids that two claims become one, even if somebody calls them alike.
+pub(super) fn unmergeable(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+    let (new, old) = (extra(a, b), extra(b, a));
+    if a.features.polarity != b.features.polarity {
+        Some("one is a negation")
+    } else if new.figures && old.figures {
+        Some("other numbers")
+    } else if new.entities && old.entities {
+        Some("other names")
+    } else {
+        guard(a, b)
+    }
+}
+
+fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let alike = |x: &String| b.speakers.iter().any(|y| x.contains(y.as_str()) || y.contains(x.as_str()));
+    a.about == About::User
+        && b.about == About::User
+        && !b.speakers.is_empty()
+        && !a.speakers.is_empty()
+        && !a.speakers.iter().any(alike)
+}
+
+/// Whether the first words name different subjects. A common key settles it; else a first word that the other claim
+/// does not hold is somebody or something else.
+fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    if a.same_key(b) {
+        return false;
+    }
+    match (&a.about, &b.about) {
+        (About::Other(name), About::User | About::Project) => !b.features.text.contains(name.as_str()),
+        (About::User | About::Project, About::Other(name)) => !a.features.text.contains(name.as_str()),
+        (About::User, About::Project) | (About::Project, About::User) => true,
+        (About::User, About::User) | (About::Project, About::Project) | (About::Other(_), About::Other(_)) => false,
+    }
+}
+
+pub(super) fn is_episode(view: &View<'_>) -> bool {
+    view.claim.memory_type == MemoryType::Episodic
+}
+
+fn is_event(view: &View<'_>) -> bool {
+    is_episode(view) || view.features.time == TimeScope::Once
+}
+
+fn days_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let day = |view: &View<'_>| view.claim.valid_from.map(|at| at.as_second().div_euclid(86_400));
+    day(a).zip(day(b)).is_some_and(|(a, b)| a != b)
+}
+
+/// Which kinds of names and numbers one claim has that the other lacks.
+pub(super) struct Extra {
+    pub(super) figures: bool,
+    pub(super) entities: bool,
+}
+
+impl Extra {
+    pub(super) const fn any(&self) -> bool {
+        self.figures || self.entities
+    }
+}
+
+pub(super) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
+    Extra {
+        figures: !a.features.figures.is_subset(&b.features.figures),
+        entities: a.features.entities.iter().any(|name| !b.features.text.contains(name.as_str())),
+    }
+}

@@ -1,0 +1,200 @@
+//! What follows once it is known, or named, how two claims relate.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+
+use crate::memory::{Claim, MemoryId};
+
+use super::case::{Case, brings_nothing};
+use super::features::Turn;
+use super::guards::{guard, unmergeable};
+use super::order::When;
+use super::view::View;
+use super::{Conflict, Decision, Incoming, Known, Ruling};
+
+/// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
+const MAX_MERGED_CHARS: usize = 400;
+
+/// Confidence by which the known claim must exceed the incoming one to stand against it at the same time.
+const WEAK_BY: f64 = 0.25;
+
+/// A known memory that the rules could not tell from the candidate, or tell apart from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GreyPair {
+    /// The known memory.
+    pub id: MemoryId,
+    /// Why the rules leave it open.
+    pub why: &'static str,
+    /// Shared content words over those of the shorter claim, 0–1.
+    pub overlap: f64,
+}
+
+/// How a model says that a candidate relates to a known memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// It says nothing that is not known.
+    Duplicate,
+    /// It says the same thing in more detail.
+    MoreDetail,
+    /// It belongs to the same matter, and both hold.
+    Complementary,
+    /// Both cannot hold, and for this reason if one is known.
+    Contradicts(Option<Turn>),
+    /// It is about something else.
+    Unrelated,
+}
+
+/// Returns what follows from a relation that was named between `incoming` and `known`.
+///
+/// The relation is taken only as far as the guards allow: names and numbers that differ are never merged, and nothing
+/// is retired that does not share the attribute, or the subject and most of the words. Else both are kept and linked.
+#[must_use]
+pub fn resolve(incoming: &Incoming, known: &Known, named: Named, now: Timestamp) -> Ruling {
+    let case = Case::new(incoming, now);
+    let view = View::of(&known.memory.claim, &known.evidence);
+    match named {
+        Named::Unrelated => Ruling::new(Decision::Add, "new"),
+        Named::Complementary => Ruling::beside(known, "both hold"),
+        Named::Duplicate => match unmergeable(&case.view, &view) {
+            Some(why) => Ruling::beside(known, why),
+            None => same(&case, known),
+        },
+        Named::MoreDetail => match unmergeable(&case.view, &view) {
+            Some(why) => Ruling::beside(known, why),
+            None => more(known, "in more detail"),
+        },
+        Named::Contradicts(turn) if guard(&case.view, &view).is_none() && case.view.may_retire(&view) => {
+            let case = Case { turn: turn.or(case.turn), ..case };
+            oppose(&case, &[(known, &view)], "both cannot hold")
+        }
+        Named::Contradicts(_) => Ruling::beside(known, "named as a contradiction, of another attribute"),
+    }
+}
+
+/// Returns the cautious choice for a candidate that nobody settles: it is kept, and linked to the closest.
+#[must_use]
+pub fn cautious(pairs: &[GreyPair]) -> Ruling {
+    let closest = pairs.first();
+    Ruling {
+        related: closest.map(|pair| pair.id.clone()),
+        ..Ruling::new(Decision::Add, closest.map_or("new", |pair| pair.why))
+    }
+}
+
+impl Ruling {
+    /// Returns a ruling without target.
+    pub(super) fn new(decision: Decision, reason: &str) -> Self {
+        Self {
+            decision,
+            conflict: None,
+            target: None,
+            also: Vec::new(),
+            related: None,
+            merged: None,
+            born_superseded: false,
+            pending: false,
+            reason: reason.to_owned(),
+        }
+    }
+
+    pub(super) fn about(decision: Decision, known: &Known, reason: &str) -> Self {
+        Self { target: Some(known.memory.id.clone()), ..Self::new(decision, reason) }
+    }
+
+    pub(super) fn beside(known: &Known, reason: &str) -> Self {
+        Self { related: Some(known.memory.id.clone()), ..Self::new(Decision::Add, reason) }
+    }
+}
+
+pub(super) fn same(case: &Case<'_>, known: &Known) -> Ruling {
+    if brings_nothing(case, known) {
+        Ruling::about(Decision::Skip, known, "known from the same words")
+    } else {
+        Ruling::about(Decision::Support, known, "known, said again")
+    }
+}
+
+pub(super) fn more(known: &Known, why: &str) -> Ruling {
+    if known.memory.pinned {
+        return Ruling { pending: true, ..Ruling::about(Decision::Refine, known, "more detail on a pinned memory") };
+    }
+    Ruling::about(Decision::Refine, known, why)
+}
+
+/// Joins two wordings of one value, if the result stays a short paragraph.
+pub(super) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
+    let (old, new) = (known.memory.claim.content.trim(), case.view.claim.content.trim());
+    if known.memory.pinned {
+        return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
+    }
+    if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
+        return Ruling::beside(known, "the same value, too long to join");
+    }
+    let merged = Claim { content: join(old, new), ..enrich(&known.memory.claim, case.view.claim) };
+    Ruling { merged: Some(merged), ..Ruling::about(Decision::Merge, known, "the same value, each with its own detail") }
+}
+
+fn join(old: &str, new: &str) -> String {
+    let ended = old.ends_with(['.', '!', '?', '。', '！', '？']);
+    let wide = old.chars().next_back().is_some_and(|c| matches!(c, '\u{3000}'..='\u{9FFF}' | '！' | '？'));
+    let between = match (ended, wide) {
+        (true, true) => "",
+        (false, true) => "。",
+        (true, false) => " ",
+        (false, false) => ". ",
+    };
+    format!("{old}{between}{new}")
+}
+
+/// Returns `known` with what only `incoming` has: tags, and fields that are empty in `known`.
+pub(super) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
+    let mut tags = known.tags.clone();
+    tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
+    Claim {
+        summary: known.summary.clone().or_else(|| incoming.summary.clone()),
+        subject: known.subject.clone().or_else(|| incoming.subject.clone()),
+        structured: known.structured.clone().or_else(|| incoming.structured.clone()),
+        importance: known.importance.max(incoming.importance),
+        valid_from: known.valid_from.or(incoming.valid_from),
+        tags,
+        ..known.clone()
+    }
+}
+
+fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
+    let conflict = if known.features.cue == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };
+    let reason = format!("{why}; the known one holds later");
+    Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
+}
+
+/// Settles a candidate that cannot hold together with memories that are held now.
+///
+/// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
+/// and a weak claim does not stand against a sure one. What is left open waits for a person, as does everything that
+/// would change a pinned memory.
+pub(super) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
+    let latest = known.iter().max_by(|a, b| {
+        let at = |known: &Known| When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
+        at(a.0).cmp(&at(b.0)).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))
+    });
+    let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
+    let ruling = Ruling::about(Decision::Contradict, target, why);
+    let (order, turn) = (case.holds(target), case.turn);
+    let known_is_later = order == Some(Ordering::Less)
+        || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
+    if known_is_later {
+        return born_superseded(ruling, view, why);
+    }
+    let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
+    let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
+    let pinned = known.iter().any(|(known, _)| known.memory.pinned);
+    if open || pinned {
+        let reason =
+            if pinned { format!("{why}; the known one is pinned") } else { format!("{why}; which one holds is open") };
+        return Ruling { conflict: Some(Conflict::Conflict), pending: true, reason, ..ruling };
+    }
+    let conflict = if turn == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };
+    let also = known.iter().map(|(known, _)| &known.memory.id).filter(|id| **id != target.memory.id).cloned().collect();
+    Ruling { conflict: Some(conflict), also, reason: format!("{why}; {}", conflict.as_str()), ..ruling }
+}

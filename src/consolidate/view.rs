@@ -1,0 +1,110 @@
+//! A claim made ready for comparing.
+
+use std::collections::BTreeSet;
+
+use crate::memory::{Claim, Evidence};
+
+use super::features::Features;
+use super::key::canonical;
+use super::text::normalise;
+use super::words::Words;
+
+/// How much of the shorter claim the other must share before one may take the other's place without a common key.
+pub const RETIRE_OVERLAP: f64 = 0.5;
+
+/// A claim made ready for comparing.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// What its content says.
+    pub features: Features,
+    /// Its attribute, see [`canonical`].
+    pub key: Option<String>,
+    /// Its subject, normalised.
+    pub subject: Option<String>,
+    pub(super) speakers: BTreeSet<String>,
+    pub(super) about: About,
+}
+
+/// Whom or what a claim speaks about, by its first words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum About {
+    User,
+    Project,
+    Other(String),
+}
+
+impl<'a> View<'a> {
+    /// Returns `claim` with what the guards look at.
+    #[must_use]
+    pub fn of(claim: &'a Claim, evidence: &[Evidence]) -> Self {
+        let key = claim.key.as_deref().map(canonical).filter(|key| !key.is_empty());
+        let mut features = Features::of(&claim.content);
+        if let Some(key) = &key {
+            features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
+        }
+        let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(normalise);
+        Self {
+            claim,
+            about: about(&features),
+            features,
+            key,
+            subject: claim.subject.as_deref().map(normalise).filter(|subject| !subject.is_empty()),
+            speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
+        }
+    }
+
+    /// Whether both name one attribute.
+    #[must_use]
+    pub fn same_key(&self, other: &Self) -> bool {
+        self.key.is_some() && self.key == other.key
+    }
+
+    /// Whether one may take the other's place at all: the same attribute, or the same subject in much the same words.
+    #[must_use]
+    pub fn may_retire(&self, other: &Self) -> bool {
+        let same_subject = self.subject.is_some() && self.subject == other.subject;
+        let attribute_open = self.key.is_none() || other.key.is_none();
+        self.same_key(other) || (same_subject && attribute_open && Words::of(self, other).overlap() >= RETIRE_OVERLAP)
+    }
+}
+
+impl View<'_> {
+    /// Whether the words say that a name or number of `other` was left behind, as in `moved from 9 to 10`.
+    pub(super) fn leaves_what_names(&self, other: &Self) -> bool {
+        let text = format!(" {} ", self.features.text);
+        let left = |name: &String| {
+            let before = LEFT_BEFORE.split('|').any(|word| text.contains(&format!("{word}{name}")));
+            before || LEFT_AFTER.split('|').any(|word| text.contains(&format!("{name}{word}")))
+        };
+        self.features.cue.is_some() && other.features.entities.iter().chain(&other.features.figures).any(left)
+    }
+}
+
+/// What stands before the name of what is left behind.
+const LEFT_BEFORE: &str =
+    " from | instead of | replaced | away from | off |从|由| von | statt | anstatt | de | desde | en lugar de ";
+
+/// What stands after it.
+const LEFT_AFTER: &str = "から|の代わり|에서| 대신|换成|改成|改为|搬到|迁到";
+
+fn about(features: &Features) -> About {
+    const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";
+    const PROJECT: &str = "project project's proyecto projekt repository repo app";
+    const BARE_USER: &[&str] = &["用户", "使用者", "我", "ユーザー", "ユーザ", "사용자", "私"];
+    const BARE_PROJECT: &[&str] = &["项目", "本项目", "该项目", "プロジェクト", "프로젝트"];
+    let mut words =
+        features.text.split(' ').filter(|word| !matches!(*word, "the" | "el" | "la" | "der" | "die" | "das"));
+    let first = words.next().unwrap_or_default();
+    let is = |list: &str, bare: &[&str]| {
+        list.split(' ').any(|word| word == first) || bare.iter().any(|word| first.starts_with(word))
+    };
+    if is(USER, BARE_USER) {
+        About::User
+    } else if is(PROJECT, BARE_PROJECT) {
+        About::Project
+    } else {
+        About::Other(first.chars().take(40).collect())
+    }
+}

@@ -1,0 +1,53 @@
+//! The content words that two claims share.
+
+use super::view::View;
+
+/// Pairs of words that are compared letter by letter at most; longer texts are compared by whole words.
+const MAX_COMPARED: usize = 4_096;
+
+/// The content words of two claims, set against each other.
+pub(super) struct Words {
+    pub(super) shared: usize,
+    pub(super) incoming_only: usize,
+    pub(super) known_only: usize,
+}
+
+impl Words {
+    pub(super) fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
+        let (a, b) = (&incoming.features.tokens, &known.features.tokens);
+        let fuzzy = a.len() * b.len() <= MAX_COMPARED;
+        let mut unmatched: Vec<&String> = b.difference(a).collect();
+        let incoming_only = a.difference(b).filter(|token| {
+            let twin = unmatched.iter().position(|other| fuzzy && is_variant(token, other));
+            twin.map(|at| unmatched.swap_remove(at)).is_none()
+        });
+        // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
+        let rejoined = |token: &&&String| {
+            let wide = token.chars().count() == 2 && !token.is_ascii();
+            wide && token.chars().all(|c| known.features.text.contains(c))
+        };
+        let incoming_only: Vec<&String> = incoming_only.collect();
+        let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
+        let incoming_only = news;
+        Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
+    }
+
+    pub(super) fn overlap(&self) -> f64 {
+        ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
+fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Whether two words are spellings of one: long, alike in nearly every letter, beginning alike.
+fn is_variant(a: &str, b: &str) -> bool {
+    let letters =
+        |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    a.as_bytes().first() == b.as_bytes().first()
+        && letters(a)
+        && letters(b)
+        && strsim::normalized_levenshtein(a, b) >= 0.8
+}
