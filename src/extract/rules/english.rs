@@ -20,7 +20,7 @@ pub(super) const ENGLISH: Language = Language {
         // In jest.
         r"\b(?:lol|lmao|rofl|haha\w*|hehe\w*|jk|j/k|just kidding|kidding|joking|yeah right|sarcasm|obviously not|totally not|said no one ever|oh sure|oh great|ha ha)\b|(?:^|\s)/s\b|[😂🤣😜🙃😏😉😝🤪]|;-?\)",
         // Said by others, or of others.
-        r"\b(?:he|she|they|someone|somebody|people|the (?:docs?|article|manual|readme|guide|blog|book)|(?:my|our|his|her|their|the) \w+|(?-i:[A-Z]\w+)) (?:just |always |once )?(?:said|says|told|wrote|writes|claims|claimed|mentioned|thinks|thought|insists|suggested|suggests|recommends|recommended|asked|asks|argues)\b|\baccording to\b|\bquote\b",
+        r"\b(?:he|she|they|someone|somebody|people|the (?:docs?|article|manual|readme|guide|blog|book)|(?:my|our|his|her|their|the) \w+|(?-i:[A-Z]\w+)) (?:just |always |once )?(?:said|says?|told|wrote|writes|claims|claimed|mentioned|thinks|thought|insists|suggested|suggests|recommends|recommended|asked|asks|argues)\b|\baccording to\b|\bquote\b",
         // Asked for, of a text that is not about the speaker.
         r"^(?:please |can you |could you )?(?:translate|summari[sz]e|rewrite|rephrase|proofread|paraphrase|correct|draft|compose|write|generate|tell me|explain|describe|show me|give me|help me|say)\b",
         r"\b(?:role-?play|stay in character|in character|once upon a time|in this story|the protagonist|in the (?:story|novel|movie|film|game|book|poem|song|scene))\b",
@@ -38,6 +38,7 @@ pub(super) const ENGLISH: Language = Language {
     cues: CUES,
     value_end: r",?\s+(?:because|since|as (?:it|they|that|i|we|the)\b|so that|so (?:i|we|it)\b|which|although|though|even though|due to|thanks to|after|when|whenever|while|where|but|except|given|and (?:i|we|it|that|my|our|am|have|had|got|just|then)\b)\b|[,;:]\s|\s[–—-]{1,2}\s|\s\(|[.!…]+\s*$",
     empty_value: r"(?:the (?:idea|way|fact|look|thought|sound|first|second|third|latter|former|other|last|new|old|same|one)|(?:it|this|that|these|those|them|you|your|how|what|when|where|why|who|him|her|his|their|its|one|both|either|neither|all|everything|something|anything|nothing|someone|everyone|here|there|option|seeing|hearing|being able|more|not|to (?:see|hear|think|say|believe|be|know|go with|point|thank|do (?:it|that|this))|your|another|a lot|too|so|very|really|option \w+|a bit|such|any|some|much|most|quite|at|on|in|of|with|from|for|to)\b|\W*$)",
+    own_ground: r"^\s(?:project|repo|repository|codebase|app|application|service|api|package|library|workspace|monorepo|team|company)\b",
     pointing: r"\b(?:it|its|it's|this|that one|that's|these|those|them|they|they're|he|she|him|his|hers?|you|your|yours|you're|you've|here|there|the same|above|below|following|such|the (?:former|latter|other|first|second) (?:one|option|approach|way)?)\b",
     about_project: r"`|\b(?:code|codebase|commit\w*|branch\w*|pull request|prs?|merg\w+|deploy\w*|test\w*|build\w*|releas\w+|migrat\w+|repo\w*|lint\w*|push\w*|changelog|endpoint|schema|api|ci|version\w*|module|function|class|script|docker\w*|config\w*|database|production|staging|package|dependenc\w+|ticket|sprint|type (?:check|hint|annotation)s?|imports?|docs?|docstrings?|rebas\w+|squash\w*|force-push)\b",
     parts: &[
@@ -52,8 +53,8 @@ pub(super) const ENGLISH: Language = Language {
         (r"\b(?:worker|cron|jobs?|batch)\b", "jobs"),
         (r"\b(?:admin|dashboard|internal)\b", "admin"),
     ],
-    problem: r"\b(?:fails?|failed|failing|crash(?:es|ed|ing)?|breaks?|broken|hangs?|times? out|timing out|timed out|(?:keeps?|kept) \w+ing|doesn't (?:work|build|compile|start|load|run|connect|render|update)|does not (?:work|build|compile|start)|isn't (?:working|loading|starting)|is not working|won't (?:start|build|compile|load|run|connect|open)|can't (?:connect|build|compile|install|start|log in|open|access)|cannot \w+|throws?|panics?|segfaults?|error(?:s|ing)?|exception|returns? (?:a )?(?:4\d\d|5\d\d|null|nothing)|(?:gets?|getting|got) (?:a |an |the )?(?:\w+ )?(?:error|4\d\d|5\d\d|exception|warning))\b",
-    fixed: r"^(?:(?P<do>[^,.;]{3,120}?) (?:fixed|solved|resolved) (?:it|that|this|the (?:issue|problem|bug|error|crash|build))|(?:that|this|it|your (?:fix|change|suggestion)) (?:has |'s |totally |finally |really |actually )?(?:fixed|solved|resolved|worked|did the trick|does the trick|did it|helped)\b|(?:it|that|this|everything|the \w+(?: \w+)?) (?:is )?(?:works?|working|passes|builds|compiles|starts|runs) (?:fine |great |perfectly |correctly |again )*(?:now|again|after (?P<after>.{3,100}))|(?:works|working) (?:now|again|great|perfectly|like a charm|fine)|(?:the )?(?:fix|solution|root cause|cause|culprit|problem|issue) (?:was|turned out to be|ended up being)(?: that)? (?P<cause>.{4,200})|(?:turns out|turned out)(?: that)?,? (?P<turns>.{6,200})|(?:i|we) (?:fixed|solved|resolved) (?:it|that|this|the \w+) by (?P<by>.{4,200})|(?:all )?(?:fixed|solved|resolved)(?: now)?[.!]*$|(?:all )?tests (?:are )?(?:pass|passing|green)(?: now)?[.!]*$|it was (?P<was>(?:the|a|an|missing|because)\b.{4,200}))",
+    problem: r"\b(?:fails?|failed|failing|crash(?:es|ed|ing)?|breaks|broken|hangs?|times? out|timing out|timed out|(?:keeps?|kept) \w+ing|doesn't (?:work|build|compile|start|load|run|connect|render|update)|does not (?:work|build|compile|start)|isn't (?:working|loading|starting)|is not working|won't (?:start|build|compile|load|run|connect|open)|can't (?:connect|build|compile|install|start|log in|open|access)|cannot \w+|throws?|panics?|segfaults?|error(?:s|ing)?|exception|returns? (?:a )?(?:4\d\d|5\d\d|null|nothing)|(?:gets?|getting|got) (?:a |an |the )?(?:\w+ )?(?:error|4\d\d|5\d\d|exception|warning))\b",
+    fixed: r"^(?:(?P<do>[^,.;]{3,120}?) (?:fixed|solved|resolved) (?:it|that|this|the (?:issue|problem|bug|error|crash|build))|(?:that|this|it|your (?:fix|change|suggestion)) (?:has |'s |totally |finally |really |actually )?(?:fixed|solved|resolved|worked|did the trick|does the trick|did it|helped)\b|(?:it|that|this|everything|the \w+(?: \w+)?) (?:is )?(?:works?|working|passes|builds|compiles|starts|runs) (?:fine |great |perfectly |correctly |again )*(?:now|again|after (?P<after>.{3,100}))|(?:works|working) (?:now|again|great|perfectly|like a charm|fine)|(?:the )?(?:fix|solution|root cause|cause|culprit|problem|issue) (?:was|turned out to be|ended up being)(?: that)? (?P<cause>.{4,200})|(?:turns out|turned out)(?: that)?,? (?P<turns>.{6,200})|(?:i|we) (?:fixed|solved|resolved) (?:it|that|this|the \w+) by (?P<by>.{4,200})|(?:all )?(?:fixed|solved|resolved)(?: now)?[.!]*$|(?:all )?tests (?:are )?(?:pass|passing|green)(?: now)?[.!]*$|it was (?P<was>(?:the|missing|because)\b.{4,200}))",
     failed: r"(?:i (?:already )?(?:tried|tested) (?P<do>.{4,150}?)(?:,? (?:but|and|yet) (?:it|that|this) (?:did(?:n't| not)|still (?:does|did)n't|doesn't|does not) (?:work|help|fix|solve|change|make)|,? (?:but|and) (?:it |that |this )?(?:still (?:fails|failed|crashes|broke)|no luck|to no avail|failed|made (?:it|things) worse))|(?P<what>(?-i:[A-Z`])[^,.;]{4,100}?) (?:did(?:n't| not)|does(?:n't| not)) (?:work|help|fix (?:it|that|the \w+)|solve (?:it|that|the \w+))\b)",
     proposal: r"^(?:so |ok(?:ay)?,? |then |great[,.] )?(?:shall|should|do you want (?:me|us) to|would you like (?:me|us) to|do we want to|want me to)\s*(?:we|i)? ?(?:then |just |also )?(?P<verb>use|go with|switch to|move to|migrate to|adopt|pick|choose|standardi[sz]e on|stick with|deploy to|deploy on|host it on|host on|keep using) (?P<v>[^?]{2,150})\?$",
     yes: r"(?:(?:yes|yep|yeah|yup|sure|ok|okay|absolutely|definitely|agreed|correct|exactly|please do|go ahead|sounds good|do it|do that|let's do (?:that|it)|perfect|great|please|go for it|that works|works for me)[\s,.!]*){1,4}$",
@@ -69,6 +70,7 @@ pub(super) const ENGLISH: Language = Language {
         solved: "Problem: \"{problem}\" Solved by: {x}",
         unwanted: "{who} does not want {x} to be used",
         over: " rather than ",
+        called: "{who} wants to be called {x}",
         tried: "{who} tried {x}, which did not work",
         stop: ".",
     },
@@ -184,6 +186,8 @@ const VERBS: &[&str] = &[
     "work",
     "write",
 ];
+/// Verbs that after "and" can hardly be anything else.
+const JOINED_VERBS: &[&str] = &["work", "live", "prefer", "use", "speak", "have", "hate", "run", "deploy", "write"];
 /// Past forms that do not end in "ed", and words that stay as they are in the third person.
 const UNCHANGED: &[&str] = &[
     "ate",
@@ -296,8 +300,8 @@ fn third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
     // Whether a present-tense verb was turned, so that one after "and" is turned too.
     let mut turned = false;
     let mut after_and = false;
-    let mut words = WORDS.find_iter(clause).map(|found| found.as_str()).peekable();
-    while let Some(word) = words.next() {
+    let words = WORDS.find_iter(clause).map(|found| found.as_str());
+    for word in words {
         if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
             out.push_str(word);
             turned &= !word.contains([',', ';', ':']) || word.trim() == ",";
@@ -313,10 +317,10 @@ fn third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
         } else if verb && !ADVERBS.contains(&lower.as_str()) {
             out.push_str(&third_person_verb(&lower, &plain)?);
             verb = false;
-        } else if joined && turned && VERBS.contains(&lower.as_str()) && plain == lower {
+        } else if joined && turned && JOINED_VERBS.contains(&plain.as_str()) {
             out.push_str(&third_person_verb(&lower, &plain)?);
         } else {
-            after_and = lower == "and";
+            after_and = lower == "and" || lower == "but";
             out.push_str(word);
         }
     }
@@ -375,7 +379,11 @@ fn conjugate(verb: &str) -> String {
 }
 
 fn tidy(text: &str) -> String {
-    text.replace("the project's team", "the team")
+    text.replace("this project", "the project")
+        .replace("This project", "The project")
+        .replace("this repo", "the repo")
+        .replace("This repo", "The repo")
+        .replace("the project's team", "the team")
         .replace("The project's team", "The team")
         .replace("the project's project", "the project")
         .replace("the project's repo", "the repo")

@@ -16,6 +16,12 @@ mod language;
 mod product;
 mod read;
 mod sentence;
+mod slot;
+mod standing;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use crate::extract::{Extraction, Outcome, Span, Spent, Task};
 

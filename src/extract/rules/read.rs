@@ -8,6 +8,7 @@ use regex::{Captures, Regex};
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
+use crate::memory::MemoryType;
 
 /// Who speaks, and on which day.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,10 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let clauses = clauses(language, &dated.text);
     let mut findings: Vec<Finding> =
         clauses.into_iter().filter_map(|part| clause(language, part, voice, false)).collect();
+    // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
+    if language.conditions.is_match(&dated.text) {
+        findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
+    }
     for finding in &mut findings {
         finding.since = dated.first;
     }
@@ -92,7 +97,12 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
 fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
     let lead = language.lead_in.find(text).map_or(0, |found| found.end());
     [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
-        let text = start.trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        let aside = [" - ", " – ", " — ", ", so ", " btw"]
+            .iter()
+            .filter_map(|dash| start.find(dash))
+            .min()
+            .unwrap_or(start.len());
+        let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
         let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
         matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
     })
@@ -106,9 +116,6 @@ fn recognised<'a>(
     voice: &Voice<'_>,
     asked: bool,
 ) -> Option<Finding> {
-    if cue.act != Act::Standing && language.conditions.is_match(text) {
-        return None;
-    }
     match cue.act {
         Act::Remember | Act::Mention => {
             let rest = found.name("rest")?.as_str();
@@ -126,6 +133,7 @@ fn recognised<'a>(
         | Act::Switch
         | Act::ProjectFact
         | Act::SelfFact(_)
+        | Act::Event
         | Act::Standing => {
             let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
             build::finding(&hit, voice)
