@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::language::{Act, Compiled};
 use super::product;
-use super::read::{Hit, Voice};
+use super::read::{Hit, Voice, breaks_off};
 use super::slot::{Slot, keyed, plain_value, preference_key, project_key, slot_of, slug, until_pointing, value};
 use super::standing::standing;
 use super::words::{fill, finished, title, who, words};
@@ -46,7 +46,13 @@ pub(super) fn note(language: &'static Compiled, rest: &str, voice: &Voice<'_>, c
     let rest = rest.trim_end_matches(['.', '!', '。', '！']);
     let too_short = if rest.is_ascii() { rest.split(' ').count() < 4 } else { rest.chars().count() < 4 };
     let chatter = voice.speaker.is_some() && !language.about_project.is_match(rest);
-    if too_short || chatter || language.empty_value.is_match(rest) || language.points(rest) || is_errand(rest) {
+    if too_short
+        || chatter
+        || breaks_off(rest)
+        || language.empty_value.is_match(rest)
+        || language.points(rest)
+        || is_errand(rest)
+    {
         return None;
     }
     let content = words(language, rest, voice);
@@ -211,19 +217,7 @@ fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
     let how = hit.found.name("how").map_or("", |how| how.as_str());
-    let mut slot = slot_of(&value, "");
-    let by_noun = product::attribute(what);
-    if let (Some(attribute), true) =
-        (by_noun, how.is_empty() || how.ends_with("on") || how.ends_with("at") || how.contains("use"))
-    {
-        let same = slot.attribute.as_deref() == Some(attribute);
-        let value = if same { slot.value } else { Some(plain_value(&value)) };
-        slot = Slot { attribute: Some(attribute.to_owned()), value };
-    }
-    let address = value.contains("://") || value.contains("localhost") || value.starts_with('`');
-    if slot.attribute.is_none() && !address {
-        return None;
-    }
+    let slot = by_noun(what, how, &value)?;
     let clause = until_pointing(hit)?;
     let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
     claim.importance = 0.6;
@@ -232,6 +226,29 @@ fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         keyed(slot.attribute.as_deref().map(|attribute| project_key(hit, attribute)), slot.value);
     claim.subject = slot.attribute;
     Some(Finding { claim, audience: Audience::Project, since: None })
+}
+
+/// Returns the slot of "what is value", or none where that is nothing to keep.
+fn by_noun(what: &str, how: &str, value: &str) -> Option<Slot> {
+    let slot = slot_of(value, "");
+    let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
+    match (product::attribute(what), slot.attribute.as_deref()) {
+        (Some(noun), Some(known)) if noun == known => Some(slot),
+        // "Our database is hosted on AWS" gives the database no value, and the project no host.
+        (Some(_), Some(_)) => Some(Slot::default()),
+        (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
+            Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
+        }
+        // "The output is meant for Windows" is about the output.
+        (None, Some(_)) => {
+            let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
+            (!how.is_empty() || first <= 4).then_some(slot)
+        }
+        (_, None) => {
+            let address = value.starts_with("http") || value.starts_with("localhost") || value.starts_with('`');
+            (placed && address).then(Slot::default)
+        }
+    }
 }
 
 fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {

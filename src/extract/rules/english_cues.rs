@@ -13,7 +13,8 @@ pub(super) const CUES: &[Cue] = &[
     cue(Remember, 85, r"(?:please |also )*(?:remember|don't forget|do not forget) (?P<rest>(?:i|i'm|we|we're|my|our)\b.{8,})"),
     cue(Mention, 80, r"(?:please |also )*(?:note|fyi|n\.?b\.?|important|reminder|you should know|just so you know)(?:,|:| that)*\s+(?P<rest>.{8,})"),
     // Standing instructions.
-    cue(Standing, 85, r"(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|as a (?:general )?rule|by default),?\s+(?:please\s+)?(?P<do>.{6,})"),
+    cue(Standing, 85, r"(?:from now on|going forward|from here on(?: out)?|in (?:the )?future),?\s+(?:please\s+)?(?P<do>.{6,})"),
+    cue(Standing, 75, r"(?:by default|as a (?:general )?rule),?\s+(?:please\s+)?(?P<do>(?P<verb>[a-z-]+)\s.{4,})"),
     cue(Standing, 85, r"(?P<when>(?:when you|once you|after you|before you)(?:'re| are)? [^,]{3,60}|(?:whenever|every time|each time|any time|anytime)\s[^,]{4,120}),\s+(?:please\s+|always\s+|you (?:should|must|need to)\s+|make sure (?:to|you|that you)\s+)*(?P<do>.{4,})"),
     cue(Standing, 80, r"(?P<when>(?:before|after|when)\s(?:\w+ing)\s?[^,]{0,100}),\s+(?:please\s+)?(?P<do>(?:always|never|make sure|please|run|use|check|add|update|write|ask|open|create|rebase|bump|tag|commit|format|lint|test|verify|read|do not|don't|include|keep|prefer|confirm|restart|run|regenerate)\b.{4,})"),
     cue(Standing, 80, r"(?:please\s+)?(?P<do>(?:always|never)\s+(?P<verb>[a-z'-]+)\b.{3,})"),

@@ -174,7 +174,9 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let mut after = text[end..].chars();
     let next = after.next();
     let dotted = matches!(next, Some('.' | '-' | '+' | '#')) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
-    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.')) && !next.is_some_and(joins) && !dotted
+    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.'))
+        && !next.is_some_and(|c| joins(c) || matches!(c, '\'' | '’' | '<'))
+        && !dotted
 }
 
 /// Returns the version number that `rest` begins with, with its space, or nothing.
@@ -185,9 +187,25 @@ fn version(rest: &str) -> &str {
     if rest[end..].starts_with(['%', '0', ':']) { "" } else { &rest[..end] }
 }
 
-/// Returns the attribute that the words of `text` name, e.g. `deploy_target` for "our deploy target".
+/// Returns the attribute that the last words of `text` name, e.g. `deploy_target` for "our deploy target".
 pub(super) fn attribute(text: &str) -> Option<&'static str> {
-    NOUN_PATTERNS.iter().find(|(pattern, _)| pattern.is_match(text)).map(|&(_, attribute)| attribute)
+    let text = text.trim_end();
+    let ends = |pattern: &Regex| pattern.find_iter(text).last().is_some_and(|found| found.end() == text.len());
+    NOUN_PATTERNS.iter().find(|(pattern, _)| ends(pattern)).map(|&(_, attribute)| attribute)
+}
+
+/// Whether `value` can be one of `attribute`, though it is not known by name.
+///
+/// Where most values are known by name, another one must at least be a name.
+pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
+    const STATES: &[&str] =
+        &["a", "an", "the", "no", "not", "now", "being", "very", "too", "so", "already", "also", "only", "still"];
+    let listed = ATTRIBUTES.iter().any(|(name, _, _)| *name == attribute);
+    let words = value.split(' ').count();
+    let first = value.split(' ').next().unwrap_or("");
+    let name = !value.is_ascii() || value.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || c == '`');
+    let state = STATES.contains(&first) || (first.len() > 3 && (first.ends_with("ed") || first.ends_with("ing")));
+    words <= 6 && !state && (!listed || name)
 }
 
 /// Whether `attribute` is a matter of the person rather than of the project.
@@ -230,6 +248,12 @@ mod tests {
             let fresh = seen.insert(name.text.to_lowercase());
             assert!(fresh || name.spelling == Spelling::Exact, "{} stands twice", name.text);
         }
+    }
+
+    #[test]
+    fn unknown_values_must_look_like_one() {
+        assert!(is_plausible("default_branch", "trunk") && is_plausible("database", "FooDB"));
+        assert!(!is_plausible("database", "slow") && !is_plausible("minimum_version", "bumped to 1.49"));
     }
 
     #[test]

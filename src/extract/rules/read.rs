@@ -103,9 +103,24 @@ fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: boo
             .min()
             .unwrap_or(start.len());
         let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        if breaks_off(text) {
+            return None;
+        }
         let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
         matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
     })
+}
+
+/// Whether `text` ends in the middle, as half of a wrapped line does.
+pub(super) fn breaks_off(text: &str) -> bool {
+    let last = text.rsplit(' ').next().unwrap_or("");
+    let waits = text.ends_with([':', '{', '(', ',', '：', '，']);
+    waits
+        || [
+            "the", "a", "an", "of", "and", "or", "by", "with", "if", "when", "that", "is", "are", "as", "unless",
+            "your", "its",
+        ]
+        .contains(&last)
 }
 
 fn recognised<'a>(

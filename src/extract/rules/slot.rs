@@ -38,11 +38,16 @@ pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     (captured.start() < kept.len()).then(|| kept.to_owned())
 }
 
+/// Last place in a value, in bytes, at which a known name is what the value is about.
+const MAX_NAME_AT: usize = 30;
+
 /// Returns the attribute that the known names of `value` belong to; several values of one attribute tell nothing.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
-    let names = product::named(value);
+    let mut names = product::named(value);
+    names.retain(|named| named.at <= MAX_NAME_AT);
     let Some(Named { attribute, value: first, .. }) = names.first() else {
-        let attribute = product::named(over).first().map(|named| named.attribute.to_owned());
+        let known = product::named(over).into_iter().find(|named| named.at == 0 && over.split(' ').count() <= 3);
+        let attribute = known.map(|named| named.attribute.to_owned());
         return Slot { value: attribute.is_some().then(|| plain_value(value)), attribute };
     };
     let rest = alternatives_start(value);

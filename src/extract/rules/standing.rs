@@ -1,7 +1,7 @@
 //! Standing instructions: what is always or never to be done.
 
 use super::build::{Finding, claim};
-use super::language::Compiled;
+use super::language::{self, Compiled};
 use super::product;
 use super::read::{Hit, Voice};
 use super::words::{capitalised, fill, title, who, words};
@@ -13,7 +13,12 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let step = hit.found.name("do")?.as_str().trim();
     let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
     let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
-    if !is_imperative(verb) || (voice.speaker.is_some() && !about_project) || points_away(language, step) {
+    let ordered = match (verb, is_rule(step)) {
+        ("", true) => true,
+        ("", false) => is_order(step),
+        (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
+    };
+    if !ordered || (voice.speaker.is_some() && !about_project) || points_away(language, step) {
         return None;
     }
     let phrases = &language.language.phrases;
@@ -40,77 +45,44 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: if about_project { Audience::Project } else { Audience::User }, since: None })
 }
 
-/// Whether the word after "always" or "never" can be an order, not the rest of "never mind" or "always happy to".
-fn is_imperative(verb: &str) -> bool {
-    const OTHER: &[&str] = &[
-        "mind",
-        "heard",
-        "seen",
-        "been",
-        "had",
-        "thought",
-        "knew",
-        "a",
-        "an",
-        "the",
-        "good",
-        "nice",
-        "happy",
-        "fun",
-        "great",
-        "again",
-        "too",
-        "gonna",
-        "ever",
-        "something",
-        "so",
-        "been",
-        "there",
-        "here",
-        "my",
-        "your",
-        "remember",
-        "more",
-        "better",
-        "forget",
-        "know",
-        "say",
-        "been",
-        "be",
-        "in",
-        "on",
-        "at",
-        "and",
-        "or",
-        "have",
-        "love",
-        "knows",
-        "best",
-        "is",
-        "was",
-        "got",
-        "did",
-        "felt",
-        "find",
-        "fails",
-        "gets",
-        "works",
-        "seems",
-        "feel",
-        "enjoy",
-        "want",
-        "need",
-        "glad",
-        "here's",
-        "grateful",
-        "up",
-        "down",
-        "going",
+/// Whether `step` says what all things of a kind must be or do, as "PRs need two approvals" does.
+fn is_rule(step: &str) -> bool {
+    let lower = step.to_lowercase();
+    [" must ", " should ", " need ", " needs ", " have to ", " has to ", " may ", " can ", " goes ", " go "]
+        .iter()
+        .any(|verb| lower.contains(verb))
+        && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
+}
+
+/// Verbs that begin an order; "always happy to", "never mind" and "by default, it returns" do not.
+#[rustfmt::skip]
+const ORDERS: &[&str] = &[
+    "accept", "add", "answer", "append", "ask", "assume", "avoid", "backup", "be", "begin", "build", "bump", "call", "check", "cite", "clean",
+    "close", "commit", "confirm", "consult", "convert", "copy", "create", "declare", "define", "delete", "deploy", "describe", "do",
+    "document", "double-check", "embed", "end", "ensure", "escape", "explain", "export", "feed", "fetch", "fix", "follow", "force-push",
+    "format", "generate", "give", "group", "handle", "hardcode", "hard-code", "import", "include", "indent", "inform", "inline", "install",
+    "keep", "label", "leave", "let", "limit", "lint", "list", "log", "make", "mark", "measure", "mention", "merge", "migrate", "mock", "modify",
+    "move", "name", "notify", "omit", "open", "order", "pass", "pin", "ping", "place", "prefer", "prefix", "preserve", "print", "propose",
+    "provide", "publish", "push", "put", "quote", "raise", "read", "rebase", "refer", "regenerate", "release", "remove", "rename", "reply",
+    "report", "respond", "restart", "return", "reuse", "review", "rewrite", "rotate", "round", "run", "save", "send", "separate", "show",
+    "sign", "skip", "sort", "speak", "specify", "split", "squash", "squash-merge", "start", "state", "stick", "stop", "store", "suggest",
+    "summarize", "switch", "tag", "talk", "tell", "test", "throw", "touch", "treat", "trust", "turn", "type", "update", "upgrade", "use",
+    "validate", "verify", "wait", "warn", "wrap", "write", "edit", "change", "address", "deliver", "think", "search", "look", "set", "work",
+    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "benchmark", "profile", "compare", "link",
+];
+
+/// Whether `step` is put as an order.
+fn is_order(step: &str) -> bool {
+    const SOFT: &[&str] = &[
+        "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
+        "not", "sure",
     ];
-    const KEPT: &[&str] = &["embed", "feed", "seed", "bring", "ping", "string", "need"];
-    let lower = verb.to_lowercase();
-    let participle = (lower.ends_with("ed") || lower.ends_with("ing")) && !KEPT.contains(&lower.as_str());
-    !OTHER.contains(&lower.as_str()) && !participle
+    if !step.is_ascii() && language::of(step).is_some_and(|language| language.language.phrases.stop != ".") {
+        return true;
+    }
+    let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
+    let mut words = words.skip_while(|word| SOFT.contains(&word.as_str()) || word == "do" || word == "make");
+    words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
 }
 
 /// Whether an instruction leans on words outside of it: "always do it like this".
