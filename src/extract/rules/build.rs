@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::language::{Act, Compiled};
 use super::product;
-use super::read::{Hit, Voice, breaks_off};
+use super::read::{Hit, Voice};
 use super::slot::{Slot, keyed, plain_value, preference_key, project_key, slot_of, slug, until_pointing, value};
 use super::standing::standing;
 use super::words::{fill, finished, title, who, words};
@@ -39,41 +39,6 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         }
         finding
     })
-}
-
-/// Returns a note of what somebody asked to remember, in their words.
-pub(super) fn note(language: &'static Compiled, rest: &str, voice: &Voice<'_>, confidence: f64) -> Option<Finding> {
-    let rest = rest.trim_end_matches(['.', '!', '。', '！']);
-    let too_short = if rest.is_ascii() { rest.split(' ').count() < 4 } else { rest.chars().count() < 4 };
-    let chatter = voice.speaker.is_some() && !language.about_project.is_match(rest);
-    if too_short
-        || chatter
-        || breaks_off(rest)
-        || language.empty_value.is_match(rest)
-        || language.points(rest)
-        || is_errand(rest)
-    {
-        return None;
-    }
-    let content = words(language, rest, voice);
-    let slot = slot_of(rest, "");
-    let audience = if slot.attribute.is_some() || language.about_project.is_match(rest) {
-        Audience::Project
-    } else {
-        Audience::User
-    };
-    let mut claim = claim(MemoryType::Semantic, "note", content, language, voice);
-    claim.importance = 0.8;
-    claim.confidence = confidence;
-    Some(Finding { claim, audience, since: None })
-}
-
-/// Whether what shall be remembered is only something to be done once.
-fn is_errand(rest: &str) -> bool {
-    let lower = rest.to_lowercase();
-    ["to ", "the milk", "about ", "when ", "how ", "what ", "why ", "me ", "要", "去"]
-        .iter()
-        .any(|start| lower.starts_with(start))
 }
 
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -217,7 +182,7 @@ fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
     let how = hit.found.name("how").map_or("", |how| how.as_str());
-    let slot = by_noun(what, how, &value)?;
+    let slot = by_noun(hit, what, how, &value)?;
     let clause = until_pointing(hit)?;
     let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
     claim.importance = 0.6;
@@ -229,7 +194,7 @@ fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 }
 
 /// Returns the slot of "what is value", or none where that is nothing to keep.
-fn by_noun(what: &str, how: &str, value: &str) -> Option<Slot> {
+fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
     let slot = slot_of(value, "");
     let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
     match (product::attribute(what), slot.attribute.as_deref()) {
@@ -242,7 +207,8 @@ fn by_noun(what: &str, how: &str, value: &str) -> Option<Slot> {
         // "The output is meant for Windows" is about the output.
         (None, Some(_)) => {
             let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
-            (!how.is_empty() || first <= 4).then_some(slot)
+            let own = hit.language.subject.is_match(what);
+            (own && (!how.is_empty() || first <= 4)).then_some(slot)
         }
         (_, None) => {
             let address = value.starts_with("http") || value.starts_with("localhost") || value.starts_with('`');

@@ -50,7 +50,9 @@ fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, 
     let first = names.first()?;
     // "Postgres or MySQL?" has no yes.
     let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
-    if either || language.points(value) {
+    // "Do you want me to deploy?" offers to do it once.
+    let once = folded.contains(" me to deploy") || folded.contains(" me to host");
+    if either || once || language.points(value) {
         return None;
     }
     let done = format!("{}{}{value}", &found["verb"], if folded.is_ascii() { " " } else { "" });

@@ -108,13 +108,22 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Mess
         let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
         let named = named.map(|named| named.as_str().trim()).filter(|named| named.chars().count() >= 4);
         let points = |named: &&str| !language.empty_value.is_match(named) && !language.points(named);
-        let action = match named.filter(points) {
-            Some(_) => text.trim_end_matches(['.', '!', '。', '！']).to_owned(),
-            None => proposed.and_then(what_was_done)?,
+        let action = if named.filter(points).is_some() {
+            let told = text.trim_end_matches(['.', '!', '。', '！']);
+            in_third_person(language, told, message.speaker.as_deref())
+        } else {
+            let done = proposed.and_then(what_was_done)?;
+            in_third_person(language, &done, Some(language.language.phrases.assistant))
         };
         return Some((solution(language, problem, &action, message), said));
     }
     None
+}
+
+/// Returns `text` with its "I" named, or as it stands where that is not safe.
+fn in_third_person(language: &Compiled, text: &str, speaker: Option<&str>) -> String {
+    let turned = (language.language.third_person)(text, speaker);
+    turned.map_or_else(|| text.to_owned(), |turned| words::capitalised(&turned))
 }
 
 /// Returns the sentence in which the assistant says what it changed.
@@ -122,7 +131,7 @@ fn what_was_done(message: &Message) -> Option<String> {
     const DONE: &[&str] = &[
         "fix", "chang", "add", "remov", "updat", "set ", "replac", "instal", "run ", "upgrad", "downgrad", "renam",
         "mov", "increas", "decreas", "delet", "clear", "restart", "use ", "pin", "disabl", "enabl", "修", "改", "添加",
-        "加上", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
+        "加上", "加了", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
     ];
     let sentences = sentence::said(&message.text);
     let done = sentences.into_iter().find(|said| {

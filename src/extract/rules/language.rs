@@ -71,6 +71,8 @@ pub(super) struct Language {
     pub(super) value_end: &'static str,
     /// Patterns of a value that says nothing by itself.
     pub(super) empty_value: &'static str,
+    /// Pattern of what the facts of a project are told of.
+    pub(super) subject: &'static str,
     /// Pattern of what may follow such a word without pointing outside the project.
     pub(super) own_ground: &'static str,
     /// Pattern of words that point outside the sentence.
@@ -109,6 +111,7 @@ pub(super) struct Phrases {
     pub(super) unwanted: &'static str,
     pub(super) over: &'static str,
     pub(super) called: &'static str,
+    pub(super) assistant: &'static str,
     pub(super) tried: &'static str,
     pub(super) stop: &'static str,
 }
@@ -124,6 +127,7 @@ pub(super) struct Compiled {
     pub(super) value_end: Regex,
     pub(super) empty_value: Regex,
     own_ground: Regex,
+    pub(super) subject: Regex,
     pointing: Regex,
     pub(super) about_project: Regex,
     pub(super) parts: Vec<(Regex, &'static str)>,
@@ -166,6 +170,7 @@ impl Compiled {
             value_end: anywhere(language.value_end),
             empty_value: anchored(language.empty_value),
             own_ground: anywhere(language.own_ground),
+            subject: anywhere(language.subject),
             pointing: anywhere(language.pointing),
             about_project: anywhere(language.about_project),
             parts: language.parts.iter().map(|&(pattern, name)| (anywhere(pattern), name)).collect(),

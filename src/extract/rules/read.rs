@@ -7,6 +7,7 @@ use regex::{Captures, Regex};
 
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
+use super::note;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 
@@ -136,7 +137,7 @@ fn recognised<'a>(
             let rest = found.name("rest")?.as_str();
             let inner = clause(language, rest, voice, true);
             inner.or_else(|| {
-                if cue.act == Act::Remember { build::note(language, rest, voice, cue.confidence) } else { None }
+                if cue.act == Act::Remember { note::note(language, rest, voice, cue.confidence) } else { None }
             })
         }
         Act::Preference

@@ -26,8 +26,12 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let content = if declared {
         words(language, hit.clause, voice)
     } else {
-        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", hit.clause)])
+        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &hit.clause.replace('"', "'"))])
     };
+    let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
+    if away {
+        return None;
+    }
     let when = hit.found.name("when").map(|when| when.as_str().trim().to_owned());
     let workflow = when.is_some();
     let mut claim =

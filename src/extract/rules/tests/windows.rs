@@ -59,6 +59,7 @@ fn other_answers_and_other_questions_decide_nothing() {
         ("Shall we use Postgres? Or should I look at others?", "Yes."),
         ("Shall we use that?", "Yes."),
         ("We use Postgres.", "Yes."),
+        ("Do you want me to deploy to Vercel?", "ok"),
     ] {
         let found = all(&transcript(vec![Message::assistant(asked), Message::user(answered)]));
         assert_eq!(contents(&found), [""; 0], "{asked} {answered}");
@@ -73,7 +74,7 @@ fn a_confirmed_fix_makes_an_episode_on_the_persons_words() {
         Message::user("That fixed it, thanks!"),
     ]);
     let found = all(&window);
-    let action = "I added `-ld_classic` to the linker flags.".to_owned();
+    let action = "The assistant added `-ld_classic` to the linker flags.".to_owned();
     assert_eq!(
         found[0].claim.structured,
         Some(Structured::Episode(Episode {

@@ -20,6 +20,7 @@ struct Expected {
 
 type Row = (&'static str, Option<Expected>);
 
+#[expect(clippy::unnecessary_wraps, reason = "rows that come to nothing hold none")]
 const fn semantic(
     category: &'static str,
     content: &'static str,
@@ -30,6 +31,7 @@ const fn semantic(
     Some(Expected { content, memory_type: MemoryType::Semantic, category, slot })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "rows that come to nothing hold none")]
 const fn procedural(category: &'static str, content: &'static str) -> Option<Expected> {
     Some(Expected { content, memory_type: MemoryType::Procedural, category, slot: None })
 }
