@@ -108,7 +108,7 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Mess
         let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
         let named = named.map(|named| named.as_str().trim()).filter(|named| named.chars().count() >= 4);
         let points = |named: &&str| !language.empty_value.is_match(named) && !language.points(named);
-        let action = if named.filter(points).is_some() {
+        let action = if named.as_ref().is_some_and(points) {
             let told = text.trim_end_matches(['.', '!', '。', '！']);
             in_third_person(language, told, message.speaker.as_deref())
         } else {

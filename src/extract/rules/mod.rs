@@ -1,6 +1,6 @@
 //! The offline extractor: what people state in so many words, found by rules, without a model.
 //!
-//! It reads sentence by sentence what people said, and keeps only what a cue of a [`language::Language`] recognises at
+//! It reads sentence by sentence what people said, and keeps only what a cue of a language recognises at
 //! the start of a clause and no veto forbids. It is made to be right rather than complete: what is asked, supposed,
 //! played, joked, quoted or meant for the moment is left alone.
 
