@@ -98,11 +98,11 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
 fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
     let lead = language.lead_in.find(text).map_or(0, |found| found.end());
     [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
-        let aside = [" - ", " – ", " — ", ", so ", " btw"]
-            .iter()
-            .filter_map(|dash| start.find(dash))
-            .min()
-            .unwrap_or(start.len());
+        // "Before you merge, please rebase" needs its second half.
+        let asks = !is_setting(start);
+        let asides = [" - ", " – ", " — ", ", so ", " btw", ", please ", ", don't "];
+        let known = if asks { &asides[..] } else { &asides[..5] };
+        let aside = known.iter().filter_map(|dash| start.find(dash)).min().unwrap_or(start.len());
         let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
         if breaks_off(text) {
             return None;
@@ -110,6 +110,16 @@ fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: boo
         let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
         matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
     })
+}
+
+/// Whether `text` begins with the case in which something is to be done.
+fn is_setting(text: &str) -> bool {
+    let first = text.split(' ').next().unwrap_or("").to_lowercase();
+    [
+        "before", "after", "when", "whenever", "once", "every", "each", "any", "anytime", "from", "in", "if", "going",
+        "by",
+    ]
+    .contains(&first.as_str())
 }
 
 /// Whether `text` ends in the middle, as half of a wrapped line does.

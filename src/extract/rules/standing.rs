@@ -46,7 +46,11 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         triggers: when.into_iter().collect(),
         priority: None,
     }));
-    Some(Finding { claim, audience: if about_project { Audience::Project } else { Audience::User }, since: None })
+    Some(Finding {
+        claim,
+        audience: if about_project || declared { Audience::Project } else { Audience::User },
+        since: None,
+    })
 }
 
 /// Whether `step` says what all things of a kind must be or do, as "PRs need two approvals" does.
@@ -79,7 +83,7 @@ const ORDERS: &[&str] = &[
 fn is_order(step: &str) -> bool {
     const SOFT: &[&str] = &[
         "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
-        "not", "sure",
+        "ever", "not", "sure",
     ];
     if !step.is_ascii() && language::of(step).is_some_and(|language| language.language.phrases.stop != ".") {
         return true;

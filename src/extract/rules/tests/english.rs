@@ -87,6 +87,9 @@ const ROWS: &[Row] = &[
     ("Don't merge anything without a review.", procedural("convention", "The user's standing instruction: \"Don't merge anything without a review\"")),
     ("Keep answers short from now on.", procedural("convention", "The user's standing instruction: \"Keep answers short from now on\"")),
     ("Commit messages should be in English.", procedural("convention", "The user's standing instruction: \"Commit messages should be in English\"")),
+    ("Before merging, please rebase onto main.", procedural("workflow", "The user's standing instruction: \"Before merging, please rebase onto main\"")),
+    ("Don't ever run migrations without asking me.", procedural("convention", "The user's standing instruction: \"Don't ever run migrations without asking me\"")),
+    ("We use Terraform, please don't click around in the console.", semantic("project", "The team uses Terraform.", "project.infrastructure", "Terraform")),
     // Said in other words.
     ("I no longer work at Siemens.", semantic("fact", "The user no longer works at Siemens.", "user.former_employer", "Siemens")),
     ("I just got promoted to staff engineer!", semantic("profile", "The user just got promoted to staff engineer.", "user.role", "staff engineer")),
