@@ -1,10 +1,10 @@
 //! What an assistant proposed and a person plainly agreed to.
 
-use super::build::{self, Finding};
+use super::build::Finding;
 use super::gather::{Gathered, voice};
 use super::language::Compiled;
 use super::sentence::{self, fold};
-use super::{language, product};
+use super::{language, product, words};
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, MemoryType};
 use crate::transcript::{Kind, Message, Role};
@@ -47,20 +47,22 @@ fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, 
     let found = language.proposal.captures(&folded)?;
     let value = found.name("v")?.as_str();
     let names = product::named(value);
-    let named = names.first()?;
+    let first = names.first()?;
     // "Postgres or MySQL?" has no yes.
     let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
-    if either || language.pointing.is_match(value) {
+    // "Do you want me to deploy?" offers to do it once.
+    let once = folded.contains(" me to deploy") || folded.contains(" me to host");
+    if either || once || language.points(value) {
         return None;
     }
     let done = format!("{}{}{value}", &found["verb"], if folded.is_ascii() { " " } else { "" });
-    Some((finding(language, &done, named, &names, answer), yes, asking))
+    Some((finding(language, &done, first, &names, answer), yes, asking))
 }
 
 fn finding(
     language: &Compiled,
     done: &str,
-    named: &product::Named,
+    first: &product::Named,
     names: &[product::Named],
     answer: &Message,
 ) -> Finding {
@@ -68,15 +70,15 @@ fn finding(
     let voice = voice(answer);
     let who = voice.speaker.map_or_else(|| phrases.user.to_owned(), str::to_owned);
     let who = if who == "The user" { "the user".to_owned() } else { who };
-    let content = build::fill(phrases.agreed, &[("{who}", &who), ("{x}", done)]);
-    let content = build::finished(&content, language);
-    let mut claim = Claim::new(MemoryType::Semantic, "decision", build::title(done, language, &voice), content);
-    let alone = names.iter().all(|other| other == named || other.attribute != named.attribute);
+    let content = words::fill(phrases.agreed, &[("{who}", &who), ("{x}", done)]);
+    let content = words::finished(&content, language);
+    let mut claim = Claim::new(MemoryType::Semantic, "decision", words::title(done, language, &voice), content);
+    let alone = names.iter().all(|other| other == first || other.attribute != first.attribute);
     if alone {
-        claim.key = Some(format!("project.{}", named.attribute));
-        claim.value = Some(named.value.clone());
+        claim.key = Some(format!("project.{}", first.attribute));
+        claim.value = Some(first.value.clone());
     }
-    claim.subject = Some(named.attribute.to_owned());
+    claim.subject = Some(first.attribute.to_owned());
     claim.importance = 0.7;
     claim.confidence = 0.7;
     Finding { claim, audience: Audience::Project, since: None }

@@ -25,7 +25,7 @@ struct Resolved {
 
 static ENGLISH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?ix)\b(?:(?P<before>since|until|till|by|from|before|after|of|as\ of|starting|effective|on|in|during)\s+)?
+        r"(?ix)\b(?:(?P<before>since|until|till|by|from|before|after|of|as\ of|starting|effective|on|in|during|about|around)\s+)?
         (?:(?P<day>the\ day\ before\ yesterday|the\ day\ after\ tomorrow|yesterday|tomorrow|today)
         |(?P<dir>last|next|this)\s+(?P<unit>week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)
         |(?P<n>\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?P<span>day|week|month|year)s?\s+ago
@@ -47,7 +47,7 @@ static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
 /// Puts ISO dates in the place of English relative dates; `today` is the speaker's own day.
 pub(super) fn english(text: &str, today: Option<Date>) -> Dated {
     replace(text, today, &ENGLISH, english_date, |found, resolved| match found.name("before") {
-        Some(before) if !matches!(before.as_str().to_lowercase().as_str(), "on" | "in") => {
+        Some(before) if !matches!(before.as_str().to_lowercase().as_str(), "on" | "in" | "about" | "around") => {
             format!("{} {}", before.as_str(), resolved.words)
         }
         Some(_) | None if resolved.preposition.is_empty() => resolved.words.clone(),

@@ -1,9 +1,10 @@
 //! Problems that were solved, and attempts that failed, as people confirmed them.
 
-use super::build::{self, Finding};
+use super::build::Finding;
 use super::gather::{Gathered, voice};
 use super::language::{self, Compiled};
 use super::sentence::{self, fold};
+use super::words;
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
 use crate::transcript::{Kind, Message, Role};
@@ -36,7 +37,8 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         }
         let in_span = task.span.context_start + at >= task.span.start;
         let near = open.take().filter(|problem| at - problem.at <= MAX_MESSAGES_APART);
-        let fix = near.as_ref().filter(|_| in_span).and_then(|problem| fixed(problem, message, proposed));
+        let same = near.as_ref().is_some_and(|problem| problem.message.speaker == message.speaker);
+        let fix = near.as_ref().filter(|_| in_span && same).and_then(|problem| fixed(problem, message, proposed));
         open = near;
         if let (Some((finding, quote)), Some(problem)) = (fix, open.as_ref()) {
             gathered.add(finding, &[(message, quote), (problem.message, problem.quote)]);
@@ -46,7 +48,7 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         if in_span {
             failures(message, gathered);
         }
-        if let Some(quote) = problem(message) {
+        if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)) {
             open = Some(Problem { at, message, quote });
             proposed = None;
         }
@@ -61,6 +63,11 @@ fn problem(message: &Message) -> Option<&str> {
         language::of(&text).is_some_and(|language| states_problem(language, &text))
     });
     stated.or_else(|| sentence::error_line(own)).filter(|quote| !quote.contains("[redacted:"))
+}
+
+/// Whether a problem is one of work; among people, things fail and break in life too.
+fn concerns_work(message: &Message, quote: &str) -> bool {
+    message.speaker.is_none() || language::of(quote).is_some_and(|language| language.about_project.is_match(quote))
 }
 
 fn states_problem(language: &Compiled, text: &str) -> bool {
@@ -100,14 +107,23 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Mess
         }
         let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
         let named = named.map(|named| named.as_str().trim()).filter(|named| named.chars().count() >= 4);
-        let points = |named: &&str| !language.empty_value.is_match(named) && !language.pointing.is_match(named);
-        let action = match named.filter(points) {
-            Some(_) => text.trim_end_matches(['.', '!', '。', '！']).to_owned(),
-            None => proposed.and_then(what_was_done)?,
+        let points = |named: &&str| !language.empty_value.is_match(named) && !language.points(named);
+        let action = if named.as_ref().is_some_and(points) {
+            let told = text.trim_end_matches(['.', '!', '。', '！']);
+            in_third_person(language, told, message.speaker.as_deref())
+        } else {
+            let done = proposed.and_then(what_was_done)?;
+            in_third_person(language, &done, Some(language.language.phrases.assistant))
         };
         return Some((solution(language, problem, &action, message), said));
     }
     None
+}
+
+/// Returns `text` with its "I" named, or as it stands where that is not safe.
+fn in_third_person(language: &Compiled, text: &str, speaker: Option<&str>) -> String {
+    let turned = (language.language.third_person)(text, speaker);
+    turned.map_or_else(|| text.to_owned(), |turned| words::capitalised(&turned))
 }
 
 /// Returns the sentence in which the assistant says what it changed.
@@ -115,7 +131,7 @@ fn what_was_done(message: &Message) -> Option<String> {
     const DONE: &[&str] = &[
         "fix", "chang", "add", "remov", "updat", "set ", "replac", "instal", "run ", "upgrad", "downgrad", "renam",
         "mov", "increas", "decreas", "delet", "clear", "restart", "use ", "pin", "disabl", "enabl", "修", "改", "添加",
-        "加上", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
+        "加上", "加了", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
     ];
     let sentences = sentence::said(&message.text);
     let done = sentences.into_iter().find(|said| {
@@ -130,12 +146,12 @@ fn solution(language: &Compiled, problem: &Problem<'_>, action: &str, message: &
     let situation = fold(problem.quote);
     let phrases = &language.language.phrases;
     let quoted = situation.replace('"', "'");
-    let content = build::fill(phrases.solved, &[("{problem}", &quoted), ("{x}", action)]);
+    let content = words::fill(phrases.solved, &[("{problem}", &quoted), ("{x}", action)]);
     let mut claim = Claim::new(
         MemoryType::Episodic,
         "solution",
-        build::title(&situation, language, &voice(message)),
-        build::finished(&content, language),
+        words::title(&situation, language, &voice(message)),
+        words::finished(&content, language),
     );
     claim.importance = 0.6;
     claim.confidence = 0.75;
@@ -158,22 +174,32 @@ fn failures(message: &Message, gathered: &mut Gathered<'_>) {
         let bare = &text[language.lead_in.find(&text).map_or(0, |found| found.end())..];
         let Some(found) = language.failed.captures(bare) else { continue };
         let Some(tried) = found.name("do").or_else(|| found.name("what")) else { continue };
-        let tried = tried.as_str().trim();
-        let vague =
-            language.pointing.is_match(tried) || language.empty_value.is_match(tried) || text.contains(['?', '？']);
+        let tried = lower_first_verb(tried.as_str().trim());
+        let tried = tried.as_str();
+        let vague = language.points(tried) || language.empty_value.is_match(tried) || text.contains(['?', '？']);
         if !vague && !text.contains("[redacted:") && text.chars().count() <= sentence::MAX_SENTENCE_CHARS {
             gathered.add(failure(language, tried, &text, message), &[(message, said)]);
         }
     }
 }
 
+/// Returns `tried` fit for the middle of a sentence: "Restarting the server" loses its capital.
+fn lower_first_verb(tried: &str) -> String {
+    let verb = tried.split(' ').next().is_some_and(|word| word.ends_with("ing"));
+    let mut chars = tried.chars();
+    match chars.next() {
+        Some(first) if verb => first.to_lowercase().chain(chars).collect(),
+        Some(_) | None => tried.to_owned(),
+    }
+}
+
 fn failure(language: &Compiled, tried: &str, text: &str, message: &Message) -> Finding {
     let voice = voice(message);
     let content =
-        build::fill(language.language.phrases.tried, &[("{who}", &build::who(language, &voice)), ("{x}", tried)]);
-    let content = build::finished(&content, language);
+        words::fill(language.language.phrases.tried, &[("{who}", &words::who(language, &voice)), ("{x}", tried)]);
+    let content = words::finished(&content, language);
     let mut claim =
-        Claim::new(MemoryType::Episodic, "mistake", build::title(&content, language, &voice), content.clone());
+        Claim::new(MemoryType::Episodic, "mistake", words::title(&content, language, &voice), content.clone());
     claim.importance = 0.6;
     claim.confidence = 0.7;
     claim.structured = Some(Structured::Episode(Episode {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
-use regex::{Regex, RegexSet};
+use regex::{Match, Regex, RegexSet};
 
 use super::date::Dated;
 use super::{chinese, english};
@@ -29,6 +29,8 @@ pub(super) enum Act {
     ProjectFact,
     /// The speaker's own attribute, under this key.
     SelfFact(&'static str),
+    /// Did `v` on a day that is named; only in conversations among people.
+    Event,
     /// A standing instruction: `do`, perhaps `when`.
     Standing,
     /// Asks to remember `rest`.
@@ -69,6 +71,10 @@ pub(super) struct Language {
     pub(super) value_end: &'static str,
     /// Patterns of a value that says nothing by itself.
     pub(super) empty_value: &'static str,
+    /// Pattern of what the facts of a project are told of.
+    pub(super) subject: &'static str,
+    /// Pattern of what may follow such a word without pointing outside the project.
+    pub(super) own_ground: &'static str,
     /// Pattern of words that point outside the sentence.
     pub(super) pointing: &'static str,
     /// Pattern of a clause about the work on a project.
@@ -104,6 +110,8 @@ pub(super) struct Phrases {
     pub(super) solved: &'static str,
     pub(super) unwanted: &'static str,
     pub(super) over: &'static str,
+    pub(super) called: &'static str,
+    pub(super) assistant: &'static str,
     pub(super) tried: &'static str,
     pub(super) stop: &'static str,
 }
@@ -118,7 +126,9 @@ pub(super) struct Compiled {
     pub(super) cues: Vec<(Regex, &'static Cue)>,
     pub(super) value_end: Regex,
     pub(super) empty_value: Regex,
-    pub(super) pointing: Regex,
+    own_ground: Regex,
+    pub(super) subject: Regex,
+    pointing: Regex,
     pub(super) about_project: Regex,
     pub(super) parts: Vec<(Regex, &'static str)>,
     pub(super) problem: Regex,
@@ -159,6 +169,8 @@ impl Compiled {
             cues: language.cues.iter().map(|cue| (anchored(cue.pattern), cue)).collect(),
             value_end: anywhere(language.value_end),
             empty_value: anchored(language.empty_value),
+            own_ground: anywhere(language.own_ground),
+            subject: anywhere(language.subject),
             pointing: anywhere(language.pointing),
             about_project: anywhere(language.about_project),
             parts: language.parts.iter().map(|&(pattern, name)| (anywhere(pattern), name)).collect(),
@@ -169,6 +181,16 @@ impl Compiled {
             yes: anchored(language.yes),
             language,
         }
+    }
+
+    /// Returns the first word of `text` that points outside of it; "this project" does not.
+    pub(super) fn pointing<'t>(&self, text: &'t str) -> Option<Match<'t>> {
+        self.pointing.find_iter(text).find(|found| !self.own_ground.is_match(&text[found.end()..]))
+    }
+
+    /// Whether `text` points outside of itself.
+    pub(super) fn points(&self, text: &str) -> bool {
+        self.pointing(text).is_some()
     }
 }
 

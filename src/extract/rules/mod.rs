@@ -1,6 +1,6 @@
 //! The offline extractor: what people state in so many words, found by rules, without a model.
 //!
-//! It reads sentence by sentence what people said, and keeps only what a cue of a [`language::Language`] recognises at
+//! It reads sentence by sentence what people said, and keeps only what a cue of a language recognises at
 //! the start of a clause and no veto forbids. It is made to be right rather than complete: what is asked, supposed,
 //! played, joked, quoted or meant for the moment is left alone.
 
@@ -10,12 +10,20 @@ mod confirm;
 mod date;
 mod english;
 mod english_cues;
+mod english_grammar;
 mod episode;
 mod gather;
 mod language;
+mod note;
 mod product;
 mod read;
 mod sentence;
+mod slot;
+mod standing;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use crate::extract::{Extraction, Outcome, Span, Spent, Task};
 

@@ -41,7 +41,7 @@ const ATTRIBUTES: &[(&str, &str, &str)] = &[
       GoLand|RustRover|Sublime Text=Sublime|Xcode|Android Studio|Notepad++|JetBrains", "Helix|Zed|Cursor|Atom|Nano|Kakoune"),
     ("os", "macOS=Mac OS=OS X|Ubuntu|Debian|Fedora|Arch Linux|NixOS|Linux|Windows 11|Windows 10|WSL=WSL2|\
       Linux Mint|Pop!_OS|FreeBSD", "Windows|Arch"),
-    ("shell", "zsh|bash|PowerShell|nushell", "fish|Fish"),
+    ("shell", "zsh|bash|PowerShell|nushell", "fish"),
     ("orm", "Prisma|Drizzle|TypeORM|SQLAlchemy|Sequelize|Diesel|sqlx|SeaORM|Hibernate|GORM|MyBatis", ""),
     ("styling", "Tailwind CSS=Tailwind|Bootstrap|Sass=SCSS|styled-components|CSS modules|Chakra UI|Material UI=MUI|\
       shadcn", ""),
@@ -51,6 +51,11 @@ const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("monitoring", "Datadog|Sentry|Grafana|Prometheus|New Relic|Honeycomb", ""),
     ("issue_tracker", "Jira|GitHub Issues|Trello|Asana|Shortcut|YouTrack", "Linear"),
     ("auth_provider", "Auth0|Clerk|Keycloak|Okta|Cognito|NextAuth", ""),
+    ("payments", "Stripe|PayPal|Adyen|Braintree|Alipay=支付宝|WeChat Pay=微信支付", ""),
+    ("feature_flags", "LaunchDarkly|Unleash|Flagsmith", ""),
+    ("validation", "zod|Pydantic|Joi|Yup|Valibot", ""),
+    ("state_management", "Redux|Zustand|MobX|Pinia|Vuex", ""),
+    ("search_engine", "Elasticsearch|OpenSearch|Meilisearch|Typesense|Algolia", ""),
     ("container", "Docker|Podman|containerd", ""),
     ("infrastructure", "Terraform|Pulumi|Ansible|CloudFormation|OpenTofu", ""),
     ("api_style", "GraphQL|gRPC|tRPC|REST", ""),
@@ -73,7 +78,7 @@ const NOUNS: &[(&str, &str)] = &[
     (r"package manager|包管理器|包管理工具", "package_manager"),
     (r"(?:test|testing) (?:runner|framework)|测试框架|测试工具", "test_runner"),
     (r"database|\bDB\b|data store|数据库", "database"),
-    (r"(?:default|main|primary|base|release) branch|默认分支|主分支", "default_branch"),
+    (r"(?:default|primary|base) branch|默认分支|主分支", "default_branch"),
     (r"branch nam(?:e|ing)(?: (?:convention|scheme))?|分支命名", "branch_naming"),
     (r"CI(?:/CD)?(?: (?:system|provider|pipeline))?\b|持续集成", "ci"),
     (r"indentation|indent(?: style| size)?|缩进", "indentation"),
@@ -92,7 +97,7 @@ const NOUNS: &[(&str, &str)] = &[
     (r"issue tracker|bug tracker", "issue_tracker"),
     (r"line length|max(?:imum)? line (?:length|width)|行宽", "line_length"),
     (r"(?:API )?base URL", "base_url"),
-    (r"release (?:cadence|schedule|day)|发布周期", "release_schedule"),
+    (r"release (?:cadence|schedule|day)|we (?:release|ship|deploy to production)|发布周期", "release_schedule"),
     (r"(?:minimum|supported) (?:\w+ )?version|MSRV", "minimum_version"),
     (r"licen[sc]e|许可证", "license"),
     (r"commit (?:message )?(?:style|format|convention)|提交规范", "commit_style"),
@@ -169,7 +174,9 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let mut after = text[end..].chars();
     let next = after.next();
     let dotted = matches!(next, Some('.' | '-' | '+' | '#')) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
-    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.')) && !next.is_some_and(joins) && !dotted
+    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.'))
+        && !next.is_some_and(|c| joins(c) || matches!(c, '\'' | '’' | '<'))
+        && !dotted
 }
 
 /// Returns the version number that `rest` begins with, with its space, or nothing.
@@ -180,9 +187,25 @@ fn version(rest: &str) -> &str {
     if rest[end..].starts_with(['%', '0', ':']) { "" } else { &rest[..end] }
 }
 
-/// Returns the attribute that the words of `text` name, e.g. `deploy_target` for "our deploy target".
+/// Returns the attribute that the last words of `text` name, e.g. `deploy_target` for "our deploy target".
 pub(super) fn attribute(text: &str) -> Option<&'static str> {
-    NOUN_PATTERNS.iter().find(|(pattern, _)| pattern.is_match(text)).map(|&(_, attribute)| attribute)
+    let text = text.trim_end();
+    let ends = |pattern: &Regex| pattern.find_iter(text).last().is_some_and(|found| found.end() == text.len());
+    NOUN_PATTERNS.iter().find(|(pattern, _)| ends(pattern)).map(|&(_, attribute)| attribute)
+}
+
+/// Whether `value` can be one of `attribute`, though it is not known by name.
+///
+/// Where most values are known by name, another one must at least be a name.
+pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
+    const STATES: &[&str] =
+        &["a", "an", "the", "no", "not", "now", "being", "very", "too", "so", "already", "also", "only", "still"];
+    let listed = ATTRIBUTES.iter().any(|(name, _, _)| *name == attribute);
+    let words = value.split(' ').count();
+    let first = value.split(' ').next().unwrap_or("");
+    let name = !value.is_ascii() || value.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || c == '`');
+    let state = STATES.contains(&first) || (first.len() > 3 && (first.ends_with("ed") || first.ends_with("ing")));
+    words <= 6 && !state && (!listed || name)
 }
 
 /// Whether `attribute` is a matter of the person rather than of the project.
@@ -225,6 +248,12 @@ mod tests {
             let fresh = seen.insert(name.text.to_lowercase());
             assert!(fresh || name.spelling == Spelling::Exact, "{} stands twice", name.text);
         }
+    }
+
+    #[test]
+    fn unknown_values_must_look_like_one() {
+        assert!(is_plausible("default_branch", "trunk") && is_plausible("database", "FooDB"));
+        assert!(!is_plausible("database", "slow") && !is_plausible("minimum_version", "bumped to 1.49"));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use regex::{Captures, Regex};
 
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
+use super::note;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
+use crate::memory::MemoryType;
 
 /// Who speaks, and on which day.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +43,10 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let clauses = clauses(language, &dated.text);
     let mut findings: Vec<Finding> =
         clauses.into_iter().filter_map(|part| clause(language, part, voice, false)).collect();
+    // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
+    if language.conditions.is_match(&dated.text) {
+        findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
+    }
     for finding in &mut findings {
         finding.since = dated.first;
     }
@@ -92,10 +98,40 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
 fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
     let lead = language.lead_in.find(text).map_or(0, |found| found.end());
     [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
-        let text = start.trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        // "Before you merge, please rebase" needs its second half.
+        let asks = !is_setting(start);
+        let asides = [" - ", " – ", " — ", ", so ", " btw", ", please ", ", don't "];
+        let known = if asks { &asides[..] } else { &asides[..5] };
+        let aside = known.iter().filter_map(|dash| start.find(dash)).min().unwrap_or(start.len());
+        let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        if breaks_off(text) {
+            return None;
+        }
         let mut matches = language.cues.iter().filter_map(|(pattern, cue)| Some((*cue, pattern.captures(text)?)));
         matches.find_map(|(cue, found)| recognised(language, cue, text, found, voice, asked))
     })
+}
+
+/// Whether `text` begins with the case in which something is to be done.
+fn is_setting(text: &str) -> bool {
+    let first = text.split(' ').next().unwrap_or("").to_lowercase();
+    [
+        "before", "after", "when", "whenever", "once", "every", "each", "any", "anytime", "from", "in", "if", "going",
+        "by",
+    ]
+    .contains(&first.as_str())
+}
+
+/// Whether `text` ends in the middle, as half of a wrapped line does.
+pub(super) fn breaks_off(text: &str) -> bool {
+    let last = text.rsplit(' ').next().unwrap_or("");
+    let waits = text.ends_with([':', '{', '(', ',', '：', '，']);
+    waits
+        || [
+            "the", "a", "an", "of", "and", "or", "by", "with", "if", "when", "that", "is", "are", "as", "unless",
+            "your", "its",
+        ]
+        .contains(&last)
 }
 
 fn recognised<'a>(
@@ -106,15 +142,12 @@ fn recognised<'a>(
     voice: &Voice<'_>,
     asked: bool,
 ) -> Option<Finding> {
-    if cue.act != Act::Standing && language.conditions.is_match(text) {
-        return None;
-    }
     match cue.act {
         Act::Remember | Act::Mention => {
             let rest = found.name("rest")?.as_str();
             let inner = clause(language, rest, voice, true);
             inner.or_else(|| {
-                if cue.act == Act::Remember { build::note(language, rest, voice, cue.confidence) } else { None }
+                if cue.act == Act::Remember { note::note(language, rest, voice, cue.confidence) } else { None }
             })
         }
         Act::Preference
@@ -126,6 +159,7 @@ fn recognised<'a>(
         | Act::Switch
         | Act::ProjectFact
         | Act::SelfFact(_)
+        | Act::Event
         | Act::Standing => {
             let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
             build::finding(&hit, voice)

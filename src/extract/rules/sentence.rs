@@ -129,7 +129,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 
 #[derive(Default)]
 struct Blocks {
-    blocks: Vec<Range<usize>>,
+    runs: Vec<Range<usize>>,
     bullets: usize,
     prose_lines: usize,
     joinable: bool,
@@ -147,23 +147,23 @@ impl Blocks {
         self.joinable = false;
         match class {
             Line::Blank | Line::Fence | Line::Skipped => {
-                if class == Line::Blank && !self.blocks.is_empty() {
-                    self.first_paragraph.get_or_insert(self.blocks.len());
-                    self.last_paragraph = self.blocks.len();
+                if class == Line::Blank && !self.runs.is_empty() {
+                    self.first_paragraph.get_or_insert(self.runs.len());
+                    self.last_paragraph = self.runs.len();
                 }
                 return;
             }
             Line::Bullet => {
                 self.bullets += 1;
                 let marker = BULLET.find(&text[range.clone()]).map_or(0, |found| found.end());
-                self.blocks.push(range.start + marker..range.end);
+                self.runs.push(range.start + marker..range.end);
             }
             Line::Prose if wrapped => {
-                if let Some(last) = self.blocks.last_mut() {
+                if let Some(last) = self.runs.last_mut() {
                     last.end = range.end;
                 }
             }
-            Line::Prose => self.blocks.push(range.clone()),
+            Line::Prose => self.runs.push(range.clone()),
         }
         self.prose_lines += 1;
         let line = &text[range];
@@ -173,8 +173,8 @@ impl Blocks {
 
     fn end_bullets(&mut self) {
         if self.bullets > MAX_BULLETS {
-            let kept = self.blocks.len().saturating_sub(self.bullets);
-            self.blocks.truncate(kept);
+            let kept = self.runs.len().saturating_sub(self.bullets);
+            self.runs.truncate(kept);
             self.last_paragraph = self.last_paragraph.min(kept);
         }
         self.bullets = 0;
@@ -183,15 +183,15 @@ impl Blocks {
     fn finish(mut self) -> Vec<Range<usize>> {
         self.end_bullets();
         if self.prose_lines > MAX_PROSE_LINES {
-            let count = self.blocks.len();
+            let count = self.runs.len();
             let head = self.first_paragraph.unwrap_or(0).min(count);
             let tail = if self.last_paragraph < count { self.last_paragraph } else { count };
             if head > MAX_BULLETS || count - tail > MAX_BULLETS {
                 return Vec::new();
             }
-            self.blocks = (0..head).chain(tail.max(head)..count).map(|at| self.blocks[at].clone()).collect();
+            self.runs = (0..head).chain(tail.max(head)..count).map(|at| self.runs[at].clone()).collect();
         }
-        self.blocks
+        self.runs
     }
 }
 
@@ -216,7 +216,7 @@ fn split(block: &str) -> Vec<&str> {
             end = next_at + next.len_utf8();
             chars.next();
         }
-        if ends_sentence(&block[start..=at + c.len_utf8() - 1], c, &block[end..]) {
+        if ends_sentence(&block[start..at + c.len_utf8()], c, &block[end..]) {
             sentences.push(block[start..end].trim());
             start = end;
         }

@@ -1,0 +1,171 @@
+//! English clauses in the third person.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Present-tense verbs that follow "I" or "we" in statements worth keeping.
+#[rustfmt::skip]
+const VERBS: &[&str] = &[
+    "accept", "add", "agree", "allow", "answer", "ask", "avoid", "believe", "build", "call", "care", "check",
+    "code", "come", "commit", "cook", "cover", "deploy", "design", "develop", "dislike", "do", "document", "drink",
+    "drive", "eat", "enforce", "enjoy", "expect", "feel", "find", "follow", "freeze", "get", "go", "hate", "have",
+    "host", "keep", "know", "lead", "learn", "like", "live", "loathe", "look", "love", "maintain", "make", "manage",
+    "mean", "measure", "merge", "name", "need", "own", "pin", "plan", "play", "practice", "prefer", "program",
+    "publish", "push", "read", "rebase", "rely", "release", "require", "review", "run", "sell", "ship", "sleep",
+    "speak", "spend", "squash", "start", "stay", "stick", "stop", "store", "study", "support", "swim", "tag",
+    "take", "target", "teach", "tend", "test", "think", "track", "train", "travel", "try", "type", "understand",
+    "use", "value", "version", "volunteer", "walk", "want", "wear", "work", "write",
+];
+/// Verbs that after "and" can hardly be anything else.
+const JOINED_VERBS: &[&str] = &["work", "live", "prefer", "use", "speak", "have", "hate", "run", "deploy", "write"];
+/// Past forms that do not end in "ed", and words that stay as they are in the third person.
+#[rustfmt::skip]
+const UNCHANGED: &[&str] = &[
+    "ate", "became", "began", "bought", "broke", "brought", "built", "came", "can", "can't", "cannot", "chose",
+    "could", "couldn't", "did", "didn't", "found", "gave", "got", "grew", "had", "hadn't", "joined", "kept", "knew",
+    "learnt", "led", "left", "made", "met", "must", "mustn't", "ran", "sold", "spent", "spoke", "taught", "took",
+    "was", "wasn't", "went", "will", "won't", "would", "wrote", "should", "shouldn't", "set", "put", "quit", "cut",
+    "agreed",
+];
+#[rustfmt::skip]
+const ADVERBS: &[&str] = &[
+    "absolutely", "all", "already", "also", "always", "both", "currently", "definitely", "even", "finally",
+    "generally", "just", "mainly", "mostly", "much", "never", "no", "normally", "now", "often", "only",
+    "personally", "primarily", "rarely", "really", "recently", "simply", "still", "strongly", "strictly",
+    "typically", "usually", "longer", "actually", "officially", "exclusively", "tend", "today", "then", "kind",
+    "together",
+];
+
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“]+|."#).expect("the pattern is a constant")
+});
+
+/// Turns "I" and "we" clauses into ones about the user, or `speaker`, and the team.
+pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
+    let who = speaker.map_or_else(|| "the user".to_owned(), str::to_owned);
+    let mut out = String::with_capacity(clause.len() + 16);
+    // Whether the next word is a verb of the person just named.
+    let mut verb = false;
+    // Whether a present-tense verb was turned, so that one after "and" is turned too.
+    let mut turned = false;
+    let mut after_and = false;
+    let words = WORDS.find_iter(clause).map(|found| found.as_str());
+    for word in words {
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            out.push_str(word);
+            turned &= !word.contains([',', ';', ':']) || word.trim() == ",";
+            continue;
+        }
+        let plain = word.replace('’', "'");
+        let lower = plain.to_lowercase();
+        let joined = std::mem::take(&mut after_and);
+        if let Some(subject) = subject(&plain, &lower, &who) {
+            out.push_str(&subject.0?);
+            verb = subject.1;
+            turned = true;
+        } else if verb && !ADVERBS.contains(&lower.as_str()) {
+            out.push_str(&third_person_verb(&lower, &plain)?);
+            verb = false;
+        } else if joined && turned && JOINED_VERBS.contains(&plain.as_str()) {
+            out.push_str(&third_person_verb(&lower, &plain)?);
+        } else {
+            after_and = lower == "and" || lower == "but";
+            out.push_str(word);
+        }
+    }
+    (!verb).then(|| tidy(&out))
+}
+
+/// Returns what stands for a pronoun, and whether a verb follows; the text is `None` where nothing safe does.
+fn subject(word: &str, lower: &str, who: &str) -> Option<(Option<String>, bool)> {
+    let text = |text: String| Some((Some(text), false));
+    let named = |verb| Some((Some(who.to_owned()), verb));
+    match (word, lower) {
+        ("I" | "i", _) => named(true),
+        ("I'm" | "i'm" | "Im" | "im", _) => text(format!("{who} is")),
+        ("I've" | "i've" | "Ive" | "ive", _) => text(format!("{who} has")),
+        (_, "i'll") => text(format!("{who} will")),
+        (_, "we") => Some((Some("the team".to_owned()), true)),
+        (_, "we're") => text("the team is".to_owned()),
+        (_, "we've") => text("the team has".to_owned()),
+        (_, "we'll") => text("the team will".to_owned()),
+        (_, "my") => text(format!("{who}'s")),
+        (_, "me") => text(who.to_owned()),
+        (_, "us") if word != "US" => text("the team".to_owned()),
+        (_, "our") => text("the project's".to_owned()),
+        (
+            _,
+            "i'd" | "we'd" | "mine" | "myself" | "ours" | "ourselves" | "let's" | "you" | "your" | "you're" | "yours",
+        ) => Some((None, false)),
+        _ => None,
+    }
+}
+
+fn third_person_verb(lower: &str, word: &str) -> Option<String> {
+    match lower {
+        "am" | "are" => Some("is".to_owned()),
+        "were" => Some("was".to_owned()),
+        "have" => Some("has".to_owned()),
+        "don't" => Some("does not".to_owned()),
+        "haven't" => Some("has not".to_owned()),
+        "aren't" => Some("is not".to_owned()),
+        "weren't" => Some("was not".to_owned()),
+        _ if UNCHANGED.contains(&lower) => Some(word.to_owned()),
+        _ if VERBS.contains(&lower) => Some(conjugate(lower)),
+        _ if lower.ends_with("ed") && lower.len() > 3 => Some(word.to_owned()),
+        _ => lower.strip_prefix("squash-").or_else(|| lower.strip_prefix("force-")).map(|_| format!("{word}s")),
+    }
+}
+
+fn conjugate(verb: &str) -> String {
+    if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("sh") || verb.ends_with("ch") {
+        return format!("{verb}es");
+    }
+    match verb.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        Some(_) | None => format!("{verb}s"),
+    }
+}
+
+fn tidy(text: &str) -> String {
+    text.replace("this project", "the project")
+        .replace("This project", "The project")
+        .replace("this repo", "the repo")
+        .replace("This repo", "The repo")
+        .replace("the project's team", "the team")
+        .replace("The project's team", "The team")
+        .replace("the project's project", "the project")
+        .replace("the project's repo", "the repo")
+        .replace("the project's codebase", "the codebase")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_are_turned_to_the_third_person() {
+        for (clause, expected) in [
+            ("I prefer tabs", "the user prefers tabs"),
+            ("I'm vegetarian", "the user is vegetarian"),
+            ("I really don't like mocks", "the user really does not like mocks"),
+            ("I live in Berlin and work at Siemens", "the user lives in Berlin and works at Siemens"),
+            ("my wife and I moved to Lisbon", "the user's wife and the user moved to Lisbon"),
+            ("we deploy our API with `my script`", "the team deploys the project's API with `my script`"),
+            ("We're on Postgres", "the team is on Postgres"),
+            ("I rely on tries", "the user relies on tries"),
+            ("we always squash-merge", "the team always squash-merges"),
+        ] {
+            assert_eq!(third_person(clause, None).as_deref(), Some(expected));
+        }
+        assert_eq!(third_person("I love my dog", Some("Ana")).as_deref(), Some("Ana loves Ana's dog"));
+    }
+
+    #[test]
+    fn what_cannot_be_turned_safely_is_not() {
+        for clause in ["I'd go there", "I flurb daily", "that book is mine", "I like your idea"] {
+            assert_eq!(third_person(clause, None), None, "{clause}");
+        }
+    }
+}
