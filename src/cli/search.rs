@@ -63,7 +63,8 @@ fn note_use(context: &Context<'_>, found: &[Found]) -> anyhow::Result<()> {
     }
     let ids: Vec<_> = found.iter().map(|hit| hit.memory.id.clone()).collect();
     if let Ok(store) = Store::open(&context.settings()?.db.value) {
-        store.record_access(&ids, AccessKind::Search, now());
+        // Best effort: the search itself is done.
+        let _ = store.record_access(&ids, AccessKind::Search, now());
     }
     Ok(())
 }
