@@ -16,18 +16,6 @@ pub fn count(text: &str) -> usize {
     encoding().count_ordinary(text)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_those_of_o200k_base() {
-        assert_eq!(count(""), 0);
-        assert_eq!(count("hello world"), 2);
-        assert_eq!(count("<|endoftext|>"), 7);
-    }
-}
-
 /// Bytes looked at for each token that is wanted; a token is seldom longer.
 const BYTES_PER_TOKEN: usize = 16;
 
@@ -37,10 +25,7 @@ const BYTES_PER_TOKEN: usize = 16;
 #[must_use]
 pub fn head(text: &str, limit: usize) -> &str {
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
-    let end = match tokens_of(near) {
-        None => limit.saturating_mul(2).min(near.len()),
-        Some(tokens) => tokens.get(..limit).map_or(near.len(), bytes_of),
-    };
+    let end = encoding().encode_ordinary(near).get(..limit).map_or(near.len(), bytes_of);
     &text[..text.floor_char_boundary(end)]
 }
 
@@ -49,10 +34,8 @@ pub fn head(text: &str, limit: usize) -> &str {
 pub fn tail(text: &str, limit: usize) -> &str {
     let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
     let near = &text[text.ceil_char_boundary(from)..];
-    let length = match tokens_of(near) {
-        None => limit.saturating_mul(2).min(near.len()),
-        Some(tokens) => tokens.len().checked_sub(limit).map_or(near.len(), |cut| bytes_of(&tokens[cut..])),
-    };
+    let tokens = encoding().encode_ordinary(near);
+    let length = tokens.len().checked_sub(limit).map_or(near.len(), |cut| bytes_of(&tokens[cut..]));
     &text[text.ceil_char_boundary(text.len() - length)..]
 }
 
@@ -72,12 +55,6 @@ pub fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}\n[… {} tokens cut …]\n{}", first.trim_end(), total - limit, last.trim_start()))
 }
 
-/// Encodes `text` unless a word of it is so long that this would take quadratic time, see [`count`].
-fn tokens_of(text: &str) -> Option<Vec<tiktoken_rs::Rank>> {
-    let is_short = |word: &str| word.len() <= 1_000;
-    text.split_ascii_whitespace().all(is_short).then(|| encoding().encode_ordinary(text))
-}
-
 fn bytes_of(tokens: &[tiktoken_rs::Rank]) -> usize {
     encoding().decode_bytes(tokens).map_or(0, |bytes| bytes.len())
 }
@@ -85,6 +62,13 @@ fn bytes_of(tokens: &[tiktoken_rs::Rank]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_those_of_o200k_base() {
+        assert_eq!(count(""), 0);
+        assert_eq!(count("hello world"), 2);
+        assert_eq!(count("<|endoftext|>"), 7);
+    }
 
     #[test]
     fn heads_and_tails_end_at_character_boundaries() {

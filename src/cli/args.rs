@@ -92,7 +92,10 @@ impl Context<'_> {
     pub fn existing(&self) -> anyhow::Result<Option<Store>> {
         let path = self.settings()?.db.value;
         if !path.exists() {
-            self.out.note(format_args!("no memories yet: {} does not exist; `afterthought run PATH` makes it", path.display()));
+            self.out.note(format_args!(
+                "no memories yet: {} does not exist; `afterthought run PATH` makes it",
+                path.display()
+            ));
             return Ok(None);
         }
         Ok(Some(Store::open_read_only(&path)?))

@@ -49,7 +49,9 @@ pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
         if context.out.is_json() {
             context.out.json(&json!({"check": check.name, "state": word, "finding": check.finding}))?;
         } else {
-            context.out.line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))?;
+            context
+                .out
+                .line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))?;
         }
     }
     let bad = checks.iter().any(|check| check.state == State::Bad);
@@ -71,7 +73,8 @@ fn settings(config: &Config) -> Check {
     ];
     let set: Vec<_> = values.iter().filter(|(_, layer)| layer != "default").collect();
     let set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
-    let finding = if set.is_empty() { "all defaults; `afterthought init` explains them".to_owned() } else { set.join(", ") };
+    let finding =
+        if set.is_empty() { "all defaults; `afterthought init` explains them".to_owned() } else { set.join(", ") };
     Check::new("settings", State::Good, finding)
 }
 
@@ -107,9 +110,16 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
     match opened.stats() {
         Ok(stats) => {
             let failed = stats.windows.get("failed").copied().unwrap_or(0);
-            let (state, remedy) =
-                if failed > 0 { (State::Note, "; the next `run` over their logs tries them again") } else { (State::Good, "") };
-            checks.push(Check::new("memories", State::Good, format!("{} in {} conversations", stats.memories, stats.transcripts)));
+            let (state, remedy) = if failed > 0 {
+                (State::Note, "; the next `run` over their logs tries them again")
+            } else {
+                (State::Good, "")
+            };
+            checks.push(Check::new(
+                "memories",
+                State::Good,
+                format!("{} in {} conversations", stats.memories, stats.transcripts),
+            ));
             checks.push(Check::new("windows", state, format!("{failed} failed{remedy}")));
         }
         Err(error) => checks.push(Check::new("memories", State::Bad, error.to_string())),

@@ -134,9 +134,7 @@ pub fn unit_importance(value: f64) -> anyhow::Result<f64> {
 pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let ids = resolve_all(&store, &args.ids)?;
-    store.write(None, now(), |writer| {
-        ids.iter().try_for_each(|id| writer.set_pinned(id, !args.off).map(drop))
-    })?;
+    store.write(None, now(), |writer| ids.iter().try_for_each(|id| writer.set_pinned(id, !args.off).map(drop)))?;
     report(context, &store, &ids, if args.off { "unpinned" } else { "pinned" })
 }
 
@@ -159,7 +157,10 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::
     let filter = args.selection.filter(context)?;
     let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !found.is_empty() {
-        bail!("{} memories would be forgotten; look at them with `list` and the same filters, then add --yes", found.len());
+        bail!(
+            "{} memories would be forgotten; look at them with `list` and the same filters, then add --yes",
+            found.len()
+        );
     }
     Ok(found.into_iter().map(|memory| memory.id).collect())
 }
@@ -167,16 +168,18 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let ids = resolve_all(&store, &args.ids)?;
-    store.write(None, now(), |writer| ids.iter().try_for_each(|id| {
-        // An expiry that has passed, or an end of validity, would take it away again.
-        let mut memory: Memory = writer.memory(id)?;
-        memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > writer.now());
-        memory.claim.valid_to = None;
-        memory.status = Status::Active;
-        memory.deleted_at = None;
-        writer.update(&Guard::default().redact(memory).0, "restore", Some("by hand"))?;
-        writer.lift_tombstone(id).map(drop)
-    }))?;
+    store.write(None, now(), |writer| {
+        ids.iter().try_for_each(|id| {
+            // An expiry that has passed, or an end of validity, would take it away again.
+            let mut memory: Memory = writer.memory(id)?;
+            memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > writer.now());
+            memory.claim.valid_to = None;
+            memory.status = Status::Active;
+            memory.deleted_at = None;
+            writer.update(&Guard::default().redact(memory).0, "restore", Some("by hand"))?;
+            writer.lift_tombstone(id).map(drop)
+        })
+    })?;
     report(context, &store, &ids, "restored")
 }
 

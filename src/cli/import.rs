@@ -37,7 +37,9 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         if context.out.is_json() {
             context.out.json(&json!({"added": counts.added, "known": counts.known, "failed": failed}))?;
         } else {
-            context.out.line(format_args!("{} added, {} known already, {failed} lines failed", counts.added, counts.known))?;
+            context
+                .out
+                .line(format_args!("{} added, {} known already, {failed} lines failed", counts.added, counts.known))?;
         }
     }
     Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })

@@ -92,7 +92,10 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         ("source", Some(format!("{} · {}", memory.source, memory.extraction_method))),
         ("learnt", Some(memory.created_at.to_string())),
         ("changed", Some(memory.updated_at.to_string())),
-        ("used", Some(format!("{} times · {} · tier {}", memory.usage.access_count, memory.usage.heat(), memory.usage.tier))),
+        (
+            "used",
+            Some(format!("{} times · {} · tier {}", memory.usage.access_count, memory.usage.heat(), memory.usage.tier)),
+        ),
     ];
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
@@ -100,7 +103,8 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
 fn tell_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
     for piece in evidence {
         let speaker = piece.speaker.as_deref().unwrap_or("user");
-        let when = piece.said_at.map_or_else(String::new, |time| format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")));
+        let when =
+            piece.said_at.map_or_else(String::new, |time| format!(", {}", time.civil().strftime("%Y-%m-%d %H:%M")));
         out.line(format_args!("  “{}”", piece.quote))?;
         let messages = piece.messages.join(", ");
         out.line(format_args!("  {DIM}{speaker}{when} · {} message {messages}{DIM:#}", piece.transcript))?;
@@ -113,7 +117,11 @@ fn tell_relations(whole: &Whole, store: &Store, out: &Printer) -> anyhow::Result
         let outgoing = relation.from == whole.memory.id;
         let other = if outgoing { &relation.to } else { &relation.from };
         let content = store.memory(other).map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
-        let verb = if outgoing { format!("{} ", relation.relation_type) } else { format!("← {} by ", relation.relation_type) };
+        let verb = if outgoing {
+            format!("{} ", relation.relation_type)
+        } else {
+            format!("← {} by ", relation.relation_type)
+        };
         let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
         out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", short(other)))?;
     }
@@ -135,7 +143,11 @@ pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", whole.memory.claim.content))?;
     if whole.evidence.is_empty() {
-        out.line(format_args!("  {} on {}, without a transcript", whole.memory.extraction_method, day(whole.memory.created_at)))?;
+        out.line(format_args!(
+            "  {} on {}, without a transcript",
+            whole.memory.extraction_method,
+            day(whole.memory.created_at)
+        ))?;
     }
     tell_evidence(&whole.evidence, out)?;
     tell_relations(&whole, &store, out)?;
@@ -157,7 +169,10 @@ pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<Exit
         let run = entry.run.as_ref().map_or_else(String::new, |run| format!(" · run {}", tail(run.as_str())));
         let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));
         let undone = if entry.undone { " · undone" } else { "" };
-        out.line(format_args!("{DIM}{}{DIM:#} {BOLD}{}{BOLD:#} {}{DIM}{run}{reason}{undone}{DIM:#}", entry.at, entry.action, entry.entity))?;
+        out.line(format_args!(
+            "{DIM}{}{DIM:#} {BOLD}{}{BOLD:#} {}{DIM}{run}{reason}{undone}{DIM:#}",
+            entry.at, entry.action, entry.entity
+        ))?;
         for (name, before, after) in differences(entry.before.as_ref(), entry.after.as_ref()) {
             if let Some(before) = before {
                 out.line(format_args!("  {REMOVED}- {name}: {before}{REMOVED:#}"))?;
@@ -214,10 +229,9 @@ mod tests {
     fn only_what_differs_is_told() {
         let before = json!({"content": "a", "status": "active", "tags": [], "updated_at": 1});
         let after = json!({"content": "a", "status": "superseded", "tags": [], "updated_at": 2});
-        assert_eq!(differences(Some(&before), Some(&after)), [(
-            "status".to_owned(),
-            Some("active".to_owned()),
-            Some("superseded".to_owned())
-        )]);
+        assert_eq!(
+            differences(Some(&before), Some(&after)),
+            [("status".to_owned(), Some("active".to_owned()), Some("superseded".to_owned()))]
+        );
     }
 }

@@ -109,9 +109,10 @@ fn lines(change: &Change) -> Vec<String> {
     let id = change.new_id.as_ref().or(change.target.as_ref()).map(short).unwrap_or_default();
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;
-    let mut lines =
-        vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];
-    if let Some(before) = change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip)) {
+    let mut lines = vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];
+    if let Some(before) =
+        change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip))
+    {
         let word = if change.born_superseded { "newer" } else { "was" };
         lines.push(format!("  {REMOVED}{word}: {}{REMOVED:#}", one_line(before, 160)));
     }
@@ -135,7 +136,12 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
     let windows = summary.windows;
     out.note(format_args!(
         "{} conversations, {} messages, {} windows ({} known, {} without a person's words, {} failed) read by {}",
-        summary.transcripts, summary.messages, windows.total, windows.known, windows.no_signal, windows.failed,
+        summary.transcripts,
+        summary.messages,
+        windows.total,
+        windows.known,
+        windows.no_signal,
+        windows.failed,
         summary.extractor,
     ));
     tell_cost(out, summary);
@@ -180,7 +186,10 @@ fn tell_losses(out: &Printer, summary: &Summary) {
         out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
     }
     if windows_left(summary) > 0 {
-        out.note(format_args!("{} windows are left; run the same command again to take them up", windows_left(summary)));
+        out.note(format_args!(
+            "{} windows are left; run the same command again to take them up",
+            windows_left(summary)
+        ));
     }
     if let Some(halted) = &summary.halted {
         out.warn(format_args!("the model was not asked to the end: {halted}"));

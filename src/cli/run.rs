@@ -275,10 +275,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
         }),
         Event::Window(summary) => bar.set_message(format!(
             "{} conversations, {} messages, {} windows, {} calls",
-            summary.transcripts,
-            summary.messages,
-            summary.windows.total,
-            summary.llm_calls
+            summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
         Event::Failure(failure) => bar.suspend(|| out.warn(format_args!("{}: {}", failure.what, failure.why))),

@@ -96,7 +96,9 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
         key: plain.key,
         value: plain.value,
         scope: plain.scope.unwrap_or(Scope::LongTerm),
-        importance: plain.importance.map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
+        importance: plain
+            .importance
+            .map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
         confidence: plain.confidence.unwrap_or(1.0).clamp(0.0, 1.0),
         tags: plain.tags,
         valid_from: plain.valid_from,

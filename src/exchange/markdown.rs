@@ -10,7 +10,8 @@ use crate::memory::MemoryType;
 pub fn markdown(memories: &[Exported]) -> String {
     let mut text = String::from("# Memories\n");
     for memory_type in MemoryType::ALL {
-        let of_type: Vec<_> = memories.iter().filter(|memory| memory.memory.claim.memory_type == *memory_type).collect();
+        let of_type: Vec<_> =
+            memories.iter().filter(|memory| memory.memory.claim.memory_type == *memory_type).collect();
         if of_type.is_empty() {
             continue;
         }

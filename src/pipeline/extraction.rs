@@ -111,7 +111,9 @@ fn windows<C: Complete>(
     let mut done: Vec<std::ops::Range<usize>> = finished
         .iter()
         .map(|window| (window.start..window.start + window.len, &window.content_hash))
-        .filter(|(range, hash)| transcript.messages.get(range.clone()).is_some_and(|messages| content_hash(messages) == **hash))
+        .filter(|(range, hash)| {
+            transcript.messages.get(range.clone()).is_some_and(|messages| content_hash(messages) == **hash)
+        })
         .map(|(range, _)| range)
         .collect();
     done.sort_by_key(|range| range.start);
@@ -120,7 +122,8 @@ fn windows<C: Complete>(
     summary.windows.total += (done.len() + spans.len()) as u64;
     summary.windows.known += done.len() as u64;
     let transcript = Arc::new(transcript);
-    let job = |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row: row.filter(|_| writes) };
+    let job =
+        |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row: row.filter(|_| writes) };
     Ok(spans.into_iter().map(job).collect())
 }
 

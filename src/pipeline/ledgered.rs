@@ -24,12 +24,7 @@ pub struct Ledgered<'a, C> {
 
 impl<'a, C: Complete> Ledgered<'a, C> {
     /// Puts the ledger of `store` and `budget` in front of `inner`.
-    pub const fn new(
-        inner: &'a C,
-        store: &'a Store,
-        guard: &'a Guard,
-        budget: &'a Budget,
-    ) -> Self {
+    pub const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self { inner: Budgeted::new(inner, budget), store, guard, failures: Cell::new(0), halted: RefCell::new(None) }
     }
 

@@ -67,7 +67,8 @@ async fn settle_batch<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
-        let (plan, spent) = consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
+        let (plan, spent) =
+            consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         tally.borrow_mut().summary.spend(spent);
         // A replanned batch asks the same questions, which the ledger answers.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {

@@ -83,7 +83,8 @@ impl Store {
                 purged.windows += w.purge(id)?;
             }
             w.read(|conn| {
-                purged.replies = conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff.as_millisecond()])?;
+                purged.replies =
+                    conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff.as_millisecond()])?;
                 let detail = format!("{} memories, {} replies", purged.memories.len(), purged.replies);
                 conn.execute(
                     "INSERT INTO audit (at, action, detail) VALUES (?1, 'purge', ?2)",
@@ -118,7 +119,8 @@ impl super::Database {
             let mut statement = conn.prepare_cached(
                 "SELECT id FROM memories WHERE status = 'forgotten' AND deleted_at <= ?1 ORDER BY id",
             )?;
-            let found = statement.query_map([cutoff.as_millisecond()], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
+            let found = statement
+                .query_map([cutoff.as_millisecond()], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }

@@ -28,8 +28,9 @@ pub struct PendingWindow {
 }
 
 impl Database {
-    /// Returns at most `limit` windows whose candidates wait to be applied: by namespace, then by the start of the
-    /// conversation (unknown ones last), its key and the place in it.
+    /// Returns at most `limit` windows whose candidates wait to be applied: by the start of the conversation (unknown
+    /// ones last), its key and the place in it. Namespaces are mixed, since conversations of several projects teach
+    /// about one user.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use afterthought::guard::Guard;
-use afterthought::llm::budget::{Amount, Budget, Budgeted, Limits};
-use afterthought::llm::cassette::{Recorder, Replay};
+use afterthought::llm::{Amount, Budget, Budgeted, Limits};
 use afterthought::llm::{
     Client, Complete as _, Cost, LlmError, ModelSettings, Reply, ReplySchema, Request, Source, StructuredOutput, Turn,
     TurnRole,
 };
+use afterthought::llm::{Recorder, Replay};
 use serde_json::{Value, json};
 
 /// No real key; put together so that no scanner takes it for one.
