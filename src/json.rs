@@ -20,8 +20,14 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::E
     }
 }
 
+/// Whether `text` is nested deeper than is parsed.
+#[must_use]
+pub fn is_too_deep(text: &str) -> bool {
+    depth(text) > MAX_DEPTH
+}
+
 fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    if depth(text) > MAX_DEPTH {
+    if is_too_deep(text) {
         return Err(serde::de::Error::custom("nested too deeply"));
     }
     let mut reader = serde_json::Deserializer::from_str(text);

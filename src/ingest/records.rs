@@ -93,6 +93,7 @@ impl Records {
                     sink.repaired += usize::from(repaired);
                     return Ok(Some((record.number, value)));
                 }
+                Err(_) if json::is_too_deep(&record.text) => sink.skip(record.number, "nested too deeply"),
                 // The agent appends while we read, so the last line is often half-written.
                 Err(_) if !record.complete => {
                     sink.skip(record.number, "incomplete last record; it is read once it is whole");
