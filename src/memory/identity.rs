@@ -1,0 +1,126 @@
+//! What a memory is called and where it belongs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::ParseError;
+
+/// Identity of a memory: a `UUIDv7` in its hyphenated spelling, so that ids sort by creation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(String);
+
+impl MemoryId {
+    /// Returns a fresh id.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(uuid::Uuid::now_v7().to_string())
+    }
+
+    /// Takes an id as it stands in the database or an export.
+    #[must_use]
+    pub fn from_stored(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the id's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for MemoryId {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Where a memory belongs: a path such as `project/shop`. Nothing is shared between two namespaces.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Namespace(Vec<String>);
+
+impl Namespace {
+    /// The namespace of what holds for the user everywhere.
+    #[must_use]
+    pub fn global() -> Self {
+        Self(vec!["global".into()])
+    }
+
+    /// The namespace of one project.
+    ///
+    /// # Errors
+    /// [`ParseError`] if `id` is empty or holds a control character.
+    pub fn project(id: &str) -> Result<Self, ParseError> {
+        Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
+    }
+
+    /// Returns the path's parts, outermost first.
+    #[must_use]
+    pub fn parts(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<String>> for Namespace {
+    type Error = ParseError;
+    fn try_from(parts: Vec<String>) -> Result<Self, ParseError> {
+        let sound = |part: &String| {
+            !part.is_empty() && part.len() <= 200 && !part.contains('/') && !part.chars().any(char::is_control)
+        };
+        if parts.is_empty() || parts.len() > 8 || !parts.iter().all(sound) {
+            return Err(ParseError {
+                value: parts.join("/"),
+                what: "a namespace",
+                allowed: "one to eight non-empty names joined by '/', e.g. global or project/shop",
+            });
+        }
+        Ok(Self(parts))
+    }
+}
+
+impl From<Namespace> for Vec<String> {
+    fn from(namespace: Namespace) -> Self {
+        namespace.0
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.join("/"))
+    }
+}
+
+impl FromStr for Namespace {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::try_from(text.split('/').map(str::to_owned).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespace_round_trips_and_names_what_is_wrong() {
+        let namespace: Namespace = "project/shop".parse().unwrap();
+        assert_eq!(namespace.parts(), ["project", "shop"]);
+        assert_eq!(namespace.to_string(), "project/shop");
+        assert_eq!(serde_json::to_string(&namespace).unwrap(), r#"["project","shop"]"#);
+        let error = "a//b".parse::<Namespace>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            r#""a//b" is not a namespace; use one to eight non-empty names joined by '/', e.g. global or project/shop"#
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! The record that is kept, and what hangs on it: plain data, no behaviour beyond reading and spelling it.
+
+mod identity;
+mod spelled;
+mod structured;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::transcript::MessageTime;
+
+pub use identity::{MemoryId, Namespace};
+pub use spelled::{
+    Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
+};
+pub use structured::{Episode, Procedure, Structured};
+
+/// What a memory says, apart from where it is kept and how it is used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The kind of remembering.
+    #[serde(rename = "type")]
+    pub memory_type: MemoryType,
+    /// One of the allowed categories, see [`CATEGORIES`].
+    pub category: String,
+    /// A few words.
+    pub title: String,
+    /// One self-contained sentence or short paragraph, third person, absolute dates.
+    pub content: String,
+    /// A shorter wording for briefs.
+    pub summary: Option<String>,
+    /// Topic tag, e.g. `auth`.
+    pub subject: Option<String>,
+    /// Normalised attribute, e.g. `user.residence`; two claims with one key speak of the same thing.
+    pub key: Option<String>,
+    /// Value of the attribute, e.g. `Berlin`.
+    pub value: Option<String>,
+    /// Parts by type.
+    pub structured: Option<Structured>,
+    /// How long it is meant to live.
+    pub scope: Scope,
+    /// 0–1; how much it matters that this is known.
+    pub importance: f64,
+    /// 0–1; how sure it is.
+    pub confidence: f64,
+    /// Free tags.
+    pub tags: Vec<String>,
+    /// From when it held in the world.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it held in the world.
+    pub valid_to: Option<Timestamp>,
+    /// When it stops being recalled.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Claim {
+    /// Returns a long-term claim of middling importance and full confidence with nothing else set.
+    #[must_use]
+    pub fn new(memory_type: MemoryType, category: &str, title: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            memory_type,
+            category: category.to_owned(),
+            title: title.into(),
+            content: content.into(),
+            summary: None,
+            subject: None,
+            key: None,
+            value: None,
+            structured: None,
+            scope: Scope::LongTerm,
+            importance: 0.5,
+            confidence: 1.0,
+            tags: Vec::new(),
+            valid_from: None,
+            valid_to: None,
+            expires_at: None,
+        }
+    }
+}
+
+/// A memory as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Identity.
+    pub id: MemoryId,
+    /// What it says.
+    #[serde(flatten)]
+    pub claim: Claim,
+    /// Where it belongs.
+    pub namespace: Namespace,
+    /// Whether it is recalled.
+    pub status: Status,
+    /// Never changed, decayed or retired without a person.
+    pub pinned: bool,
+    /// How often and when it was used.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// Where it came from: a transcript key, a file, or a person's command.
+    pub source: String,
+    /// How it came to be.
+    pub extraction_method: ExtractionMethod,
+    /// When it was forgotten.
+    pub deleted_at: Option<Timestamp>,
+    /// When we learnt it.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Memory {
+    /// Returns a new active memory of `claim`, learnt at `now`.
+    #[must_use]
+    pub fn new(
+        claim: Claim,
+        namespace: Namespace,
+        source: impl Into<String>,
+        method: ExtractionMethod,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id: MemoryId::new(),
+            claim,
+            namespace,
+            status: Status::Active,
+            pinned: false,
+            usage: Usage::default(),
+            source: source.into(),
+            extraction_method: method,
+            deleted_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// How a memory has been used; kept apart so that a read never re-indexes its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Times it was recalled.
+    pub access_count: u32,
+    /// When it was last recalled.
+    pub last_accessed_at: Option<Timestamp>,
+    /// Place in the lookup hierarchy.
+    pub tier: Tier,
+    /// Promotions so far.
+    pub promotion_count: u32,
+    /// When it was last promoted.
+    pub last_promoted_at: Option<Timestamp>,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self { access_count: 0, last_accessed_at: None, tier: Tier::L4, promotion_count: 0, last_promoted_at: None }
+    }
+}
+
+impl Usage {
+    /// Returns `cold` for 0–2 uses, `warm` for 3–9, `hot` from 10.
+    #[must_use]
+    pub const fn heat(&self) -> &'static str {
+        match self.access_count {
+            0..=2 => "cold",
+            3..=9 => "warm",
+            _ => "hot",
+        }
+    }
+}
+
+/// What a memory rests on: words that stand in a message of a transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Key of the transcript, `source:external_id`.
+    pub transcript: String,
+    /// Ids of the messages that the claim rests on; the quote stands in the first.
+    pub messages: Vec<String>,
+    /// Verbatim words of that message.
+    pub quote: String,
+    /// Who said it.
+    pub speaker: Option<String>,
+    /// When it was said.
+    pub said_at: Option<MessageTime>,
+    /// Hash of that message's content, see [`crate::transcript::Message::content_hash`].
+    pub content_hash: String,
+}
+
+/// A link from one memory to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relation {
+    /// The memory that relates.
+    pub from: MemoryId,
+    /// The memory it relates to.
+    pub to: MemoryId,
+    /// What `from` is to `to`.
+    #[serde(rename = "type")]
+    pub relation_type: RelationType,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+/// What an extractor proposes: a claim with the words that it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// What would be remembered.
+    pub claim: Claim,
+    /// For whom it holds; decides the namespace.
+    pub audience: Audience,
+    /// At least one piece, each quote found in its message.
+    pub evidence: Vec<Evidence>,
+    /// A known memory that the extractor says this one takes the place of.
+    pub replaces: Option<MemoryId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_json_is_flat_and_round_trips() {
+        let memory = Memory::new(
+            Claim::new(MemoryType::Semantic, "fact", "Residence", "The user lives in Berlin."),
+            Namespace::global(),
+            "manual",
+            ExtractionMethod::Manual,
+            "2026-01-02T03:04:05Z".parse().unwrap(),
+        );
+        let json = serde_json::to_value(&memory).unwrap();
+        assert_eq!(json["type"], "semantic");
+        assert_eq!(json["created_at"], "2026-01-02T03:04:05Z");
+        assert_eq!(serde_json::from_value::<Memory>(json).unwrap(), memory);
+    }
+}
