@@ -1,11 +1,21 @@
 //! Settings from five layers: defaults < user file < project file < environment < flags; each value knows its layer.
 
+mod error;
+mod folders;
+mod layers;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::memory::{CATEGORIES, Namespace};
+
+pub use error::ConfigError;
+pub use folders::Folders;
+pub use layers::Partial;
+
+use layers::{from_environment, read, refuse_in_projects};
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
 pub const PROJECT_FILE: &str = "afterthought.toml";
@@ -69,40 +79,6 @@ pub enum ExtractorChoice {
     Rules,
 }
 
-/// Everything that can be set, as one layer sets it. Unknown keys are errors.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub struct Partial {
-    /// Path of the database.
-    pub db: Option<PathBuf>,
-    /// Namespace for everything read, instead of one by project.
-    pub namespace: Option<String>,
-    /// Which extractor.
-    pub extractor: Option<ExtractorChoice>,
-    /// Name of the model.
-    pub model: Option<String>,
-    /// Base URL of the OpenAI-compatible server, up to and including `/v1`.
-    pub base_url: Option<String>,
-    /// Name of the environment variable that holds the key.
-    pub api_key_env: Option<String>,
-    /// Sampling temperature.
-    pub temperature: Option<f32>,
-    /// Seconds that one attempt may take.
-    pub timeout_seconds: Option<u64>,
-    /// Calls in flight.
-    pub jobs: Option<usize>,
-    /// Tokens of conversation in one window.
-    pub window_tokens: Option<usize>,
-    /// Most dollars that one run may spend.
-    pub max_cost: Option<f64>,
-    /// Most tokens that one run may spend.
-    pub max_tokens: Option<u64>,
-    /// Allowed categories.
-    pub categories: Option<Vec<String>>,
-    /// What to keep and never to keep, in prose.
-    pub instructions: Option<String>,
-}
-
 /// Settings in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -134,81 +110,6 @@ pub struct Config {
     pub categories: Setting<Vec<String>>,
     /// What to keep and never to keep, in prose.
     pub instructions: Setting<Option<String>>,
-}
-
-/// Why the settings cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// A settings file is there but cannot be read.
-    #[error("cannot read settings {}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A settings file is no TOML, or sets something that does not exist.
-    #[error("cannot understand settings {}: {reason}", .path.display())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// Where and what.
-        reason: String,
-    },
-    /// A project file sets what only its user may set.
-    #[error("{} must not set {key}: a project could send your logs elsewhere; set it in {}", .path.display(), .user.display())]
-    NotForProjects {
-        /// The project's file.
-        path: PathBuf,
-        /// The key.
-        key: &'static str,
-        /// The user's file.
-        user: PathBuf,
-    },
-    /// A value is out of range.
-    #[error("{key} is {value} ({layer}); it must be {allowed}")]
-    OutOfRange {
-        /// The key.
-        key: &'static str,
-        /// The value.
-        value: String,
-        /// Where it was set.
-        layer: Layer,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// The platform has no home folder for us.
-    #[error("cannot find your home folder; pass --db PATH")]
-    NoHome,
-}
-
-/// Where the platform keeps our files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
-    /// The user's settings file.
-    pub user_file: PathBuf,
-    /// The database unless another is named.
-    pub default_db: PathBuf,
-}
-
-impl Folders {
-    /// Returns the folders of the current user: XDG on Linux, `Application Support` on macOS, `AppData` on Windows.
-    ///
-    /// # Errors
-    /// [`ConfigError::NoHome`].
-    pub fn of_platform() -> Result<Self, ConfigError> {
-        use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, choose_native_strategy};
-        let arguments = AppStrategyArgs {
-            top_level_domain: "dev".into(),
-            author: "afterthought".into(),
-            app_name: "afterthought".into(),
-        };
-        let strategy = choose_native_strategy(arguments).map_err(|_| ConfigError::NoHome)?;
-        Ok(Self {
-            user_file: strategy.config_dir().join("config.toml"),
-            default_db: strategy.data_dir().join("memories.db"),
-        })
-    }
 }
 
 impl Config {
@@ -310,47 +211,6 @@ fn in_range<T: ToString>(
         return Ok(());
     }
     Err(ConfigError::OutOfRange { key, value: setting.value.to_string(), layer: setting.layer.clone(), allowed })
-}
-
-fn read(path: &Path) -> Result<Partial, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-    toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {}", error.message()) }
-    })
-}
-
-/// A repository that somebody else wrote must not decide where logs are sent or kept.
-fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) -> Result<(), ConfigError> {
-    let set = [
-        ("db", partial.db.is_some()),
-        ("base_url", partial.base_url.is_some()),
-        ("api_key_env", partial.api_key_env.is_some()),
-        ("max_cost", partial.max_cost.is_some()),
-        ("max_tokens", partial.max_tokens.is_some()),
-    ];
-    match set.into_iter().find(|(_, is_set)| *is_set) {
-        Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
-        None => Ok(()),
-    }
-}
-
-fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {
-    let text = |name: &'static str| lookup(name).filter(|value| !value.trim().is_empty()).map(|value| (name, value));
-    let mut layers = Vec::new();
-    if let Some((name, value)) = text("AFTERTHOUGHT_DB") {
-        layers.push((name, Partial { db: Some(value.into()), ..Partial::default() }));
-    }
-    if let Some((name, value)) = text("AFTERTHOUGHT_NAMESPACE") {
-        layers.push((name, Partial { namespace: Some(value), ..Partial::default() }));
-    }
-    if let Some((name, value)) = text("OPENAI_BASE_URL") {
-        layers.push((name, Partial { base_url: Some(value), ..Partial::default() }));
-    }
-    if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
-        layers.push((name, Partial { model: Some(value), ..Partial::default() }));
-    }
-    layers
 }
 
 #[cfg(test)]

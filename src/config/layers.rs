@@ -1,0 +1,82 @@
+//! One layer of settings: a file, the environment, or the command line.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{ConfigError, ExtractorChoice};
+
+/// Everything that can be set, as one layer sets it. Unknown keys are errors.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct Partial {
+    /// Path of the database.
+    pub db: Option<PathBuf>,
+    /// Namespace for everything read, instead of one by project.
+    pub namespace: Option<String>,
+    /// Which extractor.
+    pub extractor: Option<ExtractorChoice>,
+    /// Name of the model.
+    pub model: Option<String>,
+    /// Base URL of the OpenAI-compatible server, up to and including `/v1`.
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+    /// Seconds that one attempt may take.
+    pub timeout_seconds: Option<u64>,
+    /// Calls in flight.
+    pub jobs: Option<usize>,
+    /// Tokens of conversation in one window.
+    pub window_tokens: Option<usize>,
+    /// Most dollars that one run may spend.
+    pub max_cost: Option<f64>,
+    /// Most tokens that one run may spend.
+    pub max_tokens: Option<u64>,
+    /// Allowed categories.
+    pub categories: Option<Vec<String>>,
+    /// What to keep and never to keep, in prose.
+    pub instructions: Option<String>,
+}
+
+pub(super) fn read(path: &Path) -> Result<Partial, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {}", error.message()) }
+    })
+}
+
+/// A repository that somebody else wrote must not decide where logs are sent or kept.
+pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) -> Result<(), ConfigError> {
+    let set = [
+        ("db", partial.db.is_some()),
+        ("base_url", partial.base_url.is_some()),
+        ("api_key_env", partial.api_key_env.is_some()),
+        ("max_cost", partial.max_cost.is_some()),
+        ("max_tokens", partial.max_tokens.is_some()),
+    ];
+    match set.into_iter().find(|(_, is_set)| *is_set) {
+        Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {
+    let text = |name: &'static str| lookup(name).filter(|value| !value.trim().is_empty()).map(|value| (name, value));
+    let mut layers = Vec::new();
+    if let Some((name, value)) = text("AFTERTHOUGHT_DB") {
+        layers.push((name, Partial { db: Some(value.into()), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("AFTERTHOUGHT_NAMESPACE") {
+        layers.push((name, Partial { namespace: Some(value), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("OPENAI_BASE_URL") {
+        layers.push((name, Partial { base_url: Some(value), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
+        layers.push((name, Partial { model: Some(value), ..Partial::default() }));
+    }
+    layers
+}
