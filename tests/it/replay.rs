@@ -1,0 +1,124 @@
+//! Recorded answers of a language model to the real prompts, replayed without a server.
+//!
+//! The exchange under `tests/replay/` was recorded with `run … --record`; a model saw the requests only. A replayed
+//! reply counts only for the very request that was recorded, so a change of a prompt, a schema, a window or a log
+//! shows here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use afterthought::extract::validate::quote_found;
+use afterthought::extract::window::WindowBudget;
+use afterthought::guard::Guard;
+use afterthought::ingest::{Sink, detect, discover, open};
+use afterthought::llm::{Budget, Limits, Replay};
+use afterthought::memory::CATEGORIES;
+use afterthought::pipeline::{self, Extractor, Options, Pipeline, Sources, Summary};
+use afterthought::store::{Filter, Order, Store};
+use afterthought::transcript::Transcript;
+use tokio_util::sync::CancellationToken;
+
+const LOGS: &str = "tests/replay/logs";
+const REPLIES: &str = "tests/replay/replies";
+/// Name under which the recorded model was asked.
+const MODEL: &str = "bridge";
+
+fn run(store: &Store, logs: &Path) -> Summary {
+    let (guard, replay) = (Guard::default(), Replay::new(REPLIES, MODEL).unwrap());
+    let budget = Budget::new(Limits::default(), None, MODEL).unwrap();
+    let options = Options {
+        sources: Sources { paths: vec![logs.to_owned()], format: None },
+        namespace: None,
+        categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
+        instructions: None,
+        window: WindowBudget::default(),
+        jobs: 4,
+    };
+    let pipeline = Pipeline::new(store, &guard, Extractor::Llm(&replay), &budget, options);
+    let arguments = serde_json::json!({});
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(pipeline::run(pipeline, &arguments, CancellationToken::new(), &mut |_| {})).unwrap()
+}
+
+/// The conversations as the pipeline sees them, by key.
+fn transcripts(logs: &Path) -> BTreeMap<String, Transcript> {
+    let mut seen = BTreeMap::new();
+    for path in discover(&[logs.to_owned()]).unwrap().files {
+        let input = open(&path).unwrap();
+        let ingestor = detect(&input).unwrap();
+        let mut accept = |transcript: Transcript| {
+            let (transcript, _) = Guard::default().clean_transcript(transcript);
+            seen.insert(transcript.key(), transcript.into_inner());
+        };
+        ingestor.read(input, &mut Sink::new(&mut accept)).unwrap();
+    }
+    seen
+}
+
+#[test]
+fn recorded_answers_become_the_same_memories_again() {
+    let store = Store::in_memory().unwrap();
+    let summary = run(&store, Path::new(LOGS));
+    assert_eq!((summary.llm_calls, summary.failures.len(), summary.windows.failed), (0, 0, 0), "{summary:#?}");
+    let mut lines: Vec<String> = store
+        .list(&Filter { statuses: Vec::new(), ..Filter::default() }, Order::Id, usize::MAX >> 1, 0)
+        .unwrap()
+        .into_iter()
+        .map(|memory| {
+            let claim = &memory.claim;
+            format!("{} {} {}/{}: {}", memory.status, memory.source, claim.memory_type, claim.category, claim.content)
+        })
+        .collect();
+    lines.sort();
+    insta::assert_snapshot!(lines.join("\n"));
+    insta::assert_json_snapshot!(serde_json::json!({
+        "conversations": summary.transcripts,
+        "windows": summary.windows,
+        "replies": summary.cached_replies,
+        "decisions": summary.decisions,
+        "dropped": summary.dropped,
+    }));
+}
+
+#[test]
+fn every_quote_of_the_model_stands_in_the_message_it_cites() {
+    let store = Store::in_memory().unwrap();
+    run(&store, Path::new(LOGS));
+    let transcripts = transcripts(Path::new(LOGS));
+    let mut checked = 0;
+    for memory in store.list(&Filter::default(), Order::Id, usize::MAX >> 1, 0).unwrap() {
+        let evidence = store.evidence(&memory.id).unwrap();
+        assert!(!evidence.is_empty(), "{}", memory.claim.content);
+        for piece in evidence {
+            let message = &transcripts[&piece.transcript].messages;
+            let message = message.iter().find(|message| message.id == piece.messages[0]).unwrap();
+            assert!(quote_found(&piece.quote, &message.text), "{}", piece.quote);
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked} quotes");
+}
+
+#[test]
+fn a_second_run_asks_nothing_and_changes_nothing() {
+    let store = Store::in_memory().unwrap();
+    let first = run(&store, Path::new(LOGS));
+    let before = store.stats().unwrap();
+    let second = run(&store, Path::new(LOGS));
+    assert_eq!((second.llm_calls, second.cached_replies, second.changes()), (0, 0, 0));
+    assert_eq!(second.windows.known, first.windows.total);
+    let after = store.stats().unwrap();
+    assert_eq!((after.memories, after.evidence, after.relations), (before.memories, before.evidence, before.relations));
+}
+
+#[test]
+fn a_request_that_was_not_recorded_is_not_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let log: PathBuf = folder.path().join("changed.txt");
+    std::fs::write(&log, "User: I moved to Lisbon in May.\nAssistant: Noted.\nUser: Thanks.\n").unwrap();
+    let store = Store::in_memory().unwrap();
+    let summary = run(&store, &log);
+    assert_eq!(summary.windows.failed, 1);
+    assert!(summary.failures[0].why.contains("no recorded reply"), "{:?}", summary.failures);
+    assert_eq!(store.stats().unwrap().memories, 0);
+}
