@@ -43,6 +43,8 @@ const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
 /// Overlap from which a claim and its negation are held to be about one thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
+/// Most words that only one of two opposite claims has.
+const OPPOSED_EXTRA_WORDS: usize = 3;
 
 /// New content words that make a wording of an equal value worth keeping beside the known one.
 const DETAIL_WORDS: usize = 4;
@@ -209,7 +211,10 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         return (Pairing::Unsure, "may say the opposite");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    if one_matter && whole && words.overlap() >= OPPOSED_OVERLAP {
+    // A negation among many more words, or in an instruction beside a fact, may be about something else.
+    let alike = words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS
+        && a.claim.memory_type == b.claim.memory_type;
+    if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
         (Pairing::Opposed, "says the opposite")
     } else {
         (Pairing::Unsure, "may say the opposite")
