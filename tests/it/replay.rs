@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use afterthought::extract::validate::quote_found;
 use afterthought::extract::window::WindowBudget;
@@ -22,6 +23,22 @@ const LOGS: &str = "tests/replay/logs";
 const REPLIES: &str = "tests/replay/replies";
 /// Name under which the recorded model was asked.
 const MODEL: &str = "bridge";
+
+/// When the logs had last been changed when the exchange was recorded; text without dates takes its time from there.
+const CHANGED_AT: &str = "2026-11-21T10:57:00Z";
+
+/// Copies the logs with the file times that they were recorded with.
+fn logs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let changed_at = SystemTime::from(CHANGED_AT.parse::<jiff::Timestamp>().unwrap());
+    for path in discover(&[LOGS.into()]).unwrap().files {
+        let copy = folder.path().join(path.strip_prefix(LOGS).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::File::options().write(true).open(&copy).unwrap().set_modified(changed_at).unwrap();
+    }
+    folder
+}
 
 fn run(store: &Store, logs: &Path) -> Summary {
     let (guard, replay) = (Guard::default(), Replay::new(REPLIES, MODEL).unwrap());
@@ -58,7 +75,7 @@ fn transcripts(logs: &Path) -> BTreeMap<String, Transcript> {
 #[test]
 fn recorded_answers_become_the_same_memories_again() {
     let store = Store::in_memory().unwrap();
-    let summary = run(&store, Path::new(LOGS));
+    let summary = run(&store, logs().path());
     assert_eq!((summary.llm_calls, summary.failures.len(), summary.windows.failed), (0, 0, 0), "{summary:#?}");
     let mut lines: Vec<String> = store
         .list(&Filter { statuses: Vec::new(), ..Filter::default() }, Order::Id, usize::MAX >> 1, 0)
@@ -84,8 +101,9 @@ fn recorded_answers_become_the_same_memories_again() {
 #[test]
 fn every_quote_of_the_model_stands_in_the_message_it_cites() {
     let store = Store::in_memory().unwrap();
-    run(&store, Path::new(LOGS));
-    let transcripts = transcripts(Path::new(LOGS));
+    let logs = logs();
+    run(&store, logs.path());
+    let transcripts = transcripts(logs.path());
     let mut checked = 0;
     for memory in store.list(&Filter::default(), Order::Id, usize::MAX >> 1, 0).unwrap() {
         let evidence = store.evidence(&memory.id).unwrap();
@@ -103,9 +121,10 @@ fn every_quote_of_the_model_stands_in_the_message_it_cites() {
 #[test]
 fn a_second_run_asks_nothing_and_changes_nothing() {
     let store = Store::in_memory().unwrap();
-    let first = run(&store, Path::new(LOGS));
+    let logs = logs();
+    let first = run(&store, logs.path());
     let before = store.stats().unwrap();
-    let second = run(&store, Path::new(LOGS));
+    let second = run(&store, logs.path());
     assert_eq!((second.llm_calls, second.cached_replies, second.changes()), (0, 0, 0));
     assert_eq!(second.windows.known, first.windows.total);
     let after = store.stats().unwrap();
