@@ -38,7 +38,7 @@ pub(super) struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    pub(super) fn fail(&mut self, what: impl Into<String>, why: impl ToString) {
+    pub(super) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.summary.fail(what, why);
         if let Some(failure) = self.summary.failures.last() {
             (self.watch)(&Event::Failure(failure));

@@ -113,8 +113,8 @@ impl Summary {
     }
 
     /// Notes something that went wrong.
-    pub fn fail(&mut self, what: impl Into<String>, why: impl ToString) {
-        self.failures.push(Failure { what: what.into(), why: why.to_string() });
+    pub fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.failures.push(Failure { what: what.into(), why: why.into() });
     }
 
     /// Whether part of the work is left for another run.
