@@ -76,6 +76,12 @@ impl Budget {
         self.price.map(|_| self.spent().cost)
     }
 
+    /// Whether any limit is set.
+    #[must_use]
+    pub const fn is_limited(&self) -> bool {
+        self.limits.max_cost.is_some() || self.limits.max_tokens.is_some()
+    }
+
     /// Returns a reservation of the worst case of a call.
     ///
     /// While the limit allows the call but not on top of those in flight, this waits for them: most cost less than
@@ -176,8 +182,9 @@ impl<'b, C: Complete> Budgeted<'b, C> {
 
 impl<C: Complete> Complete for Budgeted<'_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        let worst = (wire::prompt_tokens(request), u64::from(request.max_completion_tokens));
-        let reservation = self.budget.reserve(worst.0, worst.1).await?;
+        // Counting takes milliseconds, in which no other reply is taken in.
+        let prompt_tokens = if self.budget.is_limited() { wire::prompt_tokens(request) } else { 0 };
+        let reservation = self.budget.reserve(prompt_tokens, u64::from(request.max_completion_tokens)).await?;
         let (reply, cost) = self.inner.complete(request).await?;
         match cost {
             Cost::Call => reservation.settle(reply.prompt_tokens, reply.completion_tokens),

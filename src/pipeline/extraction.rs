@@ -1,12 +1,13 @@
 //! The first half of a run: every new window of every conversation, a bounded number at a time.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::run::{Pipeline, Tally};
@@ -15,11 +16,13 @@ use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, Likeness, TranscriptId, WindowKey};
+use crate::store::{Claimed, DoneWindow, Finished, Likeness, TranscriptId, WindowKey};
 use crate::transcript::{Transcript, content_hash};
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
+/// Conversations that are cut into windows ahead of the calls.
+const CUT_AHEAD: usize = 2;
 
 /// A window to be extracted.
 pub(super) struct Job {
@@ -74,41 +77,74 @@ fn jobs<C: Complete>(
     tally: &RefCell<Tally<'_>>,
     writes: bool,
 ) -> impl Stream<Item = Result<Job, PipelineError>> {
-    stream::unfold((reader, VecDeque::new()), move |(mut reader, mut ready)| async move {
+    let transcripts = stream::unfold(reader, move |mut reader| async move {
         loop {
-            if let Some(job) = ready.pop_front() {
-                return Some((Ok(job), (reader, ready)));
-            }
             let event = reader.recv().await?;
             let transcript = tally.borrow_mut().read(event);
-            match transcript.map(|transcript| windows(pipeline, transcript, tally, writes)) {
-                None => {}
-                Some(Ok(jobs)) => ready.extend(jobs),
-                Some(Err(error)) => return Some((Err(error), (reader, ready))),
+            if let Some(transcript) = transcript {
+                return Some((transcript, reader));
             }
         }
-    })
+    });
+    transcripts
+        .map(move |transcript| {
+            let cutting = Cutting::begin(pipeline, transcript, writes);
+            async move { Ok::<_, PipelineError>(stream::iter(cutting?.jobs(tally).await.into_iter().map(Ok))) }
+        })
+        .buffered(CUT_AHEAD)
+        .try_flatten()
 }
 
-/// Returns the windows of a conversation that no earlier run has finished.
-fn windows<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    transcript: Redacted<Transcript>,
-    tally: &RefCell<Tally<'_>>,
-    writes: bool,
-) -> Result<Vec<Job>, PipelineError> {
-    let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
-    let row = if writes {
-        Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
-    } else {
-        pipeline.store.transcript_id(&transcript.key())?
-    };
-    let finished = match row {
-        Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
-        None => Vec::new(),
-    };
-    // A window counts as finished only if its messages still stand where they stood.
-    let mut done: Vec<std::ops::Range<usize>> = finished
+/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
+/// are taken in meanwhile.
+struct Cutting {
+    transcript: Arc<Redacted<Transcript>>,
+    place: Place,
+    row: Option<TranscriptId>,
+    /// Windows that an earlier run has finished.
+    known: usize,
+    spans: JoinHandle<Vec<Span>>,
+}
+
+impl Cutting {
+    /// Begins with what no earlier run has finished.
+    fn begin<C: Complete>(
+        pipeline: &Pipeline<'_, C>,
+        transcript: Redacted<Transcript>,
+        writes: bool,
+    ) -> Result<Self, PipelineError> {
+        let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+        let row = if writes {
+            Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
+        } else {
+            pipeline.store.transcript_id(&transcript.key())?
+        };
+        let finished = match row {
+            Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
+            None => Vec::new(),
+        };
+        let done = still_standing(&finished, &transcript);
+        let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
+        let (known, shared) = (done.len(), Arc::clone(&transcript));
+        let spans = tokio::task::spawn_blocking(move || window::spans(&shared.messages, &done, budget));
+        Ok(Self { transcript, place, row: row.filter(|_| writes), known, spans })
+    }
+
+    /// Returns the windows once they are cut, and tallies them.
+    async fn jobs(self, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
+        let spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
+        let summary = &mut tally.borrow_mut().summary;
+        summary.windows.total += (self.known + spans.len()) as u64;
+        summary.windows.known += self.known as u64;
+        let job =
+            |span| Job { transcript: Arc::clone(&self.transcript), place: self.place.clone(), span, row: self.row };
+        spans.into_iter().map(job).collect()
+    }
+}
+
+/// Returns the windows of `finished` whose messages still stand where they stood, in their order.
+fn still_standing(finished: &[DoneWindow], transcript: &Transcript) -> Vec<Range<usize>> {
+    let mut done: Vec<Range<usize>> = finished
         .iter()
         .map(|window| (window.start..window.start + window.len, &window.content_hash))
         .filter(|(range, hash)| {
@@ -117,14 +153,7 @@ fn windows<C: Complete>(
         .map(|(range, _)| range)
         .collect();
     done.sort_by_key(|range| range.start);
-    let spans = window::spans(&transcript.messages, &done, pipeline.options.window);
-    let summary = &mut tally.borrow_mut().summary;
-    summary.windows.total += (done.len() + spans.len()) as u64;
-    summary.windows.known += done.len() as u64;
-    let transcript = Arc::new(transcript);
-    let job =
-        |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row: row.filter(|_| writes) };
-    Ok(spans.into_iter().map(job).collect())
+    done
 }
 
 /// Claims a window, extracts it, and writes the result to the ledger.

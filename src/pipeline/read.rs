@@ -9,7 +9,7 @@ use crate::ingest::{self, IngestError, Ingestor, Sink, Skipped};
 use crate::transcript::Transcript;
 
 /// Transcripts that may wait to be extracted; more would only hold memory.
-const READ_AHEAD: usize = 2;
+const READ_AHEAD: usize = 1;
 
 /// What the reading thread says, file by file in the order given.
 #[derive(Debug)]

@@ -1,0 +1,53 @@
+//! Measures the program against its goals, each figure beside a reference taken in the same run.
+//!
+//! `cargo bench --bench pipeline` measures everything; `-- startup guard` only these parts, `-- --json` prints JSON.
+
+#![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people to read")]
+
+mod generate;
+mod guard;
+mod ingest;
+mod memory;
+mod overhead;
+mod process;
+mod random;
+mod report;
+mod rules;
+mod server;
+mod startup;
+mod store;
+
+use report::Report;
+
+/// A part of the measurement: its name, and what fills its rows.
+type Part = (&'static str, fn(&mut Report));
+
+const PARTS: &[Part] = &[
+    ("overhead", overhead::measure),
+    ("startup", startup::measure),
+    ("ingest", ingest::measure),
+    ("guard", guard::measure),
+    ("rules", rules::measure),
+    ("store", store::measure),
+    ("memory", memory::measure),
+];
+
+fn main() {
+    // Cargo passes `--bench`; `cargo test` builds this too and passes nothing that names a part.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let as_json = arguments.iter().any(|argument| argument == "--json");
+    let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let mut report = Report::default();
+    for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|part| part == name))
+    {
+        eprintln!("measuring {name} …");
+        report.begin(name);
+        measure(&mut report);
+    }
+    if as_json {
+        println!("{}", report.json());
+    } else {
+        println!("{}", report.table());
+    }
+}

@@ -1,0 +1,65 @@
+//! Running the program itself, and what it used.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Pause between two looks at a process.
+const PAUSE: Duration = Duration::from_millis(3);
+/// Clock ticks in a second, as Linux shows them to every program.
+const TICKS: f64 = 100.0;
+
+/// What a process used. Time on the processor and memory are known on Linux only, and are zero elsewhere.
+#[derive(Debug, Default)]
+pub struct Used {
+    /// From its start to its end.
+    pub wall: Duration,
+    /// In user and system mode together.
+    pub cpu: Duration,
+    /// Most memory at a time, in MB of 2^20 bytes.
+    pub peak_mb: f64,
+    /// What it printed.
+    pub printed: String,
+}
+
+/// Returns the program with settings that come from nowhere but its arguments.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
+    command.current_dir(folder).env_clear().env("HOME", folder).arg("--db").arg(folder.join("memories.db"));
+    command
+}
+
+/// Runs `command` to its end, which must be a success.
+pub fn run(command: &mut Command, folder: &Path) -> Used {
+    let printed = folder.join("printed");
+    let started = Instant::now();
+    let mut child = command.stdout(File::create(&printed).unwrap()).stderr(Stdio::inherit()).spawn().unwrap();
+    let mut used = watch(&mut child);
+    used.wall = started.elapsed();
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{command:?} ended with {status}");
+    used.printed = std::fs::read_to_string(printed).unwrap();
+    used
+}
+
+/// Looks at the process until it has ended; then, before its end is taken note of, all its time is known.
+fn watch(child: &mut Child) -> Used {
+    let mut used = Used::default();
+    let folder = format!("/proc/{}", child.id());
+    loop {
+        let Ok(stat) = std::fs::read_to_string(format!("{folder}/stat")) else { break };
+        // The name in parentheses may hold anything; after it come the state and numbers.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
+        used.cpu = Duration::from_secs_f64(ticks / TICKS);
+        if fields[0] == "Z" {
+            break;
+        }
+        let status = std::fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+        used.peak_mb = peak.map_or(used.peak_mb, |kib| kib.parse::<f64>().unwrap() / 1024.0);
+        std::thread::sleep(PAUSE);
+    }
+    used
+}

@@ -1,0 +1,63 @@
+//! How long a person waits for the first line of `search`.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::process;
+use super::report::{Goal, Report, Row, ms};
+use super::store;
+
+const MEMORIES: usize = 10_000;
+const STARTS: usize = 20;
+const QUERY: [&str; 2] = ["cache", "bakeli"];
+/// What the program's own query asks of the index, without the filter and without reading the memories.
+const BARE: &str = "SELECT rowid, bm25(memory_words, 3.0, 2.0, 1.5, 2.0, 2.0, 1.0) AS score FROM memory_words
+    WHERE memory_words MATCH 'cache OR bakeli' ORDER BY score LIMIT 10";
+
+/// Measures starts of `search` on 10,000 memories, in turn with what they are compared with.
+pub fn measure(report: &mut Report) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("memories.db");
+    store::fill(&database, MEMORIES);
+    let (mut search, mut version, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        search.push(first_output(process::program(folder.path()).arg("search").args(QUERY)));
+        version.push(first_output(process::program(folder.path()).arg("--version")));
+        bare.push(bare_query(&database));
+    }
+    for list in [&mut search, &mut version, &mut bare] {
+        list.sort();
+    }
+    for (name, at) in [("p50", STARTS / 2), ("p95", STARTS * 95 / 100 - 1)] {
+        let row = |beside: &str, value: Duration| {
+            Row::new(format!("first output of search, {name}"), ms(search[at]), "ms").beside(beside, ms(value))
+        };
+        report.add(row("--version", version[at]).goal(Goal::AtMost(30.0)));
+        report.add(row("bare FTS5 query, in a process that runs", bare[at]));
+    }
+}
+
+/// Returns the time from the start of the program to its first byte.
+fn first_output(command: &mut Command) -> Duration {
+    let started = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    output.read_exact(&mut [0]).unwrap();
+    let waited = started.elapsed();
+    std::io::copy(&mut output, &mut std::io::sink()).unwrap();
+    assert!(child.wait().unwrap().success());
+    waited
+}
+
+fn bare_query(database: &Path) -> Duration {
+    let started = Instant::now();
+    let conn = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut statement = conn.prepare(BARE).unwrap();
+    let found = statement.query_map((), |row| row.get::<_, i64>(0)).unwrap().count();
+    assert_eq!(found, 10);
+    started.elapsed()
+}
