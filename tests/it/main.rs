@@ -4,3 +4,4 @@ mod ingest_agents;
 mod ingest_chat;
 mod layering;
 mod llm_faults;
+mod rules_blind;
