@@ -115,8 +115,7 @@ fn score(name: &str, log: &Log, found: &[Candidate], total: &mut Score) {
 #[test]
 fn the_rules_are_right_and_find_their_share_in_conversations_that_they_were_not_made_on() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/rules");
-    let expected: Expected =
-        serde_json::from_str(&fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
+    let expected: Expected = serde_json::from_str(&fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
     let mut total = Score::default();
     for (name, log) in &expected.logs {
         let transcript = transcript(&folder, name, log.began);

@@ -28,6 +28,7 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         Act::Habit => habit(hit, voice),
         Act::Decision | Act::NamedDecision | Act::Switch => decision(hit, voice),
         Act::ProjectFact => project_fact(hit, voice),
+        Act::Declared => declared(hit, voice),
         Act::SelfFact(key) => self_fact(hit, voice, key),
         Act::Event => event(hit, voice),
         Act::Standing => standing(hit, voice),
@@ -53,7 +54,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if !shared {
         slot = Slot::default();
     }
-    let clause = until_pointing(hit)?;
+    let clause = hit.language.alone(&until_pointing(hit)?);
     if let (Some(topic), None) = (hit.found.name("topic"), &slot.attribute) {
         slot = Slot { attribute: Some(format!("favorite_{}", slug(topic.as_str(), false))), value: Some(value) };
     }
@@ -193,6 +194,21 @@ fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::Project, since: None })
 }
 
+fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let value = value(hit, "v")?;
+    let what = hit.found.name("what").map_or("", |what| what.as_str());
+    let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
+    if chatter || product::is_elsewhere(what) {
+        return None;
+    }
+    let content = words(hit.language, &until_pointing(hit)?, voice);
+    let mut claim = claim(MemoryType::Semantic, "project", content, hit.language, voice);
+    claim.importance = 0.6;
+    claim.confidence = hit.confidence;
+    claim.subject = slot_of(&value, "").attribute;
+    Some(Finding { claim, audience: Audience::Project, since: None })
+}
+
 /// Returns the slot of "what is value", or none where that is nothing to keep.
 fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
     let slot = slot_of(value, "");
@@ -207,7 +223,10 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
         // "The output is meant for Windows" is about the output.
         (None, Some(_)) => {
             let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
-            let own = hit.language.subject.is_match(what);
+            let own = hit.language.subject.is_match(what) || product::is_project(what);
+            // "Maria uses Vim" is no project.
+            let person = how == "uses" && slot.attribute.as_deref().is_some_and(is_personal_tool);
+            let own = own && !(person && !hit.language.subject.is_match(what));
             (own && (!how.is_empty() || first <= 4)).then_some(slot)
         }
         (_, None) => {
@@ -217,7 +236,20 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
     }
 }
 
+/// What a person has several of, or what changes by itself: it compares with nothing.
+const OPEN: &[&str] =
+    &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
+
+fn is_personal_tool(attribute: &str) -> bool {
+    product::is_personal(attribute) || attribute == "language"
+}
+
 fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
+    if (key == "user.name" && (voice.speaker.is_some() || !product::is_name(&value(hit, "v")?)))
+        || (key == "user.responsibility" && product::is_elsewhere(&value(hit, "v")?))
+    {
+        return None;
+    }
     let mut value = value(hit, "v").or_else(|| value(hit, "years"))?;
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
@@ -225,9 +257,16 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     if key == "user.residence" && !product::named(&value).is_empty() {
         return None;
     }
-    let content = called(hit, voice, &value).or_else(|| Some(words(hit.language, &until_pointing(hit)?, voice)))?;
-    let category =
-        if matches!(key, "user.name" | "user.role" | "user.pronouns" | "user.experience") { "profile" } else { "fact" };
+    let content = called(hit, voice, &value)
+        .or_else(|| Some(words(hit.language, &hit.language.alone(&until_pointing(hit)?), voice)))?;
+    let category = if matches!(
+        key,
+        "user.name" | "user.role" | "user.pronouns" | "user.experience" | "user.responsibility" | "user.manager"
+    ) {
+        "profile"
+    } else {
+        "fact"
+    };
     let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
@@ -238,7 +277,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
     let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
     // What is known of a relative is no single attribute of the user.
-    (claim.key, claim.value) = keyed((attribute != "relatives").then_some(key), Some(value));
+    (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
     claim.subject = Some(attribute);
     Some(Finding { claim, audience: Audience::User, since: None })
 }

@@ -8,6 +8,7 @@ use regex::{Captures, Regex};
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
 use super::note;
+use super::own_name;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 
@@ -36,13 +37,14 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let folded = fold(sentence);
     let text = &folded;
     let Some(language) = language::of(text) else { return Vec::new() };
-    if is_out_of_range(text) || language.vetoes.is_match(text) {
+    if is_out_of_range(text) || language.forbids(text) {
         return Vec::new();
     }
     let dated = (language.language.dates)(text, voice.today);
-    let clauses = clauses(language, &dated.text);
-    let mut findings: Vec<Finding> =
-        clauses.into_iter().filter_map(|part| clause(language, part, voice, false)).collect();
+    let told = own_name::named_again(&dated.text);
+    let introduced = own_name::introduced(&told);
+    let parts = introduced.iter().map(String::as_str).chain(clauses(language, &told));
+    let mut findings: Vec<Finding> = parts.filter_map(|part| clause(language, part, voice, false)).collect();
     // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
@@ -158,6 +160,7 @@ fn recognised<'a>(
         | Act::NamedDecision
         | Act::Switch
         | Act::ProjectFact
+        | Act::Declared
         | Act::SelfFact(_)
         | Act::Event
         | Act::Standing => {
