@@ -17,7 +17,7 @@ pub(super) fn named_again(text: &str) -> String {
     });
     static IT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:moved|migrated|switched|ported) (?P<name>\p{Lu}[\w-]+) (?:off|from|to|onto|out of) [^.!]*?(?:[:;]|,? and)(?: since [\w ,-]{4,20}?)? (?P<it>it) (?:is|runs) ",
+            r"\b(?:moved|migrated|switched|ported) (?P<name>\p{Lu}[\w-]+) (?:off|from|to|onto|out of) [^.!]*?(?:[:;]|,? and)(?: since [\w ,-]{3,20}?)? (?P<it>it) (?:is|runs) ",
         )
     });
     let named = |found: &regex::Captures<'_>| found.name("name").is_some_and(|name| product::is_project(name.as_str()));

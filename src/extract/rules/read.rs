@@ -1,5 +1,6 @@
 //! From a sentence to what it states: vetoes, clauses, cues.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -44,7 +45,8 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let told = own_name::named_again(&dated.text);
     let introduced = own_name::introduced(&told);
     let parts = introduced.iter().map(String::as_str).chain(clauses(language, &told));
-    let mut findings: Vec<Finding> = parts.filter_map(|part| clause(language, part, voice, false)).collect();
+    let mut findings: Vec<Finding> =
+        parts.filter_map(|part| clause(language, &subject_of(&told, part), voice, false)).collect();
     // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
@@ -53,6 +55,28 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         finding.since = dated.first;
     }
     findings
+}
+
+/// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
+fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
+    const VERBS: &[&str] = &[
+        "负责",
+        "主要负责",
+        "目前负责",
+        "现在负责",
+        "在",
+        "有",
+        "住在",
+        "方向",
+        "研究方向",
+        "今年",
+        "去年",
+        "最近",
+        "开始",
+        "20",
+    ];
+    let later = !whole.starts_with(part) && whole.starts_with('我') && !whole.starts_with("我们");
+    if later && VERBS.iter().any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
 }
 
 /// Whether `text` asks for, or begins, a game in which its author does not speak for themselves.
