@@ -35,11 +35,22 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         Act::Remember | Act::Mention => None,
     };
     finding.map(|mut finding| {
+        if let Some((name, key)) = voice.speaker.zip(finding.claim.key.as_mut()) {
+            *key = of_person(name, key);
+        }
         if hit.asked {
             finding.claim.importance = finding.claim.importance.max(0.8);
         }
         finding
     })
+}
+
+/// Returns `key` as one of the person `name`: in a meeting, one's residence says nothing against another's.
+fn of_person(name: &str, key: &str) -> String {
+    match (key.strip_prefix("user."), slug(name, false)) {
+        (Some(rest), name) if !name.is_empty() => format!("person.{name}.{rest}"),
+        (Some(_) | None, _) => key.to_owned(),
+    }
 }
 
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {

@@ -47,7 +47,7 @@ pub(super) const CUES: &[Cue] = &[
     cue(Declared, 85, r"(?:we|i)(?:'ve| have| are|'re)? (?:no longer support|stopped supporting|dropped support for|(?:now )?(?:dropping|ending|removing) (?:support for )?)\s?(?P<v>[^,;]{2,60})"),
     cue(Declared, 80, r"we\s(?:only )?(?:store|log|keep|name|pin|version|format|serve|save|encode|write|sort|cache|tag|publish|send|render)\s(?:with |to |in |as |by )?(?P<v>[^,;]{2,60}, (?:not|never)\s[^,;:]{2,60})"),
     cue(Declared, 80, r"(?P<what>(?-i:\p{Lu})[\w-]+(?: (?-i:\p{Lu})[\w-]+)?|staging|production) moves? (?:from (?P<old>[^,;]{2,40}) )?to (?P<v>[^,;]{2,60}? (?:on|in) \d.{2,20})$"),
-    cue(NamedDecision, 85, r"i(?:'ve| have)? decided (?P<do>(?:on|for) (?P<v>(?-i:\p{Lu})[\w.+-]+(?: for [^,;]{3,40})?))"),
+    cue(NamedDecision, 85, r"i(?:'ve| have)? decided (?:on|for) (?P<v>(?-i:\p{Lu})[\w.+-]+(?: for [^,;]{3,40})?)"),
     cue(Decision, 90, r"(?:i|we|the team)(?:'ve| have| has)?\s(?:just |recently |finally |now |already |also |all |both |ultimately |collectively |yesterday |today )*(?:decided|agreed|settled|chose|chosen|opted|resolved|voted|committed|standardi[sz]ed)\s(?:(?:on |in )(?:the week of )?[\d-]{4,10},? )?(?:that (?:we|i)(?:'ll| will)?\s|not to\s|(?:to|on|for|upon|against)\s)?(?:be\s)?(?P<v>.{3,})"),
     cue(Decision, 85, r"(?:the|our|my) (?:final )?decision (?:is|was)(?: to| that we)?:?\s(?P<v>.{4,})"),
     cue(Decision, 80, r"(?:it's|it is|it was) (?:been )?(?:decided|agreed|settled)(?: that|: |, )\s?(?P<v>.{4,})"),

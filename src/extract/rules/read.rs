@@ -113,7 +113,12 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut start = 0;
     for found in language.clause_break.captures_iter(text) {
-        let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
+        let next = found.name("next").or_else(|| found.name("then"));
+        let (Some(whole), Some(next)) = (found.get(0), next) else { continue };
+        // "Commit messages: I prefer …" needs its topic.
+        if whole.as_str().starts_with(':') && text[start..whole.start()].split(' ').count() <= 3 {
+            continue;
+        }
         parts.push(&text[start..whole.start()]);
         start = next.start();
     }
@@ -130,6 +135,7 @@ fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: boo
         let known = if asks { &asides[..] } else { &asides[..5] };
         let aside = known.iter().filter_map(|dash| start.find(dash)).min().unwrap_or(start.len());
         let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        let text = text.strip_suffix(" here").unwrap_or(text);
         if breaks_off(text) {
             return None;
         }

@@ -28,11 +28,12 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         return None;
     }
     let phrases = &language.language.phrases;
+    let order = without_courtesy(clause);
     let declared = step.to_lowercase().starts_with("we ");
     let content = if declared {
         words(language, clause, voice)
     } else {
-        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &clause.replace('"', "'"))])
+        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
     if away {
@@ -42,12 +43,12 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let workflow = when.is_some();
     let mut claim =
         claim(MemoryType::Procedural, if workflow { "workflow" } else { "convention" }, content, language, voice);
-    claim.title = title(clause, language, voice);
+    claim.title = title(&order, language, voice);
     claim.importance = 0.8;
     claim.confidence = hit.confidence;
     claim.structured = Some(Structured::Procedure(Procedure {
         name: claim.title.clone(),
-        description: clause.to_owned(),
+        description: order.clone(),
         steps: vec![capitalised(step)],
         triggers: when.into_iter().collect(),
         priority: None,
@@ -59,12 +60,18 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     })
 }
 
+/// Returns `clause` without the "please" that begins it, with a capital.
+fn without_courtesy(clause: &str) -> String {
+    let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
+    capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
+}
+
 /// Returns `clause` without what is only said about the instruction, such as "it's much faster on my laptop".
 fn without_chatter(clause: &str, from: usize) -> &str {
     static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?i)(?:[,:;]|\s[-–—])\s(?:it's|it is|that's|that is|this is|he's|he is|she's|she is|they're|they are|they|because|since|as it|i|i'm|i've|",
-            r"i'd|my|we|we've|we're|thanks|thank you|please[,.:]?$|please:|ok\??$|okay|so that's|otherwise it)\b|，(?:谢谢|因为|这样|不然)",
+            r"i'd|my|we|we've|we're|thanks|thank you|please[,.:]?$|ok\??$|okay|so that's|otherwise it)\b|，(?:谢谢|因为|这样|不然)",
         ))
         .expect("the pattern is a constant")
     });
