@@ -4,6 +4,7 @@ use super::date;
 use super::english_cues::CUES;
 use super::english_grammar::{alone, third_person};
 use super::language::{Language, Phrases};
+use super::solution::english_past;
 
 pub(super) const ENGLISH: Language = Language {
     vetoes: &[
@@ -60,6 +61,7 @@ pub(super) const ENGLISH: Language = Language {
     yes: r"(?:(?:yes|yep|yeah|yup|sure|ok|okay|absolutely|definitely|agreed|correct|exactly|please do|go ahead|sounds good|do it|do that|let's do (?:that|it)|perfect|great|please|go for it|that works|works for me)[\s,.!]*){1,4}$",
     dates: date::english,
     alone,
+    past: english_past,
     third_person,
     phrases: Phrases {
         user: "The user",
@@ -68,7 +70,11 @@ pub(super) const ENGLISH: Language = Language {
         wish: "{who} wants {x} to be used",
         decided: "{who} decided to {x}",
         agreed: "The team decided to {x} (proposed by the assistant, confirmed by {who})",
-        solved: "Problem: \"{problem}\" Solved by: {x}",
+        solved: "{problem}; {x}",
+        solved_by: "{problem}; {x}, which solved it",
+        solved_with: "{problem}; what solved it: \"{x}\"",
+        error: "The error \"{x}\" came up",
+        problem: "Problem: \"{x}\"",
         unwanted: "{who} does not want {x} to be used",
         over: " rather than ",
         assistant: "the assistant",

@@ -97,6 +97,8 @@ pub(super) struct Language {
     pub(super) proposal: &'static str,
     /// Turns "we" and "our" of a household to "I" and "my".
     pub(super) alone: fn(&str) -> String,
+    /// Puts a sentence about a failure in the past tense, where that is safe.
+    pub(super) past: fn(&str) -> Option<String>,
     /// Pattern of a plain yes.
     pub(super) yes: &'static str,
     /// Puts absolute dates in place of relative ones.
@@ -116,6 +118,10 @@ pub(super) struct Phrases {
     pub(super) decided: &'static str,
     pub(super) agreed: &'static str,
     pub(super) solved: &'static str,
+    pub(super) solved_by: &'static str,
+    pub(super) solved_with: &'static str,
+    pub(super) error: &'static str,
+    pub(super) problem: &'static str,
     pub(super) unwanted: &'static str,
     pub(super) over: &'static str,
     pub(super) called: &'static str,

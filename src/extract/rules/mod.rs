@@ -20,6 +20,7 @@ mod product;
 mod read;
 mod sentence;
 mod slot;
+mod solution;
 mod standing;
 mod words;
 
