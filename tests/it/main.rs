@@ -5,3 +5,4 @@ mod ingest_chat;
 mod layering;
 mod llm_faults;
 mod rules_blind;
+mod rules_ground;

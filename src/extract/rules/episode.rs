@@ -51,7 +51,8 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         if in_span {
             failures(message, gathered);
         }
-        if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)) {
+        let again = |quote: &&str| open.is_none() || !is_again(quote);
+        if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)).filter(again) {
             open = Some(Problem { at, message, quote });
             proposed = None;
         }
@@ -66,6 +67,14 @@ fn problem(message: &Message) -> Option<&str> {
         language::of(&text).is_some_and(|language| states_problem(language, &text))
     });
     stated.or_else(|| sentence::error_line(own)).filter(|quote| !quote.contains("[redacted:"))
+}
+
+/// Whether `quote` only says that a problem is still there.
+fn is_again(quote: &str) -> bool {
+    let lower = quote.to_lowercase();
+    ["still ", "it still ", "same ", "nope", "no,", "again", "还是", "依然", "仍然"]
+        .iter()
+        .any(|start| lower.starts_with(start))
 }
 
 /// Whether a problem is one of work; among people, things fail and break in life too.

@@ -89,7 +89,7 @@ const NOUNS: &[(&str, &str)] = &[
     (r"default shell|\bshell\b", "shell"),
     (r"(?:backend|frontend|web|UI) framework|\bframework\b|框架", "framework"),
     (r"programming language|编程语言|开发语言", "language"),
-    (r"message (?:queue|broker)|消息队列", "queue"),
+    (r"(?:message |job |task )?queue|message broker|消息队列", "queue"),
     (r"cache layer|caching layer|\bcache\b|缓存", "cache"),
     (r"\bORM\b", "orm"),
     (r"\blinter\b", "linter"),

@@ -19,12 +19,15 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let step = clause.get(done.start()..done.end().min(clause.len()))?.trim();
     let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
     let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
+    // "When a job fails twice, send it to …" says itself what "it" is.
+    let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
+    let carried = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
     let ordered = match (verb, is_rule(step)) {
         ("", true) => true,
         ("", false) => is_order(step),
         (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
     };
-    if !ordered || (voice.speaker.is_some() && !about_project) || points_away(language, step) {
+    if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
         return None;
     }
     let phrases = &language.language.phrases;
