@@ -81,7 +81,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 /// Whether what somebody likes is the thing at hand: "I love the new layout".
 fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
     let lower = hit.clause.to_lowercase();
-    let fond = ["like", "love", "enjoy", "adore"].iter().any(|verb| lower.contains(verb));
+    let fond = ["like", "love", "enjoy", "adore", "i find"].iter().any(|verb| lower.contains(verb));
     let value = value.to_lowercase();
     fond && !lower.contains("prefer") && ["the ", "all the ", "a lot"].iter().any(|start| value.starts_with(start))
 }
@@ -209,7 +209,9 @@ fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
     let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
-    if chatter || product::is_elsewhere(what) {
+    // "We log the error, not the stack" is about the thing at hand.
+    let at_hand = what.is_empty() && value.to_lowercase().starts_with("the ");
+    if chatter || at_hand || product::is_elsewhere(what) {
         return None;
     }
     let content = words(hit.language, &until_pointing(hit)?, voice);

@@ -220,7 +220,7 @@ const ELSEWHERE: &[&str] = &[
 /// Words that begin a sentence with a capital and name nothing.
 #[rustfmt::skip]
 const PRONOUNS: &[&str] = &[
-    "A", "All", "Another", "Anything", "Both", "Each", "Either", "Every", "Everybody", "Everyone", "Everything", "He", "I", "It", "Most", "My",
+    "Amazing", "Awesome", "Cool", "Excellent", "Great", "Nice", "Perfect", "Wonderful", "A", "All", "Another", "Anything", "Both", "Each", "Either", "Every", "Everybody", "Everyone", "Everything", "He", "I", "It", "Most", "My",
     "And", "Also", "But", "Her", "His", "If", "Its", "Is", "Our", "So", "Their", "Today", "Tomorrow", "When", "Yesterday", "Your", "Neither", "Nobody", "None", "Nothing", "One", "She", "Some", "Somebody", "Someone", "Something", "That", "The", "There", "These", "They",
     "This", "Those", "We", "What", "Which", "Who", "You",
 ];
