@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// Least share of what was found that a person would have kept, in hundredths.
 const LEAST_PRECISION: usize = 90;
 /// Least share of what a person would have kept that was found, in hundredths.
-const LEAST_RECALL: usize = 20;
+const LEAST_RECALL: usize = 90;
 
 #[derive(Deserialize)]
 struct Expected {
@@ -128,4 +128,16 @@ fn the_rules_are_right_and_find_their_share_in_conversations_that_they_were_not_
     assert_eq!(total.sprung, Vec::<String>::new());
     assert!(total.right * 100 >= total.found * LEAST_PRECISION, "precision {} of {}", total.right, total.found);
     assert!(total.met * 100 >= total.expected * LEAST_RECALL, "recall {} of {}", total.met, total.expected);
+}
+
+#[test]
+fn sentences_about_the_work_at_hand_come_to_nothing() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/rules/nothing.txt")).unwrap();
+    let kept: Vec<String> = text
+        .lines()
+        .map(|line| Transcript { messages: vec![Message::user(line)], ..Transcript::default() })
+        .flat_map(|transcript| found(&transcript))
+        .map(|one| one.claim.content)
+        .collect();
+    assert_eq!(kept, Vec::<String>::new());
 }
