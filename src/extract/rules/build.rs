@@ -239,7 +239,7 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
             let own = hit.language.subject.is_match(what) || product::is_project(what);
             // "Maria uses Vim" is no project.
             let person = how == "uses" && slot.attribute.as_deref().is_some_and(is_personal_tool);
-            let own = own && !(person && !hit.language.subject.is_match(what));
+            let own = own && (!person || hit.language.subject.is_match(what));
             (own && (!how.is_empty() || first <= 4)).then_some(slot)
         }
         (_, None) => {
@@ -283,6 +283,9 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
+    if key == "user.name" {
+        claim.title.clone_from(&value);
+    }
     let attribute = key.trim_start_matches("user.").to_owned();
     let profile: Map<String, Value> = [(attribute.clone(), Value::String(value.clone()))].into_iter().collect();
     claim.structured = Some(Structured::Profile { profile });

@@ -42,7 +42,7 @@ pub(super) const CUES: &[Cue] = &[
     cue(NamedDecision, 90, r"(?:i|we)(?:'ve| have)?\s(?:just |recently |finally |now |already |also |all |officially |yesterday |today )*(?:moved|switched|migrated|changed|upgraded|transitioned|converted|ported)\s(?:over |everything |(?:the |our |my )?(?:\w+ ){0,3}?)?(?:to|onto)\s(?P<v>.{2,})"),
     cue(Switch, 85, r"(?:i|we)(?:'re| are|'ll| will| am|'m)\s(?:now |going to be )?(?:moving|switching|migrating|move|switch|migrate)\s(?:over )?(?:\w+ ){0,4}?from\s(?P<old>[^,.;]{2,80}?)\s(?:over )?to\s(?P<v>.{2,})"),
     cue(NamedDecision, 85, r"(?:i|we)(?:'re| are|'ll| will| am|'m)\s(?:now )?(?:moving|switching|migrating|move|switch|migrate)\s(?:over |everything |(?:the |our |my )?(?:\w+ ){0,3}?)?(?:to|onto)\s(?P<v>.{2,})"),
-    cue(Declared, 80, r"(?-i:\p{Lu})[\w-]+ is (?P<v>the team's [\w -]{3,60})$"),
+    cue(Declared, 80, r"(?P<what>(?-i:\p{Lu})[\w-]+) is (?P<v>the team's [\w -]{3,60})$"),
     cue(Declared, 80, r"(?:from now on|going forward|from here on(?: out)?),?\s+(?P<v>we (?:only )?(?:support|use|accept|build|deploy|test|target|release|ship|publish|review|run|store|keep|write|require)\s.{4,})"),
     cue(Declared, 85, r"(?:we|i)(?:'ve| have| are|'re)? (?:no longer support|stopped supporting|dropped support for|(?:now )?(?:dropping|ending) support for|(?:now )?dropping)\s(?P<v>(?-i:\p{Lu})[^,;]{1,60})"),
     cue(Declared, 80, r"we\s(?:only )?(?:store|log|keep|name|pin|version|format|serve|save|encode|write|sort|cache|tag|publish|send|render)\s(?:with |to |in |as |by )?(?P<v>[^,;]{2,60}, (?:not|never)\s[^,;:]{2,60})"),

@@ -179,7 +179,8 @@ fn what_was_done(message: &Message) -> Option<&str> {
     let done = sentences.into_iter().find(|said| {
         let lower = said.to_lowercase();
         let short = said.chars().count() <= MAX_ACTION_CHARS;
-        short && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
+        let ahead = [" should ", "next ", "remember", "下次", "应该"].iter().any(|word| lower.contains(word));
+        short && !ahead && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
     });
     done.filter(|said| !said.contains("[redacted:"))
 }

@@ -60,7 +60,7 @@ fn stated(language: &Compiled, problem: &str, speaker: Option<&str>) -> String {
 pub(super) fn english_past(text: &str) -> Option<String> {
     static VERB: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
-            r"`[^`]*`|'[^']* [^']*'|\b(?:still |always |sometimes |now )?(?P<verb>fails|fail|crashes|crash|breaks|hangs|times out|returns|throws|panics|segfaults|",
+            r"`[^`]*`|\b(?:still |always |sometimes |now )?(?P<verb>fails|fail|crashes|crash|breaks|hangs|times out|returns|throws|panics|segfaults|",
             r"keeps|gets|stops|is not|isn't|doesn't|does not|can't|cannot|won't|is|are|failed|crashed|broke|hung|timed out|returned|threw|took)\b",
         ))
         .expect("the pattern is a constant")
