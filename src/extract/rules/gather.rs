@@ -90,8 +90,8 @@ pub(super) fn statements(task: &Task<'_>, at: usize, gathered: &mut Gathered<'_>
 
 /// Returns what a claim is about, as people would search for it: its subject, and what it names.
 fn tags(claim: &Claim) -> Vec<String> {
-    let named = product::named(&claim.content);
-    let names = named.iter().take(MAX_NAMES).flat_map(|named| [named.attribute.to_owned(), named.value.to_lowercase()]);
+    let known = product::named(&claim.content);
+    let names = known.iter().take(MAX_NAMES).flat_map(|one| [one.attribute.to_owned(), one.value.to_lowercase()]);
     let mut tags: Vec<String> = Vec::new();
     for tag in claim.subject.iter().cloned().chain(names) {
         if !tags.contains(&tag) {

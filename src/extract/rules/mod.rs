@@ -17,6 +17,7 @@ mod language;
 mod note;
 mod own_name;
 mod product;
+mod project;
 mod read;
 mod sentence;
 mod slot;
