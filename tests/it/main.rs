@@ -1,9 +1,9 @@
 //! The integration tests: one binary, a module for each concern.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
-
 mod ingest_agents;
 mod ingest_chat;
 mod layering;
 mod llm_faults;
 mod replay;
+mod rules_blind;
+mod rules_ground;

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 
 use super::language::{Act, Compiled};
 use super::product;
+use super::project::{declared, project_fact};
 use super::read::{Hit, Voice};
-use super::slot::{Slot, keyed, plain_value, preference_key, project_key, slot_of, slug, until_pointing, value};
+use super::slot::{Slot, keyed, preference_key, project_key, slot_of, slug, until_pointing, value};
 use super::standing::standing;
 use super::words::{fill, finished, title, who, words};
 use crate::memory::{Audience, Claim, MemoryType, Structured};
@@ -28,17 +29,29 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         Act::Habit => habit(hit, voice),
         Act::Decision | Act::NamedDecision | Act::Switch => decision(hit, voice),
         Act::ProjectFact => project_fact(hit, voice),
+        Act::Declared => declared(hit, voice),
         Act::SelfFact(key) => self_fact(hit, voice, key),
         Act::Event => event(hit, voice),
         Act::Standing => standing(hit, voice),
         Act::Remember | Act::Mention => None,
     };
     finding.map(|mut finding| {
+        if let Some((name, key)) = voice.speaker.zip(finding.claim.key.as_mut()) {
+            *key = of_person(name, key);
+        }
         if hit.asked {
             finding.claim.importance = finding.claim.importance.max(0.8);
         }
         finding
     })
+}
+
+/// Returns `key` as one of the person `name`: in a meeting, one's residence says nothing against another's.
+fn of_person(name: &str, key: &str) -> String {
+    match (key.strip_prefix("user."), slug(name, false)) {
+        (Some(rest), name) if !name.is_empty() => format!("person.{name}.{rest}"),
+        (Some(_) | None, _) => key.to_owned(),
+    }
 }
 
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -53,7 +66,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if !shared {
         slot = Slot::default();
     }
-    let clause = until_pointing(hit)?;
+    let clause = hit.language.alone(&until_pointing(hit)?);
     if let (Some(topic), None) = (hit.found.name("topic"), &slot.attribute) {
         slot = Slot { attribute: Some(format!("favorite_{}", slug(topic.as_str(), false))), value: Some(value) };
     }
@@ -69,7 +82,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 /// Whether what somebody likes is the thing at hand: "I love the new layout".
 fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
     let lower = hit.clause.to_lowercase();
-    let fond = ["like", "love", "enjoy", "adore"].iter().any(|verb| lower.contains(verb));
+    let fond = ["like", "love", "enjoy", "adore", "i find"].iter().any(|verb| lower.contains(verb));
     let value = value.to_lowercase();
     fond && !lower.contains("prefer") && ["the ", "all the ", "a lot"].iter().any(|start| value.starts_with(start))
 }
@@ -178,46 +191,16 @@ fn is_switch_of_tools(hit: &Hit<'_>, old: &str) -> bool {
         && !hit.language.points(old)
 }
 
-fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
-    let value = value(hit, "v")?;
-    let what = hit.found.name("what").map_or("", |what| what.as_str());
-    let how = hit.found.name("how").map_or("", |how| how.as_str());
-    let slot = by_noun(hit, what, how, &value)?;
-    let clause = until_pointing(hit)?;
-    let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
-    claim.importance = 0.6;
-    claim.confidence = hit.confidence;
-    (claim.key, claim.value) =
-        keyed(slot.attribute.as_deref().map(|attribute| project_key(hit, attribute)), slot.value);
-    claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::Project, since: None })
-}
-
-/// Returns the slot of "what is value", or none where that is nothing to keep.
-fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
-    let slot = slot_of(value, "");
-    let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
-    match (product::attribute(what), slot.attribute.as_deref()) {
-        (Some(noun), Some(known)) if noun == known => Some(slot),
-        // "Our database is hosted on AWS" gives the database no value, and the project no host.
-        (Some(_), Some(_)) => Some(Slot::default()),
-        (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
-            Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
-        }
-        // "The output is meant for Windows" is about the output.
-        (None, Some(_)) => {
-            let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
-            let own = hit.language.subject.is_match(what);
-            (own && (!how.is_empty() || first <= 4)).then_some(slot)
-        }
-        (_, None) => {
-            let address = value.starts_with("http") || value.starts_with("localhost") || value.starts_with('`');
-            (placed && address).then(Slot::default)
-        }
-    }
-}
+/// What a person has several of, or what changes by itself: it compares with nothing.
+const OPEN: &[&str] =
+    &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
 
 fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
+    if (key == "user.name" && (voice.speaker.is_some() || !product::is_name(&value(hit, "v")?)))
+        || (key == "user.responsibility" && product::is_elsewhere(&value(hit, "v")?))
+    {
+        return None;
+    }
     let mut value = value(hit, "v").or_else(|| value(hit, "years"))?;
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
@@ -225,12 +208,22 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     if key == "user.residence" && !product::named(&value).is_empty() {
         return None;
     }
-    let content = called(hit, voice, &value).or_else(|| Some(words(hit.language, &until_pointing(hit)?, voice)))?;
-    let category =
-        if matches!(key, "user.name" | "user.role" | "user.pronouns" | "user.experience") { "profile" } else { "fact" };
+    let content = called(hit, voice, &value)
+        .or_else(|| Some(words(hit.language, &hit.language.alone(&until_pointing(hit)?), voice)))?;
+    let category = if matches!(
+        key,
+        "user.name" | "user.role" | "user.pronouns" | "user.experience" | "user.responsibility" | "user.manager"
+    ) {
+        "profile"
+    } else {
+        "fact"
+    };
     let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
+    if key == "user.name" {
+        claim.title.clone_from(&value);
+    }
     let attribute = key.trim_start_matches("user.").to_owned();
     let profile: Map<String, Value> = [(attribute.clone(), Value::String(value.clone()))].into_iter().collect();
     claim.structured = Some(Structured::Profile { profile });
@@ -238,7 +231,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
     let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
     // What is known of a relative is no single attribute of the user.
-    (claim.key, claim.value) = keyed((attribute != "relatives").then_some(key), Some(value));
+    (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
     claim.subject = Some(attribute);
     Some(Finding { claim, audience: Audience::User, since: None })
 }

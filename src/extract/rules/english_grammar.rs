@@ -11,8 +11,10 @@ const VERBS: &[&str] = &[
     "code", "come", "commit", "cook", "cover", "deploy", "design", "develop", "dislike", "do", "document", "drink",
     "drive", "eat", "enforce", "enjoy", "expect", "feel", "find", "follow", "freeze", "get", "go", "hate", "have",
     "host", "keep", "know", "lead", "learn", "like", "live", "loathe", "look", "love", "maintain", "make", "manage",
-    "mean", "measure", "merge", "name", "need", "own", "pin", "plan", "play", "practice", "prefer", "program",
-    "publish", "push", "read", "rebase", "rely", "release", "require", "review", "run", "sell", "ship", "sleep",
+    "mean", "measure", "merge", "name", "need", "pin", "plan", "play", "practice", "prefer", "program",
+    "publish", "push", "read", "own", "handle", "head", "cycle", "commute", "meditate", "exercise", "wake", "smoke", "ride", "sign", "encode",
+    "save", "serve", "format", "cache", "log", "render", "send", "sort", "monitor", "bundle", "lint", "provision",
+    "rebase", "rely", "release", "require", "review", "run", "sell", "ship", "sleep",
     "speak", "spend", "squash", "start", "stay", "stick", "stop", "store", "study", "support", "swim", "tag",
     "take", "target", "teach", "tend", "test", "think", "track", "train", "travel", "try", "type", "understand",
     "use", "value", "version", "volunteer", "walk", "want", "wear", "work", "write",
@@ -75,6 +77,19 @@ pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String
         }
     }
     (!verb).then(|| tidy(&out))
+}
+
+/// Turns "we both like" to "I like", and "our son" to "my son".
+pub(super) fn alone(clause: &str) -> String {
+    static PLURAL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?i)^(?:we(?: both| all)?\s|we're\s|our\s)").expect("the pattern is a constant"));
+    let Some(found) = PLURAL.find(clause) else { return clause.to_owned() };
+    let singular = match found.as_str().to_lowercase().trim() {
+        "our" => "My ",
+        "we're" => "I'm ",
+        _ => "I ",
+    };
+    format!("{singular}{}", &clause[found.end()..])
 }
 
 /// Returns what stands for a pronoun, and whether a verb follows; the text is `None` where nothing safe does.

@@ -4,7 +4,8 @@ use super::build::Finding;
 use super::gather::{Gathered, voice};
 use super::language::{self, Compiled};
 use super::sentence::{self, fold};
-use super::words;
+use super::solution::{self, Fix};
+use super::words::{self, capitalised};
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
 use crate::transcript::{Kind, Message, Role};
@@ -40,15 +41,18 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         let same = near.as_ref().is_some_and(|problem| problem.message.speaker == message.speaker);
         let fix = near.as_ref().filter(|_| in_span && same).and_then(|problem| fixed(problem, message, proposed));
         open = near;
-        if let (Some((finding, quote)), Some(problem)) = (fix, open.as_ref()) {
-            gathered.add(finding, &[(message, quote), (problem.message, problem.quote)]);
+        if let (Some((finding, quote, help)), Some(problem)) = (fix, open.as_ref()) {
+            let sources: Vec<_> =
+                [(message, quote), (problem.message, problem.quote)].into_iter().chain(help).collect();
+            gathered.add(finding, &sources);
             open = None;
             continue;
         }
         if in_span {
             failures(message, gathered);
         }
-        if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)) {
+        let again = |quote: &&str| open.is_none() || !is_again(quote);
+        if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)).filter(again) {
             open = Some(Problem { at, message, quote });
             proposed = None;
         }
@@ -63,6 +67,14 @@ fn problem(message: &Message) -> Option<&str> {
         language::of(&text).is_some_and(|language| states_problem(language, &text))
     });
     stated.or_else(|| sentence::error_line(own)).filter(|quote| !quote.contains("[redacted:"))
+}
+
+/// Whether `quote` only says that a problem is still there.
+fn is_again(quote: &str) -> bool {
+    let lower = quote.to_lowercase();
+    ["still ", "it still ", "same ", "nope", "no,", "again", "还是", "依然", "仍然"]
+        .iter()
+        .any(|start| lower.starts_with(start))
 }
 
 /// Whether a problem is one of work; among people, things fail and break in life too.
@@ -94,8 +106,11 @@ fn states_problem(language: &Compiled, text: &str) -> bool {
     long_enough && chars <= sentence::MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
 }
 
+/// An episode with the words that say it is solved, and the assistant's words where they tell how.
+type Fixed<'a> = (Finding, &'a str, Option<(&'a Message, &'a str)>);
+
 /// Returns the episode in which `message` says that `problem` is solved, with the words that say so.
-fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Message>) -> Option<(Finding, &'a str)> {
+fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a Message>) -> Option<Fixed<'a>> {
     for said in sentence::said(&message.text) {
         let folded = fold(said);
         let Some(language) = language::of(&folded).or_else(|| language::of("the default")) else { continue };
@@ -108,26 +123,53 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&Mess
         let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
         let named = named.map(|named| named.as_str().trim()).filter(|named| named.chars().count() >= 4);
         let points = |named: &&str| !language.empty_value.is_match(named) && !language.points(named);
-        let action = if named.as_ref().is_some_and(points) {
+        let mut help = None;
+        let fix = if named.as_ref().is_some_and(points) {
             let told = text.trim_end_matches(['.', '!', '。', '！']);
-            in_third_person(language, told, message.speaker.as_deref())
+            Fix::Told(lower_first(&in_third_person(language, told, message.speaker.as_deref())))
         } else {
-            let done = proposed.and_then(what_was_done)?;
-            in_third_person(language, &done, Some(language.language.phrases.assistant))
+            let helper = proposed?;
+            let done = what_was_done(helper)?;
+            help = Some((helper, done));
+            advised(language, &fold(done))
         };
-        return Some((solution(language, problem, &action, message), said));
+        let cause = ["cause", "turns", "was"].iter().find_map(|name| found.name(name));
+        let cause = cause.map(|cause| capitalised(cause.as_str().trim_end_matches(['.', '!', '。', '！'])));
+        return Some((solution(language, problem, &fix, cause, message), said, help));
     }
     None
+}
+
+/// Returns the assistant's sentence as one about what it did, or as its words where it is none.
+fn advised(language: &Compiled, sentence: &str) -> Fix {
+    let assistant = language.language.phrases.assistant;
+    let turned = (language.language.third_person)(sentence, Some(assistant));
+    match turned {
+        Some(turned) if turned.to_lowercase().starts_with(assistant) => Fix::Done(turned),
+        Some(_) | None => Fix::Advised(sentence.to_owned()),
+    }
+}
+
+/// Returns `text` for the middle of a sentence, where its first word is an everyday one.
+fn lower_first(text: &str) -> String {
+    const EVERYDAY: &[&str] = &["The", "It", "A", "An", "That", "Turns", "This"];
+    let first = text.split(' ').next().unwrap_or("");
+    if EVERYDAY.contains(&first) || first.ends_with("ing") {
+        let mut chars = text.chars();
+        chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Returns `text` with its "I" named, or as it stands where that is not safe.
 fn in_third_person(language: &Compiled, text: &str, speaker: Option<&str>) -> String {
     let turned = (language.language.third_person)(text, speaker);
-    turned.map_or_else(|| text.to_owned(), |turned| words::capitalised(&turned))
+    turned.map_or_else(|| text.to_owned(), |turned| capitalised(&turned))
 }
 
 /// Returns the sentence in which the assistant says what it changed.
-fn what_was_done(message: &Message) -> Option<String> {
+fn what_was_done(message: &Message) -> Option<&str> {
     const DONE: &[&str] = &[
         "fix", "chang", "add", "remov", "updat", "set ", "replac", "instal", "run ", "upgrad", "downgrad", "renam",
         "mov", "increas", "decreas", "delet", "clear", "restart", "use ", "pin", "disabl", "enabl", "修", "改", "添加",
@@ -137,30 +179,31 @@ fn what_was_done(message: &Message) -> Option<String> {
     let done = sentences.into_iter().find(|said| {
         let lower = said.to_lowercase();
         let short = said.chars().count() <= MAX_ACTION_CHARS;
-        short && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
+        let ahead = [" should ", "next ", "remember", "下次", "应该"].iter().any(|word| lower.contains(word));
+        short && !ahead && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
     });
-    done.filter(|said| !said.contains("[redacted:")).map(fold)
+    done.filter(|said| !said.contains("[redacted:"))
 }
 
-fn solution(language: &Compiled, problem: &Problem<'_>, action: &str, message: &Message) -> Finding {
-    let situation = fold(problem.quote);
-    let phrases = &language.language.phrases;
-    let quoted = situation.replace('"', "'");
-    let content = words::fill(phrases.solved, &[("{problem}", &quoted), ("{x}", action)]);
-    let mut claim = Claim::new(
-        MemoryType::Episodic,
-        "solution",
-        words::title(&situation, language, &voice(message)),
-        words::finished(&content, language),
-    );
+fn solution(
+    language: &Compiled,
+    problem: &Problem<'_>,
+    fix: &Fix,
+    cause: Option<String>,
+    message: &Message,
+) -> Finding {
+    let content = solution::told(language, problem.quote, fix, message.speaker.as_deref());
+    let title = words::title(&content, language, &voice(message));
+    let action = fix.action();
+    let mut claim = Claim::new(MemoryType::Episodic, "solution", title, content);
     claim.importance = 0.6;
     claim.confidence = 0.75;
     claim.structured = Some(Structured::Episode(Episode {
-        situation,
-        action: action.to_owned(),
+        situation: fold(problem.quote),
+        action: action.clone(),
         outcome: Outcome::Success,
-        reasoning: None,
-        learnings: vec![action.to_owned()],
+        learnings: vec![cause.clone().unwrap_or(action)],
+        reasoning: cause,
     }));
     Finding { claim, audience: Audience::Project, since: None }
 }

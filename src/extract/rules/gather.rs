@@ -7,11 +7,15 @@ use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 
 use super::build::Finding;
+use super::product;
 use super::read::{self, Voice};
 use super::sentence;
 use crate::extract::Task;
-use crate::memory::{Candidate, Evidence};
+use crate::memory::{Candidate, Claim, Evidence};
 use crate::transcript::{Message, MessageTime};
+
+/// Most known names that a memory is tagged with.
+const MAX_NAMES: usize = 3;
 
 /// Candidates so far, in the order in which they were found.
 pub(super) struct Gathered<'a> {
@@ -38,6 +42,7 @@ impl<'a> Gathered<'a> {
         let evidence: Vec<Evidence> = sources.iter().map(|(message, quote)| self.evidence(message, quote)).collect();
         let mut claim = finding.claim;
         claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
+        claim.tags = tags(&claim);
         let says = claim.content.to_lowercase();
         if let Some(&at) = self.known.get(&says) {
             let known = &mut self.candidates[at].evidence;
@@ -81,6 +86,19 @@ pub(super) fn statements(task: &Task<'_>, at: usize, gathered: &mut Gathered<'_>
             gathered.add(finding, &[(message, said)]);
         }
     }
+}
+
+/// Returns what a claim is about, as people would search for it: its subject, and what it names.
+fn tags(claim: &Claim) -> Vec<String> {
+    let known = product::named(&claim.content);
+    let names = known.iter().take(MAX_NAMES).flat_map(|one| [one.attribute.to_owned(), one.value.to_lowercase()]);
+    let mut tags: Vec<String> = Vec::new();
+    for tag in claim.subject.iter().cloned().chain(names) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    tags
 }
 
 /// Returns the moment from which a claim holds: the day it names, or when it was said.

@@ -27,6 +27,8 @@ pub(super) enum Act {
     Switch,
     /// The project has `v`, for the attribute that `what` names or `v` belongs to.
     ProjectFact,
+    /// States `v` about the project in words that leave no doubt that it lasts; nothing need be known by name.
+    Declared,
     /// The speaker's own attribute, under this key.
     SelfFact(&'static str),
     /// Did `v` on a day that is named; only in conversations among people.
@@ -59,6 +61,10 @@ pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue 
 pub(super) struct Language {
     /// Patterns; a sentence that any of them matches is never kept.
     pub(super) vetoes: &'static [&'static str],
+    /// Pattern of a request that is kept only where `lasting` stands in it too.
+    pub(super) tasks: &'static str,
+    /// Pattern of words that make a request a lasting one.
+    pub(super) lasting: &'static str,
     /// Patterns that only a standing instruction may match.
     pub(super) conditions: &'static [&'static str],
     /// Words before a statement that say nothing.
@@ -89,6 +95,10 @@ pub(super) struct Language {
     pub(super) failed: &'static str,
     /// Pattern of an assistant's proposal, with what it proposes as `v`.
     pub(super) proposal: &'static str,
+    /// Turns "we" and "our" of a household to "I" and "my".
+    pub(super) alone: fn(&str) -> String,
+    /// Puts a sentence about a failure in the past tense, where that is safe.
+    pub(super) past: fn(&str) -> Option<String>,
     /// Pattern of a plain yes.
     pub(super) yes: &'static str,
     /// Puts absolute dates in place of relative ones.
@@ -108,6 +118,10 @@ pub(super) struct Phrases {
     pub(super) decided: &'static str,
     pub(super) agreed: &'static str,
     pub(super) solved: &'static str,
+    pub(super) solved_by: &'static str,
+    pub(super) solved_with: &'static str,
+    pub(super) error: &'static str,
+    pub(super) problem: &'static str,
     pub(super) unwanted: &'static str,
     pub(super) over: &'static str,
     pub(super) called: &'static str,
@@ -120,6 +134,8 @@ pub(super) struct Phrases {
 pub(super) struct Compiled {
     pub(super) language: &'static Language,
     pub(super) vetoes: RegexSet,
+    tasks: Regex,
+    lasting: Regex,
     pub(super) conditions: RegexSet,
     pub(super) lead_in: Regex,
     pub(super) clause_break: Regex,
@@ -163,6 +179,8 @@ impl Compiled {
         };
         Self {
             vetoes: set(language.vetoes),
+            tasks: anywhere(language.tasks),
+            lasting: anywhere(language.lasting),
             conditions: set(language.conditions),
             lead_in: anchored(language.lead_in),
             clause_break: anywhere(language.clause_break),
@@ -186,6 +204,16 @@ impl Compiled {
     /// Returns the first word of `text` that points outside of it; "this project" does not.
     pub(super) fn pointing<'t>(&self, text: &'t str) -> Option<Match<'t>> {
         self.pointing.find_iter(text).find(|found| !self.own_ground.is_match(&text[found.end()..]))
+    }
+
+    /// Returns `clause` as its speaker alone would say it: what "we both like", "I like".
+    pub(super) fn alone(&self, clause: &str) -> String {
+        (self.language.alone)(clause)
+    }
+
+    /// Whether `text` is none of the speaker's own statements.
+    pub(super) fn forbids(&self, text: &str) -> bool {
+        self.vetoes.is_match(text) || (self.tasks.is_match(text) && !self.lasting.is_match(text))
     }
 
     /// Whether `text` points outside of itself.

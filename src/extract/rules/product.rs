@@ -48,6 +48,7 @@ const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("formatter", "Prettier|Biome|rustfmt|gofmt|clang-format|dprint", "Black"),
     ("linter", "ESLint|oxlint|Pylint|flake8|Ruff|clippy|golangci-lint|RuboCop", ""),
     ("bundler", "Vite|Webpack|esbuild|Rollup|Turbopack|Parcel|Rspack", ""),
+    ("email_provider", "Postmark|SendGrid|Mailgun|Mailchimp", "SES|Resend"),
     ("monitoring", "Datadog|Sentry|Grafana|Prometheus|New Relic|Honeycomb", ""),
     ("issue_tracker", "Jira|GitHub Issues|Trello|Asana|Shortcut|YouTrack", "Linear"),
     ("auth_provider", "Auth0|Clerk|Keycloak|Okta|Cognito|NextAuth", ""),
@@ -88,7 +89,7 @@ const NOUNS: &[(&str, &str)] = &[
     (r"default shell|\bshell\b", "shell"),
     (r"(?:backend|frontend|web|UI) framework|\bframework\b|框架", "framework"),
     (r"programming language|编程语言|开发语言", "language"),
-    (r"message (?:queue|broker)|消息队列", "queue"),
+    (r"(?:message |job |task )?queue|message broker|消息队列", "queue"),
     (r"cache layer|caching layer|\bcache\b|缓存", "cache"),
     (r"\bORM\b", "orm"),
     (r"\blinter\b", "linter"),
@@ -206,6 +207,60 @@ pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
     let name = !value.is_ascii() || value.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || c == '`');
     let state = STATES.contains(&first) || (first.len() > 3 && (first.ends_with("ed") || first.ends_with("ing")));
     words <= 6 && !state && (!listed || name)
+}
+
+/// Well-known services and firms: what is said of them is no fact of somebody's own project.
+#[rustfmt::skip]
+const ELSEWHERE: &[&str] = &[
+    "Airbnb", "Amazon", "Anthropic", "Apple", "ChatGPT", "Claude", "Discord", "Dropbox", "Etsy", "Facebook", "Figma", "GitHub", "GitLab",
+    "Google", "Instagram", "LinkedIn", "Meta", "Microsoft", "Mozilla", "Netflix", "Nintendo", "Notion", "OpenAI", "Pinterest", "Reddit",
+    "Shopify", "Signal", "Slack", "Sony", "Spotify", "Stack", "Steam", "Telegram", "TikTok", "Twitch", "Twitter", "Uber", "WhatsApp",
+    "Wikipedia", "WordPress", "YouTube", "Zoom",
+];
+/// Words that begin a sentence with a capital and name nothing.
+#[rustfmt::skip]
+const PRONOUNS: &[&str] = &[
+    "Amazing", "Awesome", "Cool", "Excellent", "Great", "Nice", "Perfect", "Wonderful", "A", "All", "Another", "Anything", "Both", "Each", "Either", "Every", "Everybody", "Everyone", "Everything", "He", "I", "It", "Most", "My",
+    "And", "Also", "But", "Her", "His", "If", "Its", "Is", "Our", "So", "Their", "Today", "Tomorrow", "When", "Yesterday", "Your", "Neither", "Nobody", "None", "Nothing", "One", "She", "Some", "Somebody", "Someone", "Something", "That", "The", "There", "These", "They",
+    "This", "Those", "We", "What", "Which", "Who", "You",
+];
+
+/// Whether `what` begins with a name that is not somebody's own.
+pub(super) fn is_elsewhere(what: &str) -> bool {
+    let first = what.split([' ', '\'', '’']).next().unwrap_or("");
+    let capital = first.starts_with(char::is_uppercase);
+    ELSEWHERE.contains(&first) || (capital && named(what).first().is_some_and(|named| named.at == 0))
+}
+
+/// Whether `what` can be the name of somebody's own project, or a part of it: "Marlin", "Marlin's staging".
+pub(super) fn is_project(what: &str) -> bool {
+    let first = what.split([' ', '\'', '’']).next().unwrap_or("");
+    let long = first.chars().count() >= 3 && first.starts_with(char::is_uppercase);
+    long && !PRONOUNS.contains(&first) && !is_elsewhere(what) && !is_people(first)
+}
+
+/// Whether `value` can be a person's name after "I'm".
+pub(super) fn is_name(value: &str) -> bool {
+    const FEELINGS: &[&str] =
+        &["Ok", "Okay", "Fine", "Good", "Sorry", "Sure", "Back", "Done", "Here", "Happy", "New", "Not", "Just"];
+    let first = value.split(' ').next().unwrap_or("");
+    !is_people(first) && !FEELINGS.contains(&first) && !PRONOUNS.contains(&first) && !is_elsewhere(value)
+}
+
+/// Whether `word` says where somebody is from, or what they believe.
+fn is_people(word: &str) -> bool {
+    #[rustfmt::skip]
+    const PEOPLE: &[&str] = &[
+        "American", "Arab", "Argentinian", "Asian", "African", "Australian", "Austrian", "Belgian", "Black", "Brazilian", "British", "Buddhist",
+        "Bulgarian", "Canadian", "Catholic", "Chilean", "Chinese", "Christian", "Colombian", "Croatian", "Czech", "Danish", "Dutch", "Egyptian",
+        "English", "Estonian", "European", "Filipino", "Finnish", "French", "German", "Greek", "Hindu", "Hungarian", "Indian", "Indonesian",
+        "Iranian", "Irish", "Israeli", "Italian", "Japanese", "Jewish", "Kenyan", "Korean", "Latino", "Latvian", "Lithuanian", "Malaysian",
+        "Mexican", "Moroccan", "Muslim", "Nigerian", "Norwegian", "Pakistani", "Peruvian", "Polish", "Portuguese", "Protestant", "Romanian",
+        "Russian", "Scottish", "Serbian", "Slovak", "Slovenian", "Spanish", "Swedish", "Swiss", "Thai", "Turkish", "Ukrainian", "Vietnamese",
+        "Welsh", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays", "Monday", "Tuesday", "Wednesday",
+        "Thursday", "Friday", "Saturday", "Sunday",
+    ];
+    PEOPLE.contains(&word)
 }
 
 /// Whether `attribute` is a matter of the person rather than of the project.

@@ -1,5 +1,6 @@
 //! From a sentence to what it states: vetoes, clauses, cues.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -8,6 +9,7 @@ use regex::{Captures, Regex};
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
 use super::note;
+use super::own_name;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 
@@ -36,13 +38,15 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let folded = fold(sentence);
     let text = &folded;
     let Some(language) = language::of(text) else { return Vec::new() };
-    if is_out_of_range(text) || language.vetoes.is_match(text) {
+    if is_out_of_range(text) || language.forbids(text) {
         return Vec::new();
     }
     let dated = (language.language.dates)(text, voice.today);
-    let clauses = clauses(language, &dated.text);
+    let told = own_name::named_again(&dated.text);
+    let introduced = own_name::introduced(&told);
+    let parts = introduced.iter().map(String::as_str).chain(clauses(language, &told));
     let mut findings: Vec<Finding> =
-        clauses.into_iter().filter_map(|part| clause(language, part, voice, false)).collect();
+        parts.filter_map(|part| clause(language, &subject_of(&told, part), voice, false)).collect();
     // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
@@ -51,6 +55,28 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         finding.since = dated.first;
     }
     findings
+}
+
+/// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
+fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
+    const VERBS: &[&str] = &[
+        "负责",
+        "主要负责",
+        "目前负责",
+        "现在负责",
+        "在",
+        "有",
+        "住在",
+        "方向",
+        "研究方向",
+        "今年",
+        "去年",
+        "最近",
+        "开始",
+        "20",
+    ];
+    let later = !whole.starts_with(part) && whole.starts_with('我') && !whole.starts_with("我们");
+    if later && VERBS.iter().any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
 }
 
 /// Whether `text` asks for, or begins, a game in which its author does not speak for themselves.
@@ -87,7 +113,12 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut start = 0;
     for found in language.clause_break.captures_iter(text) {
-        let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
+        let next = found.name("next").or_else(|| found.name("then"));
+        let (Some(whole), Some(next)) = (found.get(0), next) else { continue };
+        // "Commit messages: I prefer …" needs its topic.
+        if whole.as_str().starts_with(':') && text[start..whole.start()].split(' ').count() <= 3 {
+            continue;
+        }
         parts.push(&text[start..whole.start()]);
         start = next.start();
     }
@@ -104,6 +135,7 @@ fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: boo
         let known = if asks { &asides[..] } else { &asides[..5] };
         let aside = known.iter().filter_map(|dash| start.find(dash)).min().unwrap_or(start.len());
         let text = start[..aside].trim().trim_end_matches(['.', '!', '。', '！', ' ', '~', '…']);
+        let text = text.strip_suffix(" here").unwrap_or(text);
         if breaks_off(text) {
             return None;
         }
@@ -158,6 +190,7 @@ fn recognised<'a>(
         | Act::NamedDecision
         | Act::Switch
         | Act::ProjectFact
+        | Act::Declared
         | Act::SelfFact(_)
         | Act::Event
         | Act::Standing => {

@@ -1,5 +1,9 @@
 //! Standing instructions: what is always or never to be done.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::build::{Finding, claim};
 use super::language::{self, Compiled};
 use super::product;
@@ -10,23 +14,29 @@ use crate::memory::{Audience, MemoryType, Procedure, Structured};
 /// Returns the instruction that `hit` gives for good, or none where it is no order or leans on what was said before.
 pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let language = hit.language;
-    let step = hit.found.name("do")?.as_str().trim();
+    let done = hit.found.name("do")?;
+    let clause = without_chatter(hit.clause, done.start());
+    let step = clause.get(done.start()..done.end().min(clause.len()))?.trim();
     let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
     let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
+    // "When a job fails twice, send it to …" says itself what "it" is.
+    let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
+    let carried = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
     let ordered = match (verb, is_rule(step)) {
         ("", true) => true,
         ("", false) => is_order(step),
         (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
     };
-    if !ordered || (voice.speaker.is_some() && !about_project) || points_away(language, step) {
+    if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
         return None;
     }
     let phrases = &language.language.phrases;
+    let order = without_courtesy(clause);
     let declared = step.to_lowercase().starts_with("we ");
     let content = if declared {
-        words(language, hit.clause, voice)
+        words(language, clause, voice)
     } else {
-        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &hit.clause.replace('"', "'"))])
+        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
     if away {
@@ -36,12 +46,12 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let workflow = when.is_some();
     let mut claim =
         claim(MemoryType::Procedural, if workflow { "workflow" } else { "convention" }, content, language, voice);
-    claim.title = title(hit.clause, language, voice);
+    claim.title = title(&order, language, voice);
     claim.importance = 0.8;
     claim.confidence = hit.confidence;
     claim.structured = Some(Structured::Procedure(Procedure {
         name: claim.title.clone(),
-        description: hit.clause.to_owned(),
+        description: order.clone(),
         steps: vec![capitalised(step)],
         triggers: when.into_iter().collect(),
         priority: None,
@@ -53,12 +63,48 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     })
 }
 
+/// Returns `clause` without the "please" that begins it, with a capital.
+fn without_courtesy(clause: &str) -> String {
+    let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
+    capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
+}
+
+/// Returns `clause` without what is only said about the instruction, such as "it's much faster on my laptop".
+fn without_chatter(clause: &str, from: usize) -> &str {
+    static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)(?:[,:;]|\s[-–—])\s(?:it's|it is|that's|that is|this is|he's|he is|she's|she is|they're|they are|they|because|since|as it|i|i'm|i've|",
+            r"i'd|my|we|we've|we're|thanks|thank you|please[,.:]?$|ok\??$|okay|so that's|otherwise it)\b|，(?:谢谢|因为|这样|不然)",
+        ))
+        .expect("the pattern is a constant")
+    });
+    let end = CHATTER.find_iter(clause).map(|found| found.start()).find(|&at| {
+        let kept = clause.get(from..at).unwrap_or("");
+        kept.split(' ').count() >= 2 || kept.chars().filter(|c| !c.is_ascii()).count() >= 4
+    });
+    clause[..end.unwrap_or(clause.len())].trim_end()
+}
+
 /// Whether `step` says what all things of a kind must be or do, as "PRs need two approvals" does.
 fn is_rule(step: &str) -> bool {
     let lower = step.to_lowercase();
-    [" must ", " should ", " need ", " needs ", " have to ", " has to ", " may ", " can ", " goes ", " go "]
-        .iter()
-        .any(|verb| lower.contains(verb))
+    [
+        " must ",
+        " should ",
+        " need ",
+        " needs ",
+        " have to ",
+        " has to ",
+        " may ",
+        " can ",
+        " goes ",
+        " go ",
+        " always ",
+        " never ",
+        " gets ",
+    ]
+    .iter()
+    .any(|verb| lower.contains(verb))
         && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
 }
 
@@ -76,7 +122,7 @@ const ORDERS: &[&str] = &[
     "sign", "skip", "sort", "speak", "specify", "split", "squash", "squash-merge", "start", "state", "stick", "stop", "store", "suggest",
     "summarize", "switch", "tag", "talk", "tell", "test", "throw", "touch", "treat", "trust", "turn", "type", "update", "upgrade", "use",
     "validate", "verify", "wait", "warn", "wrap", "write", "edit", "change", "address", "deliver", "think", "search", "look", "set", "work",
-    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "benchmark", "profile", "compare", "link",
+    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "correct", "attach", "benchmark", "profile", "compare", "link",
 ];
 
 /// Whether `step` is put as an order.

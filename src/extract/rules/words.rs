@@ -56,6 +56,8 @@ pub(super) fn title(content: &str, language: &Compiled, voice: &Voice<'_>) -> St
     let bare =
         bare.strip_prefix(user).map_or(bare, |rest| rest.trim_start_matches("'s ").trim_start_matches('的').trim());
     let mut title = String::new();
+    let bare = bare.trim_start_matches("Problem: \"").trim_start_matches("问题：“");
+    let bare = bare.split("; ").next().unwrap_or(bare);
     for (count, word) in bare.split(' ').enumerate() {
         if count >= 8 || title.chars().count() + word.chars().count() > 60 {
             break;

@@ -23,6 +23,8 @@ const ROWS: &[Row] = &[
     ("我们的部署平台是阿里云。", semantic("project", "团队的部署平台是阿里云。", "project.deploy_target", "Alibaba Cloud")),
     ("数据库用的是 MySQL 8。", semantic("project", "数据库用的是 MySQL 8。", "project.database", "MySQL 8")),
     ("测试环境用的是 SQLite。", semantic("project", "测试环境用的是 SQLite。", "project.staging.database", "SQLite")),
+    ("我们用 Jenkins 做持续集成。", semantic("project", "团队用 Jenkins 做持续集成。", "project.ci", "Jenkins")),
+    ("我们上周把缓存从 Memcached 换成了 Redis。", semantic("decision", "团队2026-02-23那一周把缓存从 Memcached 换成了 Redis。", "project.cache", "Redis")),
     ("这个项目基于 Django。", semantic("project", "项目基于 Django。", "project.framework", "Django")),
     ("我叫林小雨。", semantic("profile", "用户叫林小雨。", "user.name", "林小雨")),
     ("我住在杭州。", semantic("fact", "用户住在杭州。", "user.residence", "杭州")),

@@ -97,6 +97,13 @@ const ROWS: &[Row] = &[
     ("We decided against Kubernetes because it is too complex.", semantic("decision", "The team decided against Kubernetes.", "", "")),
     ("We release every two weeks.", semantic("project", "The team releases every two weeks.", "project.release_schedule", "every two weeks")),
     ("My sister works at Nokia.", semantic("fact", "The user's sister works at Nokia.", "", "")),
+    ("Marlin runs on Hetzner.", semantic("project", "Marlin runs on Hetzner.", "project.deploy_target", "Hetzner")),
+    ("My son is allergic to eggs.", semantic("fact", "The user's son is allergic to eggs.", "", "")),
+    ("We live in Utrecht.", semantic("fact", "The user lives in Utrecht.", "user.residence", "Utrecht")),
+    ("I'm responsible for the search service.", semantic("profile", "The user is responsible for the search service.", "", "")),
+    ("Run make lint before every commit that touches the handlers.", procedural("workflow", "The user's standing instruction: \"Run make lint before every commit that touches the handlers\"")),
+    ("From now on use nextest, it's much faster on my laptop.", procedural("convention", "The user's standing instruction: \"From now on use nextest\"")),
+    ("Commit messages: I prefer the imperative mood.", semantic("preference", "Commit messages: the user prefers the imperative mood.", "", "")),
     // Like an instruction or a fact, and none.
     ("By default, the server does not time out.", None),
     ("Always returns a list of names.", None),

@@ -87,9 +87,17 @@ fn a_confirmed_fix_makes_an_episode_on_the_persons_words() {
     );
     assert_eq!(
         quotes(&found[0]),
-        [("3", "That fixed it, thanks!"), ("1", "The build fails with a linker error on macOS.")]
+        [
+            ("3", "That fixed it, thanks!"),
+            ("1", "The build fails with a linker error on macOS."),
+            ("2", "I added `-ld_classic` to the linker flags.")
+        ]
     );
     assert_eq!((found.len(), found[0].claim.category.as_str()), (1, "solution"));
+    assert_eq!(
+        found[0].claim.content,
+        "The build failed with a linker error on macOS; the assistant added `-ld_classic` to the linker flags, which solved it."
+    );
 }
 
 #[test]
@@ -101,7 +109,7 @@ fn a_fix_that_the_person_names_is_the_action() {
     ]);
     assert_eq!(
         contents(&all(&window)),
-        ["Problem: \"Login returns 500 after the upgrade.\" Solved by: The cause was a stale session cookie."]
+        ["Login returned 500 after the upgrade; the cause was a stale session cookie."]
     );
 }
 
@@ -124,10 +132,7 @@ fn chinese_problems_and_fixes_make_an_episode() {
         Message::assistant("把端口改成 8081 就可以避免冲突。"),
         Message::user("解决了，谢谢！"),
     ]);
-    assert_eq!(
-        contents(&all(&window)),
-        ["问题：“启动服务的时候报错，端口被占用。”解决办法：把端口改成 8081 就可以避免冲突。"]
-    );
+    assert_eq!(contents(&all(&window)), ["启动服务的时候报错，端口被占用；解决办法：把端口改成 8081 就可以避免冲突。"]);
 }
 
 #[test]
