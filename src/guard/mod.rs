@@ -2,16 +2,20 @@
 //!
 //! Only this module can make a [`Redacted`], and only a [`Redacted`] reaches a model or the store.
 
+mod assigned;
 mod clean;
 mod feedback;
+mod judge;
 mod pii;
 mod private;
 mod scan;
 mod secrets;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod texts;
 mod value;
+mod words;
 
 use std::ops::Deref;
 

@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
 use super::secrets::{Part, SECRETS, Secret};
-use super::value;
+use super::{assigned, spoken};
 
 /// A place in a text that is to be replaced, with the name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Scanner {
             }
             Part::Assigned(naming) => {
                 let captures = pattern.captures(&text[from..])?;
-                value::assigned(
+                assigned::assigned(
                     text,
                     hint,
                     captures.name("suffix")?.as_str(),
@@ -102,8 +102,8 @@ impl Scanner {
                     naming,
                 )
             }
-            Part::Spoken(naming) => value::spoken(text, whole.end, naming),
-            Part::Phrase => value::phrase(text, whole.end),
+            Part::Spoken(naming) => spoken::spoken(text, whole.end, naming),
+            Part::Phrase => spoken::phrase(text, whole.end),
         }
     }
 }

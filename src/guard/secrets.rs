@@ -1,6 +1,7 @@
 //! The table of secret shapes: one row a shape, each with an example that the tests assemble.
 
-use super::value::{Naming, has_letters_and_digits, is_credential_value, is_opaque, is_user_password};
+use super::judge::{has_letters_and_digits, is_credential_value, is_opaque, is_random, is_user_password};
+use super::value::Naming;
 
 /// One shape of secret.
 #[derive(Debug)]
@@ -295,5 +296,5 @@ pub const SECRETS: &[Secret] = &[
     },
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
-        "use this key instead -> {a40}").taking(Part::Group(super::value::is_random)),
+        "use this key instead -> {a40}").taking(Part::Group(is_random)),
 ];
