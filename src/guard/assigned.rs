@@ -27,18 +27,17 @@ pub(super) fn assigned(
     }
     let value = value::read(text, at)?;
     let word = is_word(value.text);
-    let holds = !is_placeholder(value.text)
-        && !is_type(text, &value)
-        && (value.quoted || !is_code(value.text))
-        && match naming {
-            Naming::Password | Naming::Pin if name.plural => has_letters_and_digits(value.text),
-            Naming::Password | Naming::Pin if word => is_chosen_word(&value, &name, sign, text),
-            Naming::Password | Naming::Pin => is_chosen(value.text) && !is_reference(&value),
-            Naming::Key => {
-                !is_reference(&value) && is_opaque(value.text)
-                    || name.upper && sign.trim() == "=" && word && value.text.len() >= 12
-            }
-        };
+    // What a name or a sentence promises is the cheaper test, so it comes first.
+    let fits = match naming {
+        Naming::Password | Naming::Pin if name.plural => has_letters_and_digits(value.text),
+        Naming::Password | Naming::Pin if word => is_chosen_word(&value, &name, sign, text),
+        Naming::Password | Naming::Pin => is_chosen(value.text) && !is_reference(&value),
+        Naming::Key => {
+            !is_reference(&value) && is_opaque(value.text)
+                || name.upper && sign.trim() == "=" && word && value.text.len() >= 12
+        }
+    };
+    let holds = fits && !is_placeholder(value.text) && !is_type(text, &value) && (value.quoted || !is_code(value.text));
     holds.then(|| value.range.start..value::whole_end(text, &value))
 }
 

@@ -1,7 +1,14 @@
 //! Judging values: whether one is a secret or a word, a variable, a type, a stand-in.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::value::Value;
 use super::words::{CODE_STARTS, COMMON, PLAIN, STANDING_PARTS, STANDING_STARTS};
+
+static STANDING: LazyLock<AhoCorasick> =
+    LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
 
 /// Whether a value only stands for one: `<your key>`, `${VAR}`, `xxxx`, `changeme`, a marker of ours.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -14,7 +21,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             && lower[1..].starts_with(|c: char| c.is_alphabetic() || c == '_')
             && lower[1..].chars().all(|c| c.is_alphanumeric() || c == '_')
         || first == '%' && lower.ends_with('%')
-        || STANDING_PARTS.iter().any(|part| lower.contains(part))
+        || STANDING.is_match(&lower)
         || PLAIN.contains(&lower.as_str())
 }
 
@@ -99,20 +106,29 @@ pub(super) fn is_user_password(value: &str) -> bool {
 
 /// Whether a value looks machine-made: at least eight characters, letters and digits, no name of anything.
 pub(super) fn is_opaque(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    is_shaped_as_key(value, digits) && !is_placeholder(value) && (digits > 3 || !names_secret(value))
+}
+
+fn is_shaped_as_key(value: &str, digits: usize) -> bool {
     let length = value.chars().count();
-    let digits = value.chars().filter(char::is_ascii_digit).count();
-    if length < 8 || value.contains(' ') || is_placeholder(value) || !value.chars().any(char::is_alphabetic) {
+    if length < 8 || value.contains(' ') || !value.chars().any(char::is_alphabetic) {
         return false;
     }
+    match digits {
+        0 => {
+            let mixed = value.chars().any(char::is_uppercase) && value.chars().any(char::is_lowercase);
+            mixed && length >= 24 && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8
+        }
+        1 => length >= 10,
+        2.. => true,
+    }
+}
+
+/// Whether a value is the name of a secret, as in `token=access_token_v2`.
+fn names_secret(value: &str) -> bool {
     let lower = value.to_lowercase();
-    let named =
-        ["token", "secret", "apikey", "api_key", "api-key", "password", "_key"].iter().any(|part| lower.contains(part))
-            && digits <= 3;
-    let mixed = value.chars().any(char::is_uppercase) && value.chars().any(char::is_lowercase);
-    !named
-        && (digits >= 2
-            || digits == 1 && length >= 10
-            || digits == 0 && mixed && length >= 24 && entropy(value) > 3.8 && !value.contains(['_', '-', '.', '/']))
+    ["token", "secret", "apikey", "api_key", "api-key", "password", "_key"].iter().any(|part| lower.contains(part))
 }
 
 /// Whether a long value that nothing names is random: not a hash of a commit, a UUID, a path or an identifier.

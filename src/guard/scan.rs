@@ -129,6 +129,9 @@ pub(super) fn replace(
     mut found: Vec<Found>,
     findings: &mut BTreeMap<&'static str, usize>,
 ) -> Option<String> {
+    if found.is_empty() {
+        return None;
+    }
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

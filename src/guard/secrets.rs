@@ -134,7 +134,7 @@ pub const SECRETS: &[Secret] = &[
     inner("azure-storage-key", &["AccountKey="], r"(?i:AccountKey)=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})", "AccountName=shop;AccountKey={a86}==;"),
     inner("azure-shared-access-key", &["SharedAccessKey="], r"(?i:SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})", "SharedAccessKey={a43}="),
     inner("azure-sas-signature", &["sig="], r"sig=(?P<secret>[A-Za-z0-9%+/]{20,}={0,2})", "https://shop.blob.core.windows.net/a?sv=2024&sig={a43}%3D"),
-    token("azure-client-secret", &["Q~"], r"(?-u:\b)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "{a3}8Q~{a34}").reaching(5),
+    token("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], r"(?-u:\b)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "{a3}8Q~{a34}").reaching(4),
     token("azure-devops-token", &["AZDO"], r"(?-u:\b)[A-Za-z0-9]{75,76}AZDO[A-Za-z0-9]{4}", "{a76}AZDO{a4}").reaching(77),
     token("alibaba-key-id", &["LTAI"], r"LTAI[A-Za-z0-9]{12,20}", "LTAI{a20}"),
     token("tencent-secret-id", &["AKID"], r"AKID[A-Za-z0-9]{32}", "AKID{a32}"),

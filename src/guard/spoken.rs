@@ -14,21 +14,20 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
     let closes =
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
-    let holds = !is_placeholder(said)
-        && !is_type(text, &value)
-        && (value.quoted || !is_code(said))
-        && match naming {
-            Naming::Pin => {
-                (4..=12).contains(&said.len())
-                    && said.bytes().all(|b| b.is_ascii_digit() || b == b'-')
-                    && !counts_something(said, &text[end..])
-            }
-            Naming::Password if is_word(said) => {
-                is_alphabetic_script(said) && closes && said.len() >= 5 && (value.quoted || !is_common(said))
-            }
-            Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
-            Naming::Key => is_opaque(said) && !said.contains('/'),
-        };
+    // What a name or a sentence promises is the cheaper test, so it comes first.
+    let fits = match naming {
+        Naming::Pin => {
+            (4..=12).contains(&said.len())
+                && said.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+                && !counts_something(said, &text[end..])
+        }
+        Naming::Password if is_word(said) => {
+            is_alphabetic_script(said) && closes && said.len() >= 5 && (value.quoted || !is_common(said))
+        }
+        Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
+        Naming::Key => is_opaque(said) && !said.contains('/'),
+    };
+    let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
     holds.then(|| value.range.start..value.range.start + said.len())
 }
 

@@ -13,8 +13,11 @@ pub enum Naming {
     Pin,
 }
 
-/// Longest value that is judged, in bytes; what is taken out may be longer.
-const JUDGED_BYTES: usize = 1024;
+/// Longest value in quotes that is read, in bytes.
+const QUOTED_BYTES: usize = 1024;
+
+/// How much of a value without quotes is judged, in bytes; what is taken out may be longer.
+const JUDGED_BYTES: usize = 128;
 
 /// A value with the quotes around it left out.
 pub(super) struct Value<'t> {
@@ -29,7 +32,7 @@ const QUOTES: &[(&str, &str)] =
 /// Reads the value that begins at `at`: to its closing quote, or to the next space where it has none.
 pub(super) fn read(text: &str, at: usize) -> Option<Value<'_>> {
     let rest = &text[at..];
-    let near = &rest[..rest.floor_char_boundary(JUDGED_BYTES)];
+    let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
@@ -38,6 +41,7 @@ pub(super) fn read(text: &str, at: usize) -> Option<Value<'_>> {
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
     }
+    let near = &rest[..rest.floor_char_boundary(JUDGED_BYTES)];
     let run = &near[..near.find(stops).unwrap_or(near.len())];
     let run = &run[..ascii_part(run)];
     let run = &run[..before_next_pair(run)];
@@ -57,7 +61,10 @@ pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
 
 /// Whether a value without quotes ends before `c`.
 fn stops(c: char) -> bool {
-    c.is_whitespace() || c.is_control() || "\"'`“”‘’「」『』«»，。；！？、（）…|".contains(c)
+    let ends = matches!(c, '"' | '\'' | '`' | '|' | '“' | '”' | '‘' | '’' | '「' | '」' | '『' | '』' | '«' | '»');
+    ends || matches!(c, '，' | '。' | '；' | '！' | '？' | '、' | '（' | '）' | '…')
+        || c.is_whitespace()
+        || c.is_control()
 }
 
 /// Where a value that began in ASCII goes over into another script, as in `密码是abc123然后`.
