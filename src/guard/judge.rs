@@ -93,6 +93,22 @@ pub(super) fn has_letters_and_digits(value: &str) -> bool {
     value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(char::is_alphabetic)
 }
 
+/// Whether a value holds a digit.
+pub(super) fn has_digit(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether a value behind a weak sign can be a password: letters and digits, and no expression.
+pub(super) fn is_made_up(value: &str) -> bool {
+    value.len() >= 6 && has_letters_and_digits(value) && !is_code(value) && !is_placeholder(value)
+}
+
+/// Whether a value that hardly anything names can be a password: small letters, capitals and digits.
+pub(super) fn is_strong(value: &str) -> bool {
+    let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
+    cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
+}
+
 /// Whether a value given for a user's password can be one.
 pub(super) fn is_credential_value(value: &str) -> bool {
     let length = value.chars().count();
@@ -112,7 +128,7 @@ pub(super) fn is_opaque(value: &str) -> bool {
 
 fn is_shaped_as_key(value: &str, digits: usize) -> bool {
     let length = value.chars().count();
-    if length < 8 || value.contains(' ') || !value.chars().any(char::is_alphabetic) {
+    if length < 8 || value.contains(' ') || is_moment(value) || !value.chars().any(char::is_alphabetic) {
         return false;
     }
     match digits {
@@ -125,8 +141,18 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
     }
 }
 
+/// Whether a value is a date with a time, as in `1979-05-27T00:32:00Z`.
+fn is_moment(value: &str) -> bool {
+    let date = value.get(..11).unwrap_or("").as_bytes();
+    date.iter().enumerate().all(|(at, byte)| match at {
+        4 | 7 => *byte == b'-',
+        10 => matches!(byte, b'T' | b' '),
+        _ => byte.is_ascii_digit(),
+    }) && !date.is_empty()
+}
+
 /// Whether a value is the name of a secret, as in `token=access_token_v2`.
-fn names_secret(value: &str) -> bool {
+pub(super) fn names_secret(value: &str) -> bool {
     let lower = value.to_lowercase();
     ["token", "secret", "apikey", "api_key", "api-key", "password", "_key"].iter().any(|part| lower.contains(part))
 }

@@ -10,6 +10,7 @@ mod pii;
 mod private;
 mod scan;
 mod secrets;
+mod shape;
 mod spoken;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,8 @@ pub use clean::Cleaned;
 pub use feedback::{INJECTED_MARKER, INJECTION_TAG};
 pub use pii::{GuardSettings, Treatment};
 pub use private::PRIVATE_MARKER;
-pub use secrets::{Part, SECRETS, Secret};
+pub use secrets::SECRETS;
+pub use shape::{Part, Secret};
 pub use texts::Redact;
 pub use value::Naming;
 

@@ -7,7 +7,8 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::secrets::{Part, SECRETS, Secret};
+use super::secrets::SECRETS;
+use super::shape::{Part, Secret};
 use super::{assigned, spoken};
 
 /// A place in a text that is to be replaced, with the name that stands for it.

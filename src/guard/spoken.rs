@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::judge::{is_alphabetic_script, is_chosen, is_code, is_common, is_opaque, is_placeholder, is_type, is_word};
+use super::judge::{
+    is_alphabetic_script, is_chosen, is_code, is_common, is_opaque, is_placeholder, is_type, is_word, names_secret,
+};
 use super::value::{self, Naming};
 use super::words::{GRAMMAR, UNITS};
 
@@ -22,7 +24,10 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
                 && !counts_something(said, &text[end..])
         }
         Naming::Password if is_word(said) => {
-            is_alphabetic_script(said) && closes && said.len() >= 5 && (value.quoted || !is_common(said))
+            is_alphabetic_script(said)
+                && closes
+                && said.len() >= 5
+                && (value.quoted || !is_common(said) && !names_secret(said))
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
         Naming::Key => is_opaque(said) && !said.contains('/'),
@@ -48,6 +53,11 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
         && !starts_plainly
         && !words.split_whitespace().any(is_grammar))
     .then(|| at + start..at + start + words.len())
+}
+
+/// Whether words are picked at random: none of them holds a sentence together.
+pub(super) fn is_word_list(words: &str) -> bool {
+    !words.split_whitespace().any(is_grammar)
 }
 
 fn is_grammar(word: &str) -> bool {
