@@ -2,16 +2,21 @@
 //!
 //! Only this module can make a [`Redacted`], and only a [`Redacted`] reaches a model or the store.
 
+mod assigned;
 mod clean;
 mod feedback;
+mod judge;
 mod pii;
 mod private;
 mod scan;
 mod secrets;
+mod shape;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod texts;
 mod value;
+mod words;
 
 use std::ops::Deref;
 
@@ -19,7 +24,8 @@ pub use clean::Cleaned;
 pub use feedback::{INJECTED_MARKER, INJECTION_TAG};
 pub use pii::{GuardSettings, Treatment};
 pub use private::PRIVATE_MARKER;
-pub use secrets::{Part, SECRETS, Secret};
+pub use secrets::SECRETS;
+pub use shape::{Part, Secret};
 pub use texts::Redact;
 pub use value::Naming;
 

@@ -41,8 +41,8 @@ impl Default for GuardSettings {
 struct Kind {
     name: &'static str,
     treatment: fn(&GuardSettings) -> Treatment,
-    /// A byte that every match holds; where it is missing the pattern is not tried.
-    sign: fn(u8) -> bool,
+    /// Whether a text holds what every match begins with or needs; where it does not the pattern is not tried.
+    sign: fn(&[u8]) -> bool,
     pattern: LazyLock<Regex>,
     holds: fn(&str, before: &str, after: &str) -> bool,
 }
@@ -51,21 +51,21 @@ static KINDS: [Kind; 4] = [
     Kind {
         name: "card",
         treatment: |settings| settings.cards,
-        sign: |byte| byte.is_ascii_digit(),
+        sign: |text| text.windows(4).any(|four| four.iter().all(u8::is_ascii_digit)),
         pattern: LazyLock::new(|| pattern(r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,7}|3\d{3}[ -]?\d{6}[ -]?\d{4,5}")),
         holds: |text, before, after| stands_alone(before, after) && is_card(text),
     },
     Kind {
         name: "iban",
         treatment: |settings| settings.ibans,
-        sign: |byte| byte.is_ascii_uppercase(),
+        sign: |text| text.windows(4).any(|four| matches!(four, [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9'])),
         pattern: LazyLock::new(|| pattern(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?")),
         holds: |text, before, after| stands_alone(before, after) && is_iban(text),
     },
     Kind {
         name: "email",
         treatment: |settings| settings.emails,
-        sign: |byte| byte == b'@',
+        sign: |text| text.contains(&b'@'),
         pattern: LazyLock::new(|| {
             pattern(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}")
         }),
@@ -74,7 +74,7 @@ static KINDS: [Kind; 4] = [
     Kind {
         name: "phone",
         treatment: |settings| settings.phones,
-        sign: |byte| byte.is_ascii_digit(),
+        sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| {
             pattern(
                 r"\+\d{1,3}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}[.-]\d{3}[.-]\d{4}|1[3-9]\d[ -]?\d{4}[ -]?\d{4}",
@@ -95,7 +95,7 @@ const RANK: usize = usize::MAX;
 pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
     let wanted = KINDS.iter().filter(|kind| (kind.treatment)(&settings) == Treatment::Redact);
     let mut found = Vec::new();
-    for kind in wanted.filter(|kind| text.bytes().any(kind.sign)) {
+    for kind in wanted.filter(|kind| (kind.sign)(text.as_bytes())) {
         let matches = kind.pattern.find_iter(text).map(|found| found.range());
         let held = matches.filter(|range| {
             let (before, after) = (&text[..range.start], &text[range.end..]);

@@ -10,6 +10,9 @@ const CLOSE: &str = "</private>";
 ///
 /// Tags are read in any case. A span that is never closed runs to the end of the text, and spans may be nested.
 pub(super) fn take_out(text: &mut String) -> usize {
+    if !text.contains('<') {
+        return 0;
+    }
     let lower = text.to_ascii_lowercase();
     if !lower.contains(OPEN) {
         return 0;

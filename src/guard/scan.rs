@@ -7,8 +7,9 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::secrets::{Part, SECRETS, Secret};
-use super::value;
+use super::secrets::SECRETS;
+use super::shape::{Part, Secret};
+use super::{assigned, spoken};
 
 /// A place in a text that is to be replaced, with the name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Scanner {
             }
             Part::Assigned(naming) => {
                 let captures = pattern.captures(&text[from..])?;
-                value::assigned(
+                assigned::assigned(
                     text,
                     hint,
                     captures.name("suffix")?.as_str(),
@@ -102,8 +103,8 @@ impl Scanner {
                     naming,
                 )
             }
-            Part::Spoken(naming) => value::spoken(text, whole.end, naming),
-            Part::Phrase => value::phrase(text, whole.end),
+            Part::Spoken(naming) => spoken::spoken(text, whole.end, naming),
+            Part::Phrase => spoken::phrase(text, whole.end),
         }
     }
 }
@@ -129,6 +130,9 @@ pub(super) fn replace(
     mut found: Vec<Found>,
     findings: &mut BTreeMap<&'static str, usize>,
 ) -> Option<String> {
+    if found.is_empty() {
+        return None;
+    }
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

@@ -1,108 +1,12 @@
 //! The table of secret shapes: one row a shape, each with an example that the tests assemble.
 
-use super::value::{Naming, has_letters_and_digits, is_credential_value, is_opaque, is_user_password};
-
-/// One shape of secret.
-#[derive(Debug)]
-pub struct Secret {
-    /// Name in kebab-case; what is taken out becomes `[redacted:<name>]`.
-    pub name: &'static str,
-    /// Literals of which one stands in every match, in any case; only where one is found is the pattern tried.
-    pub hints: &'static [&'static str],
-    /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
-    pub pattern: &'static str,
-    /// How far before its hint a match may begin, in bytes; 0 ties the pattern to the hint.
-    pub reach: usize,
-    /// What of a match is the secret.
-    pub part: Part,
-    /// A text of this shape: `{a36}` stands for 36 invented letters and digits, `{h…}` for hexadecimal digits,
-    /// `{d…}` for digits, `{u…}` for capitals and digits, `{w…}` for small letters, `{U}` for a UUID.
-    pub example: &'static str,
-}
-
-/// What of a match is the secret.
-#[derive(Debug, Clone, Copy)]
-pub enum Part {
-    /// All of it, if it stands apart from the letters and digits around it.
-    Whole,
-    /// The group `secret`, if the judgement holds for it.
-    Group(fn(&str) -> bool),
-    /// The value that follows the match, as after `PASSWORD=`.
-    Assigned(Naming),
-    /// The value that follows the match in a sentence, as after `the password is`.
-    Spoken(Naming),
-    /// The words to the end of the sentence that follow the match, as after `my passphrase is`.
-    Phrase,
-}
-
-const fn token(
-    name: &'static str,
-    hints: &'static [&'static str],
-    pattern: &'static str,
-    example: &'static str,
-) -> Secret {
-    Secret { name, hints, pattern, reach: 0, part: Part::Whole, example }
-}
-
-const fn inner(
-    name: &'static str,
-    hints: &'static [&'static str],
-    pattern: &'static str,
-    example: &'static str,
-) -> Secret {
-    Secret { name, hints, pattern, reach: 0, part: Part::Group(anything), example }
-}
-
-const fn anything(_: &str) -> bool {
-    true
-}
-
-impl Secret {
-    const fn reaching(mut self, bytes: usize) -> Self {
-        self.reach = bytes;
-        self
-    }
-
-    const fn taking(mut self, part: Part) -> Self {
-        self.part = part;
-        self
-    }
-}
-
-/// A shape that is a secret only behind its maker's name and a word such as "key".
-macro_rules! behind {
-    ($maker:literal, $shape:literal) => {
-        concat!(
-            "(?i:",
-            $maker,
-            r#")[^\n]{0,40}?(?i:key|token|secret|auth)[a-zA-Z_]{0,8}[^\nA-Za-z0-9]{1,8}"#,
-            r#"(?:(?i:is|was)[^\nA-Za-z0-9]{1,4})?(?P<secret>"#,
-            $shape,
-            r")(?-u:\b)"
-        )
-    };
-}
-
-/// What stands between a secret's name and its value in code, configuration, JSON and on a command line.
-macro_rules! assign {
-    () => {
-        concat!(
-            r#"(?P<suffix>[A-Za-z0-9_.-]{0,32})(?:\\{0,3}["'`]|\]|\*\*){0,3}"#,
-            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])\*{0,2}[ \t]{0,8}|[ \t]{1,4})"#
-        )
-    };
-}
-
-/// What stands between a secret's name and its value in a sentence.
-macro_rules! says {
-    () => {
-        concat!(
-            r#"(?:[ *"'`_][^\n.:!?=：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
-            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
-            r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
-        )
-    };
-}
+use super::judge::{
+    has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random, is_strong,
+    is_user_password,
+};
+use super::shape::{Part, Secret, assign, behind, inner, says, token};
+use super::spoken::is_word_list;
+use super::value::Naming;
 
 /// Every shape, the particular before the general: where two match the same place, the earlier row names it.
 #[rustfmt::skip]
@@ -133,7 +37,7 @@ pub const SECRETS: &[Secret] = &[
     inner("azure-storage-key", &["AccountKey="], r"(?i:AccountKey)=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})", "AccountName=shop;AccountKey={a86}==;"),
     inner("azure-shared-access-key", &["SharedAccessKey="], r"(?i:SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})", "SharedAccessKey={a43}="),
     inner("azure-sas-signature", &["sig="], r"sig=(?P<secret>[A-Za-z0-9%+/]{20,}={0,2})", "https://shop.blob.core.windows.net/a?sv=2024&sig={a43}%3D"),
-    token("azure-client-secret", &["Q~"], r"(?-u:\b)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "{a3}8Q~{a34}").reaching(5),
+    token("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], r"(?-u:\b)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "{a3}8Q~{a34}").reaching(4),
     token("azure-devops-token", &["AZDO"], r"(?-u:\b)[A-Za-z0-9]{75,76}AZDO[A-Za-z0-9]{4}", "{a76}AZDO{a4}").reaching(77),
     token("alibaba-key-id", &["LTAI"], r"LTAI[A-Za-z0-9]{12,20}", "LTAI{a20}"),
     token("tencent-secret-id", &["AKID"], r"AKID[A-Za-z0-9]{32}", "AKID{a32}"),
@@ -252,8 +156,37 @@ pub const SECRETS: &[Secret] = &[
     inner("cookie", &["cookie:"], r#"(?i:cookie):\s{0,4}(?P<secret>[A-Za-z0-9_.-]{1,64}=[^\s;"',]{6,}(?:;\s{0,2}[A-Za-z0-9_.-]{1,64}(?:=[^\s;"',]*)?)*)"#, "Cookie: session={a32}; theme=dark"),
     inner("session-cookie", &["sessionid=", "connect.sid=", "phpsessid=", "jsessionid=", "session_id=", "sessid="],
         r"(?i:(?:php|j)?sess(?:ion_?)?id|connect\.sid)=(?P<secret>[^\s;&,]{16,})", "sessionid={a32}").taking(Part::Group(is_opaque)),
-    inner("curl-user", &["-u ", "--user "], r#"(?:-u|--user)\s{1,4}["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
+    inner("curl-user", &["curl -u", "-u ", "--user "], r#"(?:curl -u|(?:-u|--user)\s{1,4})["']?[^\s:"'$]{1,64}:(?P<secret>[^\s"']{4,})"#, "curl -u ana:{a16} https://x").taking(Part::Group(is_user_password)),
     inner("sshpass", &["sshpass -p"], r#"sshpass -p\s{0,4}["']?(?P<secret>[^\s"'$]{4,})"#, "sshpass -p {a16} ssh box"),
+
+    // On command lines and in files of tools.
+    inner("command-password", &["mysql", "mariadb", "redis-cli", "docker login", "podman login", "az login"],
+        r#"(?:(?:mysql(?:dump|admin)?|mariadb)[ -~]{0,96}? -p|redis-cli[ -~]{0,96}? -a |(?:docker|podman|az) login[ -~]{0,96}? -p )["']?(?P<secret>[^\s"'$]{4,})"#,
+        "mysql -u root -p{a14} shop").taking(Part::Group(is_made_up)),
+    inner("piped-password", &["echo "], r#"echo ["']?(?P<secret>[^\s"'$|]{4,64})["']? ?\| ?(?:sudo (?:-[a-zA-Z]+ )?-S|[a-z]{2,12} login)"#,
+        "echo {a14} | sudo -S ls").taking(Part::Group(is_credential_value)),
+    inner("netrc-password", &["machine "], r"machine [^\s]{1,96}(?:\\n|\s){1,4}login [^\s]{1,64}(?:\\n|\s){1,4}password (?P<secret>[^\s\\]{4,})", "machine ci.internal login ana password {a14}")
+        .taking(Part::Group(is_credential_value)),
+    inner("openssl-password", &["pass:"], r"pass:(?P<secret>[^\s]{4,})", "-pass pass:{a14}").taking(Part::Group(is_strong)),
+    inner("registry-auth", &["_auth", "\"auth\\", "\"auth\""], r#"(?:_auth|"auth)\\{0,3}"?\s{0,3}[:=]\s{0,3}\\{0,3}"?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"#, "_auth = {a20}==")
+        .taking(Part::Group(is_opaque)),
+    inner("oracle-password", &["jdbc:oracle:thin:"], r"jdbc:oracle:thin:[A-Za-z0-9_]{1,64}/(?P<secret>[^\s@/]{4,64})@", "jdbc:oracle:thin:ana/{a14}@db:1521/shop"),
+    inner("environment-key", &["setx ", "ENV "], r#"(?i:setx|env) [A-Z0-9_]{0,32}(?:KEY|TOKEN|SECRET|PASSWORD|PASS)[A-Z0-9_]{0,16} ["']?(?P<secret>[^\s"']{6,})"#, "setx API_KEY {a16}")
+        .taking(Part::Group(is_opaque)),
+    inner("xml-password", &["password>", "passwd>", "secret>", "token>"], r"(?i:password|passwd|secret|token)>(?P<secret>[^<>\s]{4,200})</", "<password>{a14}</password>")
+        .taking(Part::Group(is_made_up)),
+    inner("paired-password", &["password", "passwd", "secret", "token", "api_key", "apikey"],
+        r#"(?i:password|passwd|secret|token|api_?key)\\{0,3}["']?,?(?:\\n|\s){1,12}\\{0,3}["']?value\\{0,3}["']?\s{0,2}[:=]\s{0,2}\\{0,3}["']?(?P<secret>[^\s"'<>\\]{4,})"#,
+        "- name: DB_PASSWORD\n  value: {a14}").taking(Part::Group(is_made_up)),
+    inner("default-password", &["password\" {", "secret\" {", "token\" {", "password\\\" {", "secret\\\" {", "token\\\" {", "password\\\\\\\" {"],
+        r#"(?i:password|secret|token)\\{0,3}" \{[^}]{1,200}?default\s{0,8}=\s{0,4}\\{0,3}"(?P<secret>[^"\n\\]{4,})\\{0,3}""#,
+        "variable \"db_password\" {(}\n  default = \"{a14}\"\n{)}").taking(Part::Group(is_credential_value)),
+    inner("table-password", &["password", "passwort", "contraseña", "密码"], r"(?i:password|passwort|contraseña|密码)[ *`]{0,4}\|[ \t]{0,4}[`*]{0,3}(?P<secret>[^\s|`*]{4,64})[`*]{0,3}[ \t]{0,24}\|",
+        "| DB password | {a14} |").taking(Part::Group(is_made_up)),
+    inner("block-password", &["password", "passwd", "secret", "token"], r#"(?i:password|passwd|secret|token)\\{0,3}["']?: [|>][+-]?(?:\\{1,3}n|[ \t]{0,4}\r?\n)[ \t]{1,12}(?P<secret>[^\s\\]{4,})"#,
+        "password: |\n  {a14}\nuser: ana").taking(Part::Group(is_made_up)),
+    inner("short-named-password", &["pass:", "pass=", "pass =", "pass: ", "pw:", "pw=", "creds:", "creds are", "credentials are"],
+        r#"(?:\A|[^A-Za-z])(?i:pass|pw|creds|credentials)(?: ?[:=]| are) ?["'`]?(?:[A-Za-z0-9._@-]{1,40}(?: ?/ ?|:))?(?P<secret>[^\s"'`,;]{6,64})"#, "login ana, pass: {a14}").reaching(1).taking(Part::Group(is_strong)),
 
     // Named values: NAME=value in all its spellings.
     Secret {
@@ -265,8 +198,8 @@ pub const SECRETS: &[Secret] = &[
     },
     Secret {
         name: "secret", reach: 0, part: Part::Assigned(Naming::Key),
-        hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "auth_key", "authkey", "account_key", "encryption_key", "signing_key", "credential", "密钥", "令牌"],
-        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private_?key|auth_?key|account_key|encryption_key|signing_key|credential|密钥|令牌)",
+        hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌"],
+        pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private_?key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌)",
             assign!()),
         example: "CLIENT_SECRET: \"{a24}\"",
     },
@@ -284,8 +217,8 @@ pub const SECRETS: &[Secret] = &[
         example: "the password for the staging box is {a12}",
     },
     Secret {
-        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "security code", "验证码"],
-        pattern: concat!(r"(?i:pin(?: ?code| number)?|security code|验证码)", says!()),
+        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "otp", "security code", "door code", "alarm code", "gate code", "verification code", "one-time code", "验证码"],
+        pattern: concat!(r"(?i:pin(?: ?code| number)?|otp|(?:security|door|alarm|gate|verification|one-time) code|验证码)", says!()),
         example: "my PIN is {d8}",
     },
     Secret {
@@ -293,7 +226,18 @@ pub const SECRETS: &[Secret] = &[
         pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|密钥|令牌)", says!()),
         example: "our API key for maps is {a24}",
     },
+    inner("card-code", &["cvv", "cvc"], r"(?i:cv[vc]2?)(?: (?:is|code|number))?[ :=]{1,3}(?P<secret>\d{3,4})(?-u:\b)", "the CVV is {d4}"),
+    inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
+        "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
+    inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words"], r"(?i:phrase|mnemonic|seed words|seed phrase|recovery phrase)(?: (?:is|are))?:?(?:\\n|\s){1,4}(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
+        "seed words are {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7}").taking(Part::Group(is_word_list)),
+    inner("spoken-clave", &["clave"], r"(?i:clave)[^\n.:]{0,32}? es (?P<secret>[^\s,;]{6,64})", "la clave del wifi es {a14}").taking(Part::Group(is_made_up)),
+    inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
+        r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?: (?:to|as|auf|a)|改成了?|改为|设成了?|设为| -|=| →)? ?["'“`]?(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,64})"#,
+        "I changed my password to {a14}").taking(Part::Group(is_strong)),
+    inner("password-named-after", &[" as the password", " as password", " is my password", " is the password"],
+        r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,64})["'”`]? (?:as|is) (?:(?:the|my) )?password"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
-        "use this key instead -> {a40}").taking(Part::Group(super::value::is_random)),
+        "use this key instead -> {a40}").taking(Part::Group(is_random)),
 ];

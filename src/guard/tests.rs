@@ -19,6 +19,10 @@ fn assemble(template: &str) -> (String, Vec<String>) {
             text.push_str(piece);
             continue;
         }
+        if let "(" | ")" = piece {
+            text.push(if piece == "(" { '{' } else { '}' });
+            continue;
+        }
         let part = if piece == "U" {
             ["h8", "h4", "h4", "h4", "h12"].map(|piece| invent(piece, &mut state)).join("-")
         } else {
@@ -114,6 +118,14 @@ const INNOCENT: &[&str] = &[
     "key = \"user.residence\"", "primary key: order_id", "foreign_key=users.id", "the keyboard is a Keychron K8", "[redacted:password]",
     "password=[redacted:password]", "[private]", "tokens: 1200", "3 secrets: a, b, c", "the credential is stored in Vault", "PWD=/home/ana/shop",
     "if password == \"\" { return }", "assert!(token != other.token)", "def login(user, password=None):", "connect(user=user, password=password)",
+    "mysql -u root -p shop", "redis-cli -p 6379 ping", "docker login -u ana --password-stdin", "docker run -p 8080:80 shop", "echo done | sudo tee log", "echo $PASS | sudo -S ls",
+    "machine learning with login and password fields", "_auth = none", "ENV API_KEY_FILE /run/secrets/key", "<password>secret</password>", "<password>{password}</password>",
+    "name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: x", "variable \"db_password\" {\n  type = string\n}", "| Field | Type |\n| password | string |", "| password | required |",
+    "password: |\n  must be long", "pass: 12 of 14", "all tests pass: 212", "compass: north-east-2", "bypass=SSE4Level", "creds: see Vault", "the door code is broken", "the error code is 4821",
+    "exit code: 1234", "HTTP code 4041", "the verification code is wrong", "OTP: not set", "OTP is sent by mail", "backup codes are in the safe", "recovery code: see the mail",
+    "the recovery phrase is written on paper in the drawer of my desk at home", "la clave es la paciencia", "la clave primaria es order_id", "I changed my password to something else",
+    "set the password as soon as possible", "use this as the password", "that is the password", "the password column is PasswordHash", "key = 1979-05-27T07:32:00Z", "CVV: three digits", "cvc: 12",
+    "change the password to be safe", "we reset the password to the default", "密码改成了新的", "密码长度至少8位", "the user and the password are checked",
     "token=token", "export TOKEN=$(cat token.txt)", "--token-file /run/secrets/token", "token: ${{ secrets.GITHUB_TOKEN }}", "my password is in 1Password",
 ];
 
@@ -140,6 +152,44 @@ const WRITTEN: &[(&str, &str)] = &[
     ("X-Api-Key: 9f8e7d6c5b4a", "9f8e7d6c5b4a"), ("api_key = '9f8e7d6c5b4a'", "9f8e7d6c5b4a"), ("const TOKEN: &str = \"9f8e7d6c5b4a\";", "9f8e7d6c5b4a"),
     ("password: str = \"hunter2\"", "hunter2"), ("client_secret=9f8e7d6c5b4a&grant=x", "9f8e7d6c5b4a"), ("PASSWORD=hunter2\\nPORT=1", "hunter2"),
     ("the API key is 9f8e7d6c5b4a", "9f8e7d6c5b4a"), ("SECRET_KEY=abcdefghijklmnop", "abcdefghijklmnop"), ("- name: DB_PASSWORD\n  password: \"s3cret!\"", "s3cret!"),
+    ("POSTGRES_PASSWORD: tiger-42-lily", "tiger-42-lily"), ("- MYSQL_ROOT_PASSWORD=r00tme!now", "r00tme"),
+    ("data:\n  password: aHVudGVyMjIyMg==", "aHVudGVyMjIyMg"), ("data:\n  db-password: czNjcjN0LXBhc3M=", "czNjcjN0"),
+    ("stringData:\n  api-token: 8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"),
+    ("variable \"db_password\" {\n  default = \"Maple-Syrup-9\"\n}", "Maple-Syrup"), ("master_password          = \"Maple-Syrup-9\"", "Maple-Syrup"),
+    ("curl -udeploy:Maple9Syrup https://ci", "Maple9Syrup"), ("curl --user 'deploy:Maple9Syrup' https://ci", "Maple9Syrup"),
+    ("psql \"host=db user=ana password=Maple9Syrup dbname=shop\"", "Maple9Syrup"), ("PGPASSWORD=Maple9Syrup psql -h db", "Maple9Syrup"),
+    ("jdbc:postgresql://db/shop?user=ana&password=Maple9Syrup", "Maple9Syrup"), ("jdbc:oracle:thin:ana/Maple9Syrup@db:1521/shop", "Maple9Syrup"),
+    ("mysqldump -uroot -p'Maple9Syrup' shop", "Maple9Syrup"), ("redis-cli -h cache -a Maple9Syrup ping", "Maple9Syrup"),
+    ("Server=db;User Id=ana;Password=Maple9Syrup;Encrypt=true", "Maple9Syrup"), ("Server=db;Uid=ana;Pwd=Maple9Syrup;", "Maple9Syrup"),
+    ("[pypi]\nusername = ana\npassword = Maple9Syrup", "Maple9Syrup"), ("machine ci login ana password Maple9Syrup", "Maple9Syrup"),
+    ("machine ci\n  login ana\n  password Maple9Syrup", "Maple9Syrup"), ("| staging | ana | password | Maple9Syrup |", "Maple9Syrup"),
+    ("| password | `Maple9Syrup` |", "Maple9Syrup"), ("password: |\n  Maple9Syrup\nuser: ana", "Maple9Syrup"),
+    ("password: >-\n  Maple9Syrup", "Maple9Syrup"), ("my password is “Maple9Syrup”", "Maple9Syrup"), ("password → Maple9Syrup", "Maple9Syrup"),
+    ("password - Maple9Syrup", "Maple9Syrup"), ("pw: Maple9Syrup", "Maple9Syrup"), ("user/pass: ana / Maple9Syrup", "Maple9Syrup"),
+    ("creds: ana:Maple9Syrup", "Maple9Syrup"), ("credentials are ana / Maple9Syrup", "Maple9Syrup"),
+    ("the login is ana with password Maple9Syrup", "Maple9Syrup"), ("use Maple9Syrup as the password", "Maple9Syrup"),
+    ("Maple9Syrup is my password", "Maple9Syrup"), ("I changed my password to Maple9Syrup", "Maple9Syrup"), ("密码改成了Maple9Syrup", "Maple9Syrup"),
+    ("我的wifi密码Maple9Syrup", "Maple9Syrup"), ("用户名ana，密码Maple9Syrup", "Maple9Syrup"), ("账号：ana 密码：Maple9Syrup", "Maple9Syrup"),
+    ("la clave del wifi es Maple9Syrup", "Maple9Syrup"), ("Das WLAN-Passwort ist jetzt Maple9Syrup", "Maple9Syrup"),
+    ("mon mot de passe : Maple9Syrup", "Maple9Syrup"), ("le mot de passe est « Maple9Syrup »", "Maple9Syrup"),
+    ("docker login -u ana -p Maple9Syrup hub", "Maple9Syrup"), ("gpg --batch --passphrase Maple9Syrup -d x", "Maple9Syrup"),
+    ("openssl enc -pass pass:Maple9Syrup -in a", "Maple9Syrup"), ("echo \"Maple9Syrup\" | docker login -u ana --password-stdin", "Maple9Syrup"),
+    ("ansible_become_pass: Maple9Syrup", "Maple9Syrup"), ("smtp://ana:Maple9Syrup@mail:587", "Maple9Syrup"),
+    ("mongodb+srv://ana:Maple9Syrup@cluster/shop", "Maple9Syrup"), ("<add key=\"DbPassword\" value=\"Maple9Syrup\" />", "Maple9Syrup"),
+    ("<password>Maple9Syrup</password>", "Maple9Syrup"), ("- name: DB_PASSWORD\n  value: Maple9Syrup", "Maple9Syrup"),
+    ("{\"name\": \"DB_PASSWORD\", \"value\": \"Maple9Syrup\"}", "Maple9Syrup"), ("curl -H 'X-Auth-Token: 8f7e6d5c4b3a2910' x", "8f7e6d5c4b3a2910"),
+    ("curl -H 'PRIVATE-TOKEN: 8f7e6d5c4b3a2910' x", "8f7e6d5c4b3a2910"), ("curl 'https://x/v1?apikey=8f7e6d5c4b3a2910'", "8f7e6d5c4b3a2910"),
+    ("git remote add origin https://ana:8f7e6d5c4b3a2910@git/shop.git", "8f7e6d5c4b3a2910"),
+    ("//registry/:_authToken=8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"), ("_auth = 8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"),
+    ("setx API_KEY 8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"), ("ENV API_KEY 8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910"),
+    ("$env:API_KEY = \"8f7e6d5c4b3a2910\"", "8f7e6d5c4b3a2910"), ("Set-Cookie: sid=8f7e6d5c4b3a2910; Path=/", "8f7e6d5c4b3a2910"),
+    ("\"identitytoken\": \"8f7e6d5c4b3a2910\"", "8f7e6d5c4b3a2910"), ("AccountKey=8f7e6d5c4b3a2910==;EndpointSuffix=core", "8f7e6d5c4b3a2910"),
+    ("the door code is 482913", "482913"), ("my verification code is 482913", "482913"), ("OTP: 482913", "482913"), ("验证码：482913", "482913"),
+    ("银行卡密码是482913", "482913"), ("backup codes: 4829-1377 5510-2284", "1377"), ("backup codes: 4829-1377 5510-2284", "2284"),
+    ("2FA secret: JBSWY3DPEHPK3PXP", "JBSWY3DPEHPK3PXP"), ("otpauth://totp/Shop:ana?secret=JBSWY3DPEHPK3PXP&issuer=x", "JBSWY3DP"),
+    ("seed phrase:\nmaple river candle orbit tiger lemon window paper silver garden mirror cloud", "mirror cloud"),
+    ("my seed words are maple river candle orbit tiger lemon window paper silver garden mirror cloud", "maple river"), ("the CVV is 482", "482"),
+    ("Cookie: token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123456789", "eyJzdWIi"),
     ("password=ünïcödé9", "ünïcödé9"), ("token=🔑abc123456", "🔑abc123456"),
 ];
 

@@ -1,0 +1,175 @@
+//! Judging values: whether one is a secret or a word, a variable, a type, a stand-in.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::value::Value;
+use super::words::{CODE_STARTS, COMMON, PLAIN, STANDING_PARTS, STANDING_STARTS};
+
+static STANDING: LazyLock<AhoCorasick> =
+    LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
+
+/// Whether a value only stands for one: `<your key>`, `${VAR}`, `xxxx`, `changeme`, a marker of ours.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    let mut chars = lower.chars();
+    let Some(first) = chars.next() else { return true };
+    chars.all(|c| c == first)
+        || STANDING_STARTS.iter().any(|start| lower.starts_with(start))
+        || first == '$'
+            && lower[1..].starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && lower[1..].chars().all(|c| c.is_alphanumeric() || c == '_')
+        || first == '%' && lower.ends_with('%')
+        || STANDING.is_match(&lower)
+        || PLAIN.contains(&lower.as_str())
+}
+
+pub(super) fn is_common(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    COMMON.contains(&lower.as_str()) || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("able")
+}
+
+/// Whether it is letters, `_` and `-` only, as words and names are.
+pub(super) fn is_word(value: &str) -> bool {
+    value.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-')
+}
+
+/// Whether a word is in a script with spaces between words; in the others a run of letters is half a sentence.
+pub(super) fn is_alphabetic_script(word: &str) -> bool {
+    word.chars().all(|c| c < '\u{2e80}')
+}
+
+/// Whether an unquoted value is an expression.
+pub(super) fn is_code(value: &str) -> bool {
+    let dotted = value.contains('.')
+        && value.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && part.chars().all(|c| c.is_alphanumeric() || "_[]?()".contains(c))
+        })
+        && !value.chars().any(|c| c.is_ascii_digit());
+    let opening = value.find(['(', '[', '{', '<']);
+    let called =
+        opening.is_some_and(|at| at > 0 && value[..at].chars().all(|c| c.is_alphanumeric() || "_.:!?&".contains(c)));
+    let environment = CODE_STARTS.iter().any(|start| value.starts_with(start));
+    dotted
+        || called
+        || environment
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("=>")
+        || value.starts_with(['=', ':', '&', '(', '|', '!', '?', '#', '@', '/', '.', ','])
+}
+
+/// Whether what was read is a type in code, or a number with one: `KEY: Name = …`, `*const u8`, `__u32`, `7i32`.
+pub(super) fn is_type(text: &str, value: &Value<'_>) -> bool {
+    let word = value.text;
+    let after = text[value.range.end..].trim_start_matches([' ', '\t']);
+    let assigned = after.starts_with('=')
+        && !after.starts_with("==")
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let suffixed = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').starts_with(['i', 'u', 'f'])
+        && word.starts_with(|c: char| c.is_ascii_digit())
+        && ["8", "16", "32", "64", "128", "size"].iter().any(|size| {
+            word.ends_with(&format!("i{size}"))
+                || word.ends_with(&format!("u{size}"))
+                || word.ends_with(&format!("f{size}"))
+        });
+    !value.quoted
+        && (assigned || suffixed || word.starts_with('_') || word.starts_with("*const") || word.starts_with("*mut"))
+}
+
+/// Whether a value that is more than a word can be a password.
+pub(super) fn is_chosen(value: &str) -> bool {
+    let length = value.chars().count();
+    length >= 4
+        && value.chars().any(char::is_alphanumeric)
+        && !value.starts_with(['\\', '('])
+        && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
+}
+
+/// Whether a value holds letters and digits both.
+pub(super) fn has_letters_and_digits(value: &str) -> bool {
+    value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(char::is_alphabetic)
+}
+
+/// Whether a value holds a digit.
+pub(super) fn has_digit(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether a value behind a weak sign can be a password: letters and digits, and no expression.
+pub(super) fn is_made_up(value: &str) -> bool {
+    value.len() >= 6 && has_letters_and_digits(value) && !is_code(value) && !is_placeholder(value)
+}
+
+/// Whether a value that hardly anything names can be a password: small letters, capitals and digits.
+pub(super) fn is_strong(value: &str) -> bool {
+    let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
+    cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
+}
+
+/// Whether a value given for a user's password can be one.
+pub(super) fn is_credential_value(value: &str) -> bool {
+    let length = value.chars().count();
+    length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
+}
+
+/// Whether what stands behind `user:` on a command line is a password, and not a group as in `1000:1000`.
+pub(super) fn is_user_password(value: &str) -> bool {
+    is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether a value looks machine-made: at least eight characters, letters and digits, no name of anything.
+pub(super) fn is_opaque(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    is_shaped_as_key(value, digits) && !is_placeholder(value) && (digits > 3 || !names_secret(value))
+}
+
+fn is_shaped_as_key(value: &str, digits: usize) -> bool {
+    let length = value.chars().count();
+    if length < 8 || value.contains(' ') || is_moment(value) || !value.chars().any(char::is_alphabetic) {
+        return false;
+    }
+    match digits {
+        0 => {
+            let mixed = value.chars().any(char::is_uppercase) && value.chars().any(char::is_lowercase);
+            mixed && length >= 24 && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8
+        }
+        1 => length >= 10,
+        2.. => true,
+    }
+}
+
+/// Whether a value is a date with a time, as in `1979-05-27T00:32:00Z`.
+fn is_moment(value: &str) -> bool {
+    let date = value.get(..11).unwrap_or("").as_bytes();
+    date.iter().enumerate().all(|(at, byte)| match at {
+        4 | 7 => *byte == b'-',
+        10 => matches!(byte, b'T' | b' '),
+        _ => byte.is_ascii_digit(),
+    }) && !date.is_empty()
+}
+
+/// Whether a value is the name of a secret, as in `token=access_token_v2`.
+pub(super) fn names_secret(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    ["token", "secret", "apikey", "api_key", "api-key", "password", "_key"].iter().any(|part| lower.contains(part))
+}
+
+/// Whether a long value that nothing names is random: not a hash of a commit, a UUID, a path or an identifier.
+pub(super) fn is_random(value: &str) -> bool {
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let upper = value.chars().filter(char::is_ascii_uppercase).count();
+    let lower = value.chars().filter(char::is_ascii_lowercase).count();
+    let words = value.split(['_', '-', '/', '=']).map(str::len).max().unwrap_or(0);
+    digits >= 3 && upper >= 3 && lower >= 3 && words >= 16 && entropy(value) > 4.0 && !is_placeholder(value)
+}
+
+/// Returns the bits a character that `value` carries by the frequency of its own characters.
+fn entropy(value: &str) -> f64 {
+    let mut counts = std::collections::BTreeMap::new();
+    value.chars().for_each(|c| *counts.entry(c).or_insert(0_u32) += 1);
+    let total = f64::from(counts.values().sum::<u32>());
+    counts.values().map(|&count| f64::from(count) / total).map(|share| -share * share.log2()).sum()
+}
