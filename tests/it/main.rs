@@ -1,5 +1,7 @@
 //! The integration tests: one binary, a module for each concern.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
+
 mod ingest_agents;
 mod ingest_chat;
 mod layering;
