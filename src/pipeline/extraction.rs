@@ -1,6 +1,6 @@
 //! The first half of a run: every new window of every conversation, a bounded number at a time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, Likeness, TranscriptId, WindowKey};
+use crate::store::{Claimed, Finished, Likeness, StoreError, TranscriptId, WindowKey};
 use crate::transcript::{Transcript, content_hash};
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
@@ -38,7 +38,7 @@ pub(super) struct Proposed {
 
 /// Extracts every new window that `reader` brings. Results go to the ledger, or to `proposed` where that is given.
 ///
-/// Cancelling starts no new window; those in flight are finished.
+/// Cancelling starts no new window; those in flight are finished, and the summary says that windows were left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&Ledgered<'_, C>>,
@@ -48,8 +48,11 @@ pub(super) async fn extract_all<C: Complete>(
     proposed: Option<&RefCell<Vec<Proposed>>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(Ledgered::halted).is_some();
-    jobs(pipeline, reader, tally, proposed.is_none())
-        .take_until(cancel.cancelled_owned())
+    let came_to_the_end = Cell::new(false);
+    let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let outcome = jobs(pipeline, reader, tally, proposed.is_none())
+        .chain(end)
+        .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
         .map(|job| async {
             let job = job?;
@@ -64,7 +67,9 @@ pub(super) async fn extract_all<C: Complete>(
         })
         .buffer_unordered(pipeline.options.jobs)
         .try_collect()
-        .await
+        .await;
+    tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
+    outcome
 }
 
 /// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
@@ -161,7 +166,11 @@ async fn extract_to_ledger<C: Complete>(
         spent: extraction.spent,
         error: extraction.error.as_deref(),
     };
-    Ok(pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now())?)
+    match pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now()) {
+        // Another process took the window while this one stood still; its result is the one that counts.
+        Err(StoreError::NotOwner { .. }) => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Extracts one window and tallies how it ended.

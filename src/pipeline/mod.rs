@@ -7,6 +7,7 @@
 //! and comes to the same state.
 
 mod extraction;
+mod heartbeat;
 mod ledgered;
 mod place;
 mod read;

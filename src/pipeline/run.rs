@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::extraction::{Proposed, extract_all};
 use super::settle::{plan_proposed, settle_ledger};
-use super::{Event, Extractor, Ledgered, Options, PipelineError, ReadEvent, Summary, read};
+use super::{Event, Extractor, Ledgered, Options, PipelineError, ReadEvent, Summary, heartbeat, read};
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Budget, Complete};
 use crate::store::{RunId, RunStatus, Store};
@@ -124,11 +124,11 @@ pub async fn run<C: Complete>(
     let model = pipeline.model();
     let tally = RefCell::new(Tally { summary: begin(&pipeline), watch });
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
-    let outcome = async {
+    let work = async {
         extract_all(&pipeline, model.as_ref(), reader, cancel, &tally, None).await?;
         settle_ledger(&pipeline, model.as_ref(), &run.id, &tally).await
-    }
-    .await;
+    };
+    let outcome = heartbeat::during(pipeline.store, &run.id, heartbeat::EVERY, work).await;
     let mut summary = tally.into_inner().summary;
     close(&pipeline, model.as_ref(), &mut summary);
     finish(&pipeline, &run.id, &outcome, &summary)?;
