@@ -4,3 +4,5 @@ mod ingest_agents;
 mod ingest_chat;
 mod layering;
 mod llm_faults;
+mod rerun;
+mod world;
