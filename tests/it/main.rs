@@ -1,5 +1,6 @@
 //! The integration tests: one binary, a module for each concern.
 
+mod crash;
 mod ingest_agents;
 mod ingest_chat;
 mod layering;

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,8 +23,8 @@ pub struct Asked {
     pub facts: Vec<String>,
     /// What persons say in the part shown as context.
     pub context: Vec<String>,
-    /// When it came.
-    pub at: Instant,
+    /// Text of the answer.
+    pub reply: String,
 }
 
 /// What the server does with requests that hold a text: status 200 answers them.
@@ -98,10 +98,11 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     let prompt = value["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     let facts = said_in(&prompt, "<conversation>", "</conversation>");
     let context = said_in(&prompt, "<already_read>", "</already_read>");
+    let reply = answer(&prompt, &facts);
     let asked = Asked {
         facts: facts.iter().map(|(_, fact)| fact.clone()).collect(),
         context: context.into_iter().map(|(_, fact)| fact).collect(),
-        at: Instant::now(),
+        reply: reply.clone(),
         body,
     };
     let manner = state.manner.lock().unwrap().clone();
@@ -114,7 +115,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
             let error = json!({"error": {"message": "not now", "type": "x", "code": "x"}});
             send(stream, status, "retry-after-ms: 1\r\n", &error)
         }
-        None => send(stream, 200, "", &answer(&prompt, &facts)),
+        None => send(stream, 200, "", &completion(&reply)),
     }
 }
 
@@ -162,15 +163,19 @@ fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     facts
 }
 
-fn answer(prompt: &str, facts: &[(i64, String)]) -> Value {
+fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     let content = if prompt.contains("<candidates>") {
         relations(prompt)
     } else {
         json!({"memories": facts.iter().map(|(number, fact)| proposal(*number, fact)).collect::<Vec<_>>()})
     };
+    content.to_string()
+}
+
+fn completion(content: &str) -> Value {
     json!({
         "model": "m-1",
-        "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content.to_string()}}],
+        "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10},
     })
 }
