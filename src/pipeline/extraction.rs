@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::run::{Pipeline, Tally};
-use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, Place, ReadEvent};
+use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, Place, ReadEvent, known};
 use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window};
 use crate::guard::Redacted;
 use crate::llm::Complete;
@@ -112,16 +112,7 @@ fn windows<C: Complete>(
         Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
         None => Vec::new(),
     };
-    // A window counts as finished only if its messages still stand where they stood.
-    let mut done: Vec<std::ops::Range<usize>> = finished
-        .iter()
-        .map(|window| (window.start..window.start + window.len, &window.content_hash))
-        .filter(|(range, hash)| {
-            transcript.messages.get(range.clone()).is_some_and(|messages| content_hash(messages) == **hash)
-        })
-        .map(|(range, _)| range)
-        .collect();
-    done.sort_by_key(|range| range.start);
+    let done = known::still_there(&transcript.messages, &finished);
     let spans = window::spans(&transcript.messages, &done, pipeline.options.window);
     let summary = &mut tally.borrow_mut().summary;
     summary.windows.total += (done.len() + spans.len()) as u64;

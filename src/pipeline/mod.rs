@@ -8,6 +8,7 @@
 
 mod extraction;
 mod heartbeat;
+mod known;
 mod ledgered;
 mod place;
 mod read;

@@ -287,3 +287,26 @@ fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
         summary: row.get_ref(8)?.as_str_or_null()?.map(|text| json(text, 8)).transpose()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_lives_until_it_ends_even_if_nobody_has_asked_for_its_end() {
+        assert!(process_may_live(std::process::id()));
+        if !Path::new("/proc/self").exists() {
+            return;
+        }
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(process_may_live(child.id()));
+        child.kill().unwrap();
+        // The system takes a moment to end it.
+        let ended = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !process_may_live(child.id())
+        });
+        child.wait().unwrap();
+        assert!(ended);
+    }
+}
