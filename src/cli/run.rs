@@ -214,7 +214,7 @@ impl Job<'_> {
         let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
         let summary = match self.mode {
             Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
-            Mode::Plan => pipeline::plan(pipeline, cancel, &mut watch).await?,
+            Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
         };
         bar.finish_and_clear();
         told.finish(&summary)?;

@@ -22,21 +22,15 @@ use crate::transcript::{Transcript, content_hash};
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
 
 /// A window to be extracted.
-pub(super) struct Job {
-    pub(super) transcript: Arc<Redacted<Transcript>>,
-    pub(super) place: Place,
-    pub(super) span: Span,
-    /// Row of the transcript in the ledger; none where nothing is to be written.
-    row: Option<TranscriptId>,
+struct Job {
+    transcript: Arc<Redacted<Transcript>>,
+    place: Place,
+    span: Span,
+    /// The transcript in the ledger.
+    row: TranscriptId,
 }
 
-/// A window that was extracted without being written.
-pub(super) struct Proposed {
-    pub(super) job: Job,
-    pub(super) candidates: Redacted<Vec<Candidate>>,
-}
-
-/// Extracts every new window that `reader` brings. Results go to the ledger, or to `proposed` where that is given.
+/// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
 /// Cancelling starts no new window; those in flight are finished, and the summary says that windows were left.
 pub(super) async fn extract_all<C: Complete>(
@@ -45,26 +39,15 @@ pub(super) async fn extract_all<C: Complete>(
     reader: Receiver<ReadEvent>,
     cancel: CancellationToken,
     tally: &RefCell<Tally<'_>>,
-    proposed: Option<&RefCell<Vec<Proposed>>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(Ledgered::halted).is_some();
     let came_to_the_end = Cell::new(false);
     let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
-    let outcome = jobs(pipeline, reader, tally, proposed.is_none())
+    let outcome = jobs(pipeline, reader, tally)
         .chain(end)
         .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
-        .map(|job| async {
-            let job = job?;
-            match proposed {
-                None => extract_to_ledger(pipeline, model, job, tally).await,
-                Some(proposed) => {
-                    let candidates = extract_one(pipeline, model, &job, tally).await.1;
-                    proposed.borrow_mut().push(Proposed { job, candidates });
-                    Ok(())
-                }
-            }
-        })
+        .map(|job| async { extract_to_ledger(pipeline, model, job?, tally).await })
         .buffer_unordered(pipeline.options.jobs)
         .try_collect()
         .await;
@@ -77,7 +60,6 @@ fn jobs<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     reader: Receiver<ReadEvent>,
     tally: &RefCell<Tally<'_>>,
-    writes: bool,
 ) -> impl Stream<Item = Result<Job, PipelineError>> {
     stream::unfold((reader, VecDeque::new()), move |(mut reader, mut ready)| async move {
         loop {
@@ -86,7 +68,7 @@ fn jobs<C: Complete>(
             }
             let event = reader.recv().await?;
             let transcript = tally.borrow_mut().read(event);
-            match transcript.map(|transcript| windows(pipeline, transcript, tally, writes)) {
+            match transcript.map(|transcript| windows(pipeline, transcript, tally)) {
                 None => {}
                 Some(Ok(jobs)) => ready.extend(jobs),
                 Some(Err(error)) => return Some((Err(error), (reader, ready))),
@@ -100,26 +82,17 @@ fn windows<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: Redacted<Transcript>,
     tally: &RefCell<Tally<'_>>,
-    writes: bool,
 ) -> Result<Vec<Job>, PipelineError> {
     let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
-    let row = if writes {
-        Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
-    } else {
-        pipeline.store.transcript_id(&transcript.key())?
-    };
-    let finished = match row {
-        Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
-        None => Vec::new(),
-    };
+    let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
+    let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
     let done = known::still_there(&transcript.messages, &finished);
     let spans = window::spans(&transcript.messages, &done, pipeline.options.window);
     let summary = &mut tally.borrow_mut().summary;
     summary.windows.total += (done.len() + spans.len()) as u64;
     summary.windows.known += done.len() as u64;
     let transcript = Arc::new(transcript);
-    let job =
-        |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row: row.filter(|_| writes) };
+    let job = |span| Job { transcript: Arc::clone(&transcript), place: place.clone(), span, row };
     Ok(spans.into_iter().map(job).collect())
 }
 
@@ -132,7 +105,7 @@ async fn extract_to_ledger<C: Complete>(
 ) -> Result<(), PipelineError> {
     let (now, messages) = (Timestamp::now(), &job.transcript.messages[job.span.start..job.span.end]);
     let key = WindowKey {
-        transcript: job.row.expect("a run that writes has a row for every transcript"),
+        transcript: job.row,
         extractor: pipeline.extractor.kind().to_owned(),
         start: job.span.start,
         len: messages.len(),

@@ -169,3 +169,20 @@ fn the_order_in_which_files_are_read_does_not_matter() {
         assert_eq!(world.active(), together, "{order:?}");
     }
 }
+
+#[test]
+fn a_plan_of_more_than_one_batch_pays_for_the_run_after_it() {
+    let server = server();
+    let world = World::new(Some(&server));
+    let name = |index: u32| -> &'static str { format!("svc{}x", 1_000 + index).leak() };
+    for day in 0..5 {
+        let facts: Vec<Fact> =
+            (0..50).map(|index| (name((day * 50 + index) % 125), 4_000 + day * 50 + index)).collect();
+        world.session(&format!("day{day}"), 2 + day, &facts);
+    }
+    let planned = summary(&world.good(&["plan", "logs", "--json"]));
+    let asked = server.count();
+    let done = summary(&world.good(&["run", "logs", "--json"]));
+    assert_eq!(server.count() - asked, 0);
+    assert_eq!(done["decisions"], planned["decisions"]);
+}
