@@ -11,7 +11,7 @@ pub enum ExitStatus {
     NoMatch,
     /// It could not be done: 2.
     Error,
-    /// Finished, but part of the work failed and is kept for a retry: 3.
+    /// Finished, but part of the work failed or was interrupted and is left for the next run: 3.
     Failures,
 }
 

@@ -191,6 +191,9 @@ fn tell_losses(out: &Printer, summary: &Summary) {
             windows_left(summary)
         ));
     }
+    if summary.interrupted {
+        out.warn("interrupted; what was read is kept, run the same command again for the rest");
+    }
     if let Some(halted) = &summary.halted {
         out.warn(format_args!("the model was not asked to the end: {halted}"));
     }

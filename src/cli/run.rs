@@ -22,7 +22,8 @@ use super::report;
 /// Turn conversation logs into memories
 ///
 /// Reads files, folders, patterns, or - for standard input. Work that an earlier run has finished is not repeated; what
-/// was interrupted or failed is taken up again.
+/// was interrupted or failed is taken up again. One Ctrl-C starts no new window, finishes those under way and writes
+/// what is there; exits 3 if windows were left. A second one ends at once.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -213,7 +214,7 @@ impl Job<'_> {
         let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
         let summary = match self.mode {
             Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
-            Mode::Plan => pipeline::plan(pipeline, cancel, &mut watch).await?,
+            Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
         };
         bar.finish_and_clear();
         told.finish(&summary)?;

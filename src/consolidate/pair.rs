@@ -212,8 +212,8 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation among many more words, or in an instruction beside a fact, may be about something else.
-    let alike = words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS
-        && a.claim.memory_type == b.claim.memory_type;
+    let alike =
+        words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
         (Pairing::Opposed, "says the opposite")
     } else {

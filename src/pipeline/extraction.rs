@@ -1,159 +1,48 @@
 //! The first half of a run: every new window of every conversation, a bounded number at a time.
 
-use std::cell::RefCell;
-use std::ops::Range;
-use std::sync::Arc;
+use std::cell::{Cell, RefCell};
 
-use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc::Receiver;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::cut::{Job, jobs};
 use super::run::{Pipeline, Tally};
-use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, Place, ReadEvent};
-use crate::extract::{self, Extraction, Outcome, Span, Spent, Task, rules, window};
+use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
+use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, DoneWindow, Finished, Likeness, TranscriptId, WindowKey};
-use crate::transcript::{Transcript, content_hash};
+use crate::store::{Claimed, Finished, Likeness, StoreError, WindowKey};
+use crate::transcript::content_hash;
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
-/// Conversations that are cut into windows ahead of the calls.
-const CUT_AHEAD: usize = 2;
 
-/// A window to be extracted.
-pub(super) struct Job {
-    pub(super) transcript: Arc<Redacted<Transcript>>,
-    pub(super) place: Place,
-    pub(super) span: Span,
-    /// Row of the transcript in the ledger; none where nothing is to be written.
-    row: Option<TranscriptId>,
-}
-
-/// A window that was extracted without being written.
-pub(super) struct Proposed {
-    pub(super) job: Job,
-    pub(super) candidates: Redacted<Vec<Candidate>>,
-}
-
-/// Extracts every new window that `reader` brings. Results go to the ledger, or to `proposed` where that is given.
+/// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
-/// Cancelling starts no new window; those in flight are finished.
+/// Cancelling starts no new window; those in flight are finished, and the summary says that windows were left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&Ledgered<'_, C>>,
     reader: Receiver<ReadEvent>,
     cancel: CancellationToken,
     tally: &RefCell<Tally<'_>>,
-    proposed: Option<&RefCell<Vec<Proposed>>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(Ledgered::halted).is_some();
-    jobs(pipeline, reader, tally, proposed.is_none())
-        .take_until(cancel.cancelled_owned())
+    let came_to_the_end = Cell::new(false);
+    let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let outcome = jobs(pipeline, reader, tally)
+        .chain(end)
+        .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
-        .map(|job| async {
-            let job = job?;
-            match proposed {
-                None => extract_to_ledger(pipeline, model, job, tally).await,
-                Some(proposed) => {
-                    let candidates = extract_one(pipeline, model, &job, tally).await.1;
-                    proposed.borrow_mut().push(Proposed { job, candidates });
-                    Ok(())
-                }
-            }
-        })
+        .map(|job| async { extract_to_ledger(pipeline, model, job?, tally).await })
         .buffer_unordered(pipeline.options.jobs)
         .try_collect()
-        .await
-}
-
-/// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
-fn jobs<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    reader: Receiver<ReadEvent>,
-    tally: &RefCell<Tally<'_>>,
-    writes: bool,
-) -> impl Stream<Item = Result<Job, PipelineError>> {
-    let transcripts = stream::unfold(reader, move |mut reader| async move {
-        loop {
-            let event = reader.recv().await?;
-            let transcript = tally.borrow_mut().read(event);
-            if let Some(transcript) = transcript {
-                return Some((transcript, reader));
-            }
-        }
-    });
-    transcripts
-        .map(move |transcript| {
-            let cutting = Cutting::begin(pipeline, transcript, writes);
-            async move { Ok::<_, PipelineError>(stream::iter(cutting?.jobs(tally).await.into_iter().map(Ok))) }
-        })
-        .buffered(CUT_AHEAD)
-        .try_flatten()
-}
-
-/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
-/// are taken in meanwhile.
-struct Cutting {
-    transcript: Arc<Redacted<Transcript>>,
-    place: Place,
-    row: Option<TranscriptId>,
-    /// Windows that an earlier run has finished.
-    known: usize,
-    spans: JoinHandle<Vec<Span>>,
-}
-
-impl Cutting {
-    /// Begins with what no earlier run has finished.
-    fn begin<C: Complete>(
-        pipeline: &Pipeline<'_, C>,
-        transcript: Redacted<Transcript>,
-        writes: bool,
-    ) -> Result<Self, PipelineError> {
-        let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
-        let row = if writes {
-            Some(pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?)
-        } else {
-            pipeline.store.transcript_id(&transcript.key())?
-        };
-        let finished = match row {
-            Some(row) => pipeline.store.finished_windows(row, pipeline.extractor.kind())?,
-            None => Vec::new(),
-        };
-        let done = still_standing(&finished, &transcript);
-        let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
-        let (known, shared) = (done.len(), Arc::clone(&transcript));
-        let spans = tokio::task::spawn_blocking(move || window::spans(&shared.messages, &done, budget));
-        Ok(Self { transcript, place, row: row.filter(|_| writes), known, spans })
-    }
-
-    /// Returns the windows once they are cut, and tallies them.
-    async fn jobs(self, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
-        let spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
-        let summary = &mut tally.borrow_mut().summary;
-        summary.windows.total += (self.known + spans.len()) as u64;
-        summary.windows.known += self.known as u64;
-        let job =
-            |span| Job { transcript: Arc::clone(&self.transcript), place: self.place.clone(), span, row: self.row };
-        spans.into_iter().map(job).collect()
-    }
-}
-
-/// Returns the windows of `finished` whose messages still stand where they stood, in their order.
-fn still_standing(finished: &[DoneWindow], transcript: &Transcript) -> Vec<Range<usize>> {
-    let mut done: Vec<Range<usize>> = finished
-        .iter()
-        .map(|window| (window.start..window.start + window.len, &window.content_hash))
-        .filter(|(range, hash)| {
-            transcript.messages.get(range.clone()).is_some_and(|messages| content_hash(messages) == **hash)
-        })
-        .map(|(range, _)| range)
-        .collect();
-    done.sort_by_key(|range| range.start);
-    done
+        .await;
+    tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
+    outcome
 }
 
 /// Claims a window, extracts it, and writes the result to the ledger.
@@ -163,9 +52,9 @@ async fn extract_to_ledger<C: Complete>(
     job: Job,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    let (now, messages) = (Timestamp::now(), &job.transcript.messages[job.span.start..job.span.end]);
+    let (now, messages) = (Timestamp::now(), job.messages());
     let key = WindowKey {
-        transcript: job.row.expect("a run that writes has a row for every transcript"),
+        transcript: job.row,
         extractor: pipeline.extractor.kind().to_owned(),
         start: job.span.start,
         len: messages.len(),
@@ -190,7 +79,11 @@ async fn extract_to_ledger<C: Complete>(
         spent: extraction.spent,
         error: extraction.error.as_deref(),
     };
-    Ok(pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now())?)
+    match pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now()) {
+        // Another process took the window while this one stood still; its result is the one that counts.
+        Err(StoreError::NotOwner { .. }) => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Extracts one window and tallies how it ended.
@@ -200,7 +93,7 @@ async fn extract_one<C: Complete>(
     job: &Job,
     tally: &RefCell<Tally<'_>>,
 ) -> (Extraction, Redacted<Vec<Candidate>>) {
-    let messages = &job.transcript.messages[job.span.start..job.span.end];
+    let messages = job.messages();
     if !window::has_human_signal(messages) {
         tally.borrow_mut().summary.windows.no_signal += 1;
         return (nothing(), pipeline.guard.redact(Vec::new()).0);
@@ -242,7 +135,8 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Mem
     if matches!(pipeline.extractor, Extractor::Rules) {
         return Vec::new();
     }
-    let text: String = job.transcript.messages[job.span.start..job.span.end]
+    let text: String = job
+        .messages()
         .iter()
         .filter(|message| message.is_human())
         .flat_map(|message| [message.text.as_str(), "\n"])

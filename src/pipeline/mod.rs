@@ -6,7 +6,10 @@
 //! process that ends at any point loses nothing that is in the ledger: the next run over the same logs goes on from it
 //! and comes to the same state.
 
+mod cut;
 mod extraction;
+mod heartbeat;
+mod known;
 mod ledgered;
 mod place;
 mod read;

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::extraction::{Proposed, extract_all};
-use super::settle::{plan_proposed, settle_ledger};
-use super::{Event, Extractor, Ledgered, Options, PipelineError, ReadEvent, Summary, read};
+use super::extraction::extract_all;
+use super::settle::settle_ledger;
+use super::{Event, Extractor, Ledgered, Options, PipelineError, ReadEvent, Summary, heartbeat, read};
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Budget, Complete};
 use crate::store::{RunId, RunStatus, Store};
@@ -112,7 +112,36 @@ impl<'a, C: Complete> Pipeline<'a, C> {
 /// # Errors
 /// [`PipelineError`] if nothing can be read or the database cannot be written; the ledger keeps what was finished.
 pub async fn run<C: Complete>(
+    pipeline: Pipeline<'_, C>,
+    arguments: &serde_json::Value,
+    cancel: CancellationToken,
+    watch: &mut dyn FnMut(&Event<'_>),
+) -> Result<Summary, PipelineError> {
+    let model = pipeline.model();
+    go(pipeline, model, arguments, cancel, watch).await
+}
+
+/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are told as [`Event::Settled`].
+///
+/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
+///
+/// # Errors
+/// As [`run`].
+pub async fn plan<C: Complete>(
+    pipeline: Pipeline<'_, C>,
+    arguments: &serde_json::Value,
+    cancel: CancellationToken,
+    watch: &mut dyn FnMut(&Event<'_>),
+) -> Result<Summary, PipelineError> {
+    let model = pipeline.model();
+    let copy = pipeline.store.copy_in_memory()?;
+    let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;
+    Ok(Summary { run: None, ..summary })
+}
+
+async fn go<C: Complete>(
     mut pipeline: Pipeline<'_, C>,
+    model: Option<Ledgered<'_, C>>,
     arguments: &serde_json::Value,
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
@@ -121,40 +150,17 @@ pub async fn run<C: Complete>(
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
-    let model = pipeline.model();
     let tally = RefCell::new(Tally { summary: begin(&pipeline), watch });
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
-    let outcome = async {
-        extract_all(&pipeline, model.as_ref(), reader, cancel, &tally, None).await?;
+    let work = async {
+        extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
         settle_ledger(&pipeline, model.as_ref(), &run.id, &tally).await
-    }
-    .await;
+    };
+    let outcome = heartbeat::during(pipeline.store, &run.id, heartbeat::EVERY, work).await;
     let mut summary = tally.into_inner().summary;
     close(&pipeline, model.as_ref(), &mut summary);
     finish(&pipeline, &run.id, &outcome, &summary)?;
     outcome.map(|()| summary)
-}
-
-/// Does what [`run`] does, but writes no memory: the changes are told as [`Event::Settled`].
-///
-/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
-///
-/// # Errors
-/// As [`run`].
-pub async fn plan<C: Complete>(
-    pipeline: Pipeline<'_, C>,
-    cancel: CancellationToken,
-    watch: &mut dyn FnMut(&Event<'_>),
-) -> Result<Summary, PipelineError> {
-    let reader = read::start(&pipeline.options.sources, pipeline.guard.clone())?;
-    let model = pipeline.model();
-    let tally = RefCell::new(Tally { summary: begin(&pipeline), watch });
-    let proposed: RefCell<Vec<Proposed>> = RefCell::default();
-    extract_all(&pipeline, model.as_ref(), reader, cancel, &tally, Some(&proposed)).await?;
-    plan_proposed(&pipeline, model.as_ref(), proposed.into_inner(), &tally).await?;
-    let mut summary = tally.into_inner().summary;
-    close(&pipeline, model.as_ref(), &mut summary);
-    Ok(summary)
 }
 
 fn begin<C: Complete>(pipeline: &Pipeline<'_, C>) -> Summary {

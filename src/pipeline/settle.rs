@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 
-use super::extraction::Proposed;
 use super::run::{Pipeline, Tally};
 use super::{Event, Ledgered, PipelineError, Place};
 use crate::consolidate::{ApplyError, Incoming, Plan, apply_within, consolidate};
@@ -109,29 +108,6 @@ impl From<StoreError> for Taken {
     fn from(error: StoreError) -> Self {
         Self::Plan(error.into())
     }
-}
-
-/// Plans what `proposed` would change, without writing.
-pub(super) async fn plan_proposed<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    model: Option<&Ledgered<'_, C>>,
-    mut proposed: Vec<Proposed>,
-    tally: &RefCell<Tally<'_>>,
-) -> Result<(), PipelineError> {
-    // The order of the ledger: by time, conversations without one last.
-    proposed.sort_by_cached_key(|window| {
-        let started = window.job.transcript.started_at();
-        (started.is_none(), started, window.job.transcript.key(), window.job.span.start)
-    });
-    let incoming = proposed.into_iter().flat_map(|window| {
-        let (place, transcript) = (window.job.place, window.job.transcript.key());
-        window.candidates.into_inner().into_iter().map(move |candidate| incoming(candidate, &place, &transcript))
-    });
-    let (plan, spent) =
-        consolidate(pipeline.store, pipeline.guard, model, incoming.collect(), Timestamp::now()).await?;
-    tally.borrow_mut().summary.spend(spent);
-    tally.borrow_mut().settled(&plan);
-    Ok(())
 }
 
 impl Tally<'_> {

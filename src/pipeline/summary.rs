@@ -43,6 +43,8 @@ pub struct Summary {
     /// Why the model was not asked to the end, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
+    /// Whether an interrupt kept windows from being started.
+    pub interrupted: bool,
     /// What went wrong, in the order in which it did.
     pub failures: Vec<Failure>,
 }
@@ -120,7 +122,11 @@ impl Summary {
     /// Whether part of the work is left for another run.
     #[must_use]
     pub fn has_failures(&self) -> bool {
-        !self.failures.is_empty() || self.halted.is_some() || self.windows.failed > 0 || self.files.failed > 0
+        self.interrupted
+            || !self.failures.is_empty()
+            || self.halted.is_some()
+            || self.windows.failed > 0
+            || self.files.failed > 0
     }
 
     /// Returns the number of memories that changed or came to be.

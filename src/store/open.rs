@@ -64,6 +64,21 @@ impl Store {
         migrate(&mut conn, &path)?;
         Ok(Self { db: Database { conn, path } })
     }
+
+    /// Returns a copy of everything, as it is now, that is gone when it is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn copy_in_memory(&self) -> Result<Self, StoreError> {
+        let mut copy = Self::in_memory()?;
+        let pages = |from: &Connection, to: &mut Connection| {
+            let backup = rusqlite::backup::Backup::new(from, to)?;
+            // All pages in one step, so that no other process writes in between.
+            backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
+        };
+        pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        Ok(copy)
+    }
 }
 
 /// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::memories::rows;
 use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
 use super::writer::to_json;
-use super::{Database, Store, StoreError};
+use super::{Database, Store, StoreError, Writer};
 use crate::memory::ParseError;
 
 /// How long a run without a heartbeat counts as alive.
@@ -115,15 +115,26 @@ impl Run {
     }
 }
 
-/// Returns `false` only where the system shows that there is no such process.
+/// Returns `false` only where the system shows that there is no such process, or one that has ended.
 fn process_may_live(pid: u32) -> bool {
-    !Path::new("/proc/self").exists() || Path::new("/proc").join(pid.to_string()).exists()
+    if !Path::new("/proc/self").exists() {
+        return true;
+    }
+    let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
+    // The state follows the name, which stands in parentheses and may hold some itself. A process that was killed
+    // stays in the list until its parent has asked for its end.
+    stat.is_ok_and(|stat| {
+        let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
+        !matches!(state, Some(b'Z' | b'X'))
+    })
 }
 
 const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";
 
 impl Store {
     /// Begins a run, or takes up the last interrupted one of the same command and arguments, with its id and start.
+    ///
+    /// Windows that are claimed by a run on which no process works any more can be claimed from now on.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -155,6 +166,7 @@ impl Store {
                 ])?;
                 Ok(())
             })?;
+            w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
     }
@@ -189,6 +201,20 @@ impl Store {
                 .execute(params![run.as_str(), status.as_str(), summary, now.as_millisecond()])?)
         })?;
         if changed == 0 { Err(StoreError::UnknownRun { id: run.to_string() }) } else { Ok(()) }
+    }
+}
+
+impl Writer<'_> {
+    fn release_claims_of_the_dead(&self, now: Timestamp) -> Result<(), StoreError> {
+        let owners = "id IN (SELECT owner FROM windows WHERE status = 'claimed')";
+        for run in self.runs_where(owners, &[], usize::MAX)?.iter().filter(|run| !run.is_alive(now)) {
+            self.read(|conn| {
+                conn.prepare_cached("UPDATE windows SET lease_until = 0 WHERE status = 'claimed' AND owner = ?1")?
+                    .execute([run.id.as_str()])?;
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -260,4 +286,27 @@ fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
         heartbeat_at: time(row, 7)?,
         summary: row.get_ref(8)?.as_str_or_null()?.map(|text| json(text, 8)).transpose()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_lives_until_it_ends_even_if_nobody_has_asked_for_its_end() {
+        assert!(process_may_live(std::process::id()));
+        if !Path::new("/proc/self").exists() {
+            return;
+        }
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(process_may_live(child.id()));
+        child.kill().unwrap();
+        // The system takes a moment to end it.
+        let ended = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !process_may_live(child.id())
+        });
+        child.wait().unwrap();
+        assert!(ended);
+    }
 }

@@ -184,6 +184,23 @@ fn a_heartbeat_keeps_a_run_alive() {
 }
 
 #[test]
+fn a_new_run_frees_the_claims_of_runs_that_are_dead_and_of_no_other() {
+    let store = Store::in_memory().unwrap();
+    let (dead, alive) = (
+        store.begin_run("run", &json!(["a"]), day(0)).unwrap(),
+        store.begin_run("run", &json!(["b"]), day(2)).unwrap(),
+    );
+    let transcript = seen(&store, "talk");
+    let claim =
+        |run: &super::Run, start, now| store.claim_window(&key(transcript, start), run.id.as_str(), day(9), now);
+    claim(&dead, 0, day(0)).unwrap();
+    claim(&alive, 2, day(2)).unwrap();
+    let new = store.begin_run("run", &json!(["c"]), day(2)).unwrap();
+    assert!(matches!(claim(&new, 0, day(2)), Ok(Claimed::Yes(_))));
+    assert_eq!(claim(&new, 2, day(2)).unwrap(), Claimed::HeldByOther { until: day(9) });
+}
+
+#[test]
 fn an_id_is_found_by_its_beginning_or_end() {
     let store = Store::in_memory().unwrap();
     let named = |id: &str| {

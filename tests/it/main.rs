@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
+mod crash;
 mod ingest_agents;
 mod ingest_chat;
 mod layering;
 mod llm_faults;
 mod replay;
+mod rerun;
 mod rules_blind;
 mod rules_ground;
+mod world;

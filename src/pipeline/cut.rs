@@ -1,0 +1,96 @@
+//! Cutting conversations into windows, ahead of the calls.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
+use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinHandle;
+
+use super::run::{Pipeline, Tally};
+use super::{PipelineError, Place, ReadEvent, known};
+use crate::extract::{Span, window};
+use crate::guard::Redacted;
+use crate::llm::Complete;
+use crate::store::TranscriptId;
+use crate::transcript::{Message, Transcript};
+
+/// Conversations that are cut into windows ahead of the calls.
+const CUT_AHEAD: usize = 2;
+
+/// A window to be extracted.
+pub(super) struct Job {
+    pub(super) transcript: Arc<Redacted<Transcript>>,
+    pub(super) place: Place,
+    pub(super) span: Span,
+    /// The transcript in the ledger.
+    pub(super) row: TranscriptId,
+}
+
+impl Job {
+    /// Returns the messages to extract from.
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.transcript.messages[self.span.start..self.span.end]
+    }
+}
+
+/// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
+pub(super) fn jobs<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    reader: Receiver<ReadEvent>,
+    tally: &RefCell<Tally<'_>>,
+) -> impl Stream<Item = Result<Job, PipelineError>> {
+    let transcripts = stream::unfold(reader, move |mut reader| async move {
+        loop {
+            let event = reader.recv().await?;
+            let transcript = tally.borrow_mut().read(event);
+            if let Some(transcript) = transcript {
+                return Some((transcript, reader));
+            }
+        }
+    });
+    transcripts
+        .map(move |transcript| {
+            let cutting = Cutting::begin(pipeline, transcript);
+            async move { Ok::<_, PipelineError>(stream::iter(cutting?.jobs(tally).await.into_iter().map(Ok))) }
+        })
+        .buffered(CUT_AHEAD)
+        .try_flatten()
+}
+
+/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
+/// are taken in meanwhile.
+struct Cutting {
+    transcript: Arc<Redacted<Transcript>>,
+    place: Place,
+    row: TranscriptId,
+    /// Windows that an earlier run has finished.
+    known: usize,
+    spans: JoinHandle<Vec<Span>>,
+}
+
+impl Cutting {
+    /// Begins with what no earlier run has finished.
+    fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, transcript: Redacted<Transcript>) -> Result<Self, PipelineError> {
+        let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+        let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
+        let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
+        let done = known::still_there(&transcript.messages, &finished);
+        let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
+        let (known, shared) = (done.len(), Arc::clone(&transcript));
+        let spans = tokio::task::spawn_blocking(move || window::spans(&shared.messages, &done, budget));
+        Ok(Self { transcript, place, row, known, spans })
+    }
+
+    /// Returns the windows once they are cut, and tallies them.
+    async fn jobs(self, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
+        let spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
+        let summary = &mut tally.borrow_mut().summary;
+        summary.windows.total += (self.known + spans.len()) as u64;
+        summary.windows.known += self.known as u64;
+        let job =
+            |span| Job { transcript: Arc::clone(&self.transcript), place: self.place.clone(), span, row: self.row };
+        spans.into_iter().map(job).collect()
+    }
+}

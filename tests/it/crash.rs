@@ -1,0 +1,270 @@
+//! Runs that are killed, interrupted, run side by side, or refused by the server: nothing is lost, doubled or paid twice.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use std::collections::BTreeSet;
+use std::process::{Child, Output};
+use std::time::{Duration, Instant};
+
+use super::world::{Fact, Server, World, signal, spoken};
+
+/// Calls in flight.
+const JOBS: usize = 4;
+const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
+
+/// Nothing here takes longer, however busy the machine is.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const FACTS: [Fact; 14] = [
+    ("amber", 4101),
+    ("basil", 5202),
+    ("cedar", 6303),
+    ("dahlia", 7404),
+    ("elder", 8505),
+    ("fennel", 9606),
+    ("ginger", 10707),
+    ("hazel", 11808),
+    ("iris", 12909),
+    ("juniper", 13010),
+    ("kale", 14111),
+    ("lavender", 15212),
+    ("maple", 16313),
+    ("nettle", 17414),
+];
+
+/// Three sessions of ten windows; the later ones move services that the earlier ones name.
+fn world(server: Option<&Server>) -> World {
+    let world = World::new(server);
+    world.session("first", 2, &FACTS[..6]);
+    world.session("second", 5, &[FACTS[6], ("basil", 5999), FACTS[7], FACTS[8], FACTS[9], FACTS[10]]);
+    world.session("third", 9, &[FACTS[11], ("amber", 4999), FACTS[12], ("basil", 5202), FACTS[13], ("iris", 12999)]);
+    world
+}
+
+/// Chance that is the same in every run of the tests.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Kills to make: more with `AFTERTHOUGHT_KILLS`.
+fn kills_wanted(least: usize) -> usize {
+    std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
+}
+
+/// Kills a process; `false` if it had come to its end before.
+fn kill(mut child: Child) -> bool {
+    let is_late = child.try_wait().unwrap().is_some();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    !is_late
+}
+
+fn end(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn killed_at_any_moment_a_run_comes_to_the_same_end_and_pays_nothing_twice() {
+    let server = Server::start(Duration::from_millis(15));
+    let world = world(Some(&server));
+    world.good(RUN);
+    let (wanted, requests, windows) = (world.memories(), server.count(), server.windows());
+    assert!(windows >= 9, "{windows}");
+    let (mut chance, mut kills, mut round) = (Chance(1), 0, 0);
+    while kills < kills_wanted(25) {
+        round += 1;
+        world.forget();
+        let (begun, mut killed) = (server.count(), 0);
+        for attempt in 0..4 {
+            let (before, paid) = (server.count(), replies(&world));
+            let child = world.command(RUN).spawn().unwrap();
+            // First right after a request has come in, each once; then at any moment.
+            if attempt == 0 {
+                server.wait_for(before + 1 + (round - 1) % requests, LIMIT);
+            } else {
+                server.wait_for(before + 1, Duration::from_millis(chance.below(400)));
+                std::thread::sleep(Duration::from_millis(chance.below(90)));
+            }
+            killed += usize::from(kill(child));
+            assert_new(&server, before, &paid);
+        }
+        let (before, paid) = (server.count(), replies(&world));
+        world.good(RUN);
+        assert_new(&server, before, &paid);
+        let asked = server.count() - begun;
+        assert!(asked <= requests + JOBS * killed, "{asked} requests, {killed} kills, round {round}");
+        assert_eq!(world.memories(), wanted, "round {round}");
+        kills += killed;
+    }
+    eprintln!("{kills} kills in {round} rounds");
+}
+
+/// Returns the answers about windows that are kept.
+fn replies(world: &World) -> BTreeSet<String> {
+    world.replies().into_iter().filter(|text| text.contains("memories")).collect()
+}
+
+/// Holds every request since `before` against the answers that were kept then, and against each other.
+fn assert_new(server: &Server, before: usize, paid: &BTreeSet<String>) {
+    let mut seen = BTreeSet::new();
+    for asked in server.asked().split_off(before) {
+        assert!(!paid.contains(&asked.reply), "{:?} was paid before", asked.facts);
+        assert!(seen.insert(asked.body), "{:?} was asked twice at a time", asked.facts);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_the_rules_come_to_the_same_end() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    let run = &["run", fixtures, "--extractor", "rules"];
+    let world = World::new(None);
+    let begun = Instant::now();
+    world.good(run);
+    let length = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let wanted = world.memories();
+    let (mut chance, mut kills) = (Chance(2), 0);
+    while kills < kills_wanted(8) {
+        world.forget();
+        for _ in 0..4 {
+            let child = world.command(run).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(chance.below(length)));
+            kills += usize::from(kill(child));
+        }
+        world.good(run);
+        assert_eq!(world.memories(), wanted);
+    }
+    eprintln!("{kills} kills");
+}
+
+#[test]
+fn two_processes_share_the_windows_and_the_result() {
+    let server = Server::start(Duration::from_millis(40));
+    let world = world(Some(&server));
+    world.good(RUN);
+    let (wanted, windows) = (world.memories(), server.windows());
+    for _ in 0..2 {
+        world.forget();
+        let before = server.count();
+        let both = [RUN, &["run", "logs/first.jsonl", "logs", "--window-tokens", "600"]];
+        let children = both.map(|arguments| world.command(arguments).spawn().unwrap());
+        for output in children.map(end) {
+            assert!(output.status.success(), "{output:?}");
+        }
+        world.good(RUN);
+        let asked: Vec<Vec<String>> = server
+            .asked()
+            .split_off(before)
+            .into_iter()
+            .map(|asked| asked.facts)
+            .filter(|facts| !facts.is_empty())
+            .collect();
+        assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), windows);
+        assert_eq!(asked.len(), windows, "{asked:#?}");
+        assert_eq!(world.memories(), wanted);
+    }
+}
+
+#[test]
+fn windows_of_a_killed_process_are_free_for_another_command() {
+    let server = Server::start(Duration::from_millis(300));
+    let world = world(Some(&server));
+    let child = world.command(RUN).spawn().unwrap();
+    assert!(server.wait_for(JOBS, LIMIT));
+    assert!(kill(child));
+    server.set(|manner| manner.delay = Duration::ZERO);
+    let printed = world.good(&["run", "logs/first.jsonl", "--window-tokens", "600", "--json"]);
+    assert!(printed.contains("\"held\":0"), "{printed}");
+    assert_eq!(world.active().len(), 6);
+}
+
+#[test]
+fn an_interrupt_finishes_what_is_in_flight_and_leaves_the_rest_to_the_next_run() {
+    let server = Server::start(Duration::from_millis(10));
+    let world = world(Some(&server));
+    world.good(RUN);
+    let (wanted, before) = (world.memories(), server.count());
+    world.forget();
+    server.set(|manner| manner.delay = Duration::from_millis(500));
+    let child = world.command(RUN).spawn().unwrap();
+    assert!(server.wait_for(before + JOBS, LIMIT));
+    signal(&child, "INT");
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output.stderr).contains("interrupted"), "{output:?}");
+    let asked = server.asked().split_off(before);
+    let said: Vec<&String> = asked.iter().flat_map(|asked| &asked.facts).collect();
+    assert_eq!(asked.iter().filter(|asked| !asked.facts.is_empty()).count(), JOBS);
+    assert_eq!(world.export().lines().count(), said.len());
+    server.set(|manner| manner.delay = Duration::ZERO);
+    world.good(RUN);
+    assert_eq!(world.memories(), wanted);
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let server = Server::start(Duration::from_secs(30));
+    let world = world(Some(&server));
+    let child = world.command(RUN).spawn().unwrap();
+    assert!(server.wait_for(JOBS, LIMIT));
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(200));
+    let second = Instant::now();
+    signal(&child, "INT");
+    assert_eq!(end(child).status.code(), Some(130));
+    assert!(second.elapsed() < Duration::from_secs(5), "{:?}", second.elapsed());
+}
+
+#[test]
+fn a_window_that_fails_is_named_and_alone_asked_for_again() {
+    let server = Server::start(Duration::ZERO);
+    let world = world(Some(&server));
+    world.good(RUN);
+    let (wanted, windows) = (world.memories(), server.windows());
+    world.forget();
+    let dahlia = spoken(FACTS[3]);
+    server.set(|manner| manner.refuses = Some((format!("{dahlia}. Then"), 500)));
+    let output = world.done(RUN);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output.stderr).contains("claude-code:first messages"), "{output:?}");
+    let failed = world.look("SELECT count(*) FROM windows WHERE status = 'failed'", |row| row.get::<_, usize>(0));
+    let failed = failed.unwrap()[0];
+    assert!(failed > 0 && failed < windows && !world.active().is_empty());
+    server.set(|manner| manner.refuses = None);
+    let before = server.count();
+    world.good(RUN);
+    let again = server.asked().split_off(before);
+    assert_eq!(again.iter().filter(|asked| !asked.facts.is_empty()).count(), failed);
+    assert!(again.iter().any(|asked| asked.facts.contains(&dahlia)));
+    assert_eq!(world.memories(), wanted);
+}
+
+#[test]
+fn a_key_that_is_refused_ends_the_run_after_the_calls_in_flight() {
+    let server = Server::start(Duration::from_millis(20));
+    let world = world(Some(&server));
+    server.set(|manner| manner.refuses = Some((String::new(), 401)));
+    let output = world.done(RUN);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("OPENAI_API_KEY"), "{output:?}");
+    assert!(server.count() <= JOBS, "{}", server.count());
+}
+
+#[test]
+fn a_server_that_is_down_is_given_up_after_three_windows() {
+    let server = Server::start(Duration::ZERO);
+    let world = world(Some(&server));
+    server.set(|manner| manner.refuses = Some((String::new(), 503)));
+    let output = world.done(&["run", "logs", "--window-tokens", "600", "--jobs", "1"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let bodies: BTreeSet<String> = server.asked().into_iter().map(|asked| asked.body).collect();
+    assert_eq!(bodies.len(), 3);
+}

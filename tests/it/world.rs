@@ -1,0 +1,381 @@
+//! The real binary in a folder of its own, and a server on loopback that answers from what it is asked.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Something a person says in a log: which service listens where.
+pub type Fact = (&'static str, u32);
+
+/// A request that came in.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Body as it was sent.
+    pub body: String,
+    /// What persons say in the part to extract from; empty for a question about memories.
+    pub facts: Vec<String>,
+    /// What persons say in the part shown as context.
+    pub context: Vec<String>,
+    /// Text of the answer.
+    pub reply: String,
+}
+
+/// What the server does with requests that hold a text: status 200 answers them.
+#[derive(Debug, Clone, Default)]
+pub struct Manner {
+    /// Time before each answer.
+    pub delay: Duration,
+    /// Requests that hold this text are refused with this status.
+    pub refuses: Option<(String, u16)>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: Mutex<Vec<Asked>>,
+    came: Condvar,
+    manner: Mutex<Manner>,
+}
+
+/// An OpenAI-compatible server that proposes one memory for each fact in the part to extract from.
+pub struct Server {
+    state: Arc<State>,
+    /// For `OPENAI_BASE_URL`.
+    pub base_url: String,
+}
+
+impl Server {
+    pub fn start(delay: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let state = Arc::new(State::default());
+        state.manner.lock().unwrap().delay = delay;
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let state = Arc::clone(&shared);
+                // A client that was killed leaves in the middle; that ends the thread and nothing else.
+                std::thread::spawn(move || serve(&stream.unwrap(), &state));
+            }
+        });
+        Self { state, base_url }
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.state.asked.lock().unwrap().clone()
+    }
+
+    pub fn count(&self) -> usize {
+        self.state.asked.lock().unwrap().len()
+    }
+
+    /// Returns the number of requests about windows.
+    pub fn windows(&self) -> usize {
+        self.asked().iter().filter(|asked| !asked.facts.is_empty()).count()
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut Manner)) {
+        change(&mut self.state.manner.lock().unwrap());
+    }
+
+    /// Waits until `count` requests have come in all, or `limit` is over; returns whether they have.
+    pub fn wait_for(&self, count: usize, limit: Duration) -> bool {
+        let asked = self.state.asked.lock().unwrap();
+        let waited = self.state.came.wait_timeout_while(asked, limit, |asked| asked.len() < count).unwrap();
+        !waited.1.timed_out()
+    }
+}
+
+fn serve(stream: &TcpStream, state: &State) -> Option<()> {
+    let body = read_body(stream)?;
+    let value: Value = serde_json::from_str(&body).unwrap();
+    let prompt = value["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    let facts = said_in(&prompt, "<conversation>", "</conversation>");
+    let context = said_in(&prompt, "<already_read>", "</already_read>");
+    let reply = answer(&prompt, &facts);
+    let asked = Asked {
+        facts: facts.iter().map(|(_, fact)| fact.clone()).collect(),
+        context: context.into_iter().map(|(_, fact)| fact).collect(),
+        reply: reply.clone(),
+        body,
+    };
+    let manner = state.manner.lock().unwrap().clone();
+    let refusal = manner.refuses.filter(|(text, _)| asked.body.contains(text));
+    state.asked.lock().unwrap().push(asked);
+    state.came.notify_all();
+    std::thread::sleep(manner.delay);
+    match refusal {
+        Some((_, status)) => {
+            let error = json!({"error": {"message": "not now", "type": "x", "code": "x"}});
+            send(stream, status, "retry-after-ms: 1\r\n", &error)
+        }
+        None => send(stream, 200, "", &completion(&reply)),
+    }
+}
+
+fn read_body(stream: &TcpStream) -> Option<String> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(String::from_utf8(body).unwrap())
+}
+
+fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Option<()> {
+    let body = body.to_string();
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}connection: close\r\n");
+    write!(stream, "{head}content-length: {length}\r\n\r\n{body}").ok()
+}
+
+/// Returns the facts between two tags, each with the number of its message.
+fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
+    let Some((_, rest)) = prompt.split_once(&format!("{open}\n")) else { return Vec::new() };
+    let part = rest.split_once(&format!("\n{close}")).unwrap().0;
+    let (mut number, mut facts) = (0, Vec::new());
+    for line in part.lines() {
+        if let Some(header) = line.strip_prefix('[') {
+            number = header.split_once(']').unwrap().0.parse().unwrap();
+        }
+        if let Some(at) = line.find("the service called ") {
+            let end = at + line[at..].find('.').unwrap();
+            facts.push((number, line[at..end].to_owned()));
+        }
+    }
+    facts
+}
+
+fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
+    let content = if prompt.contains("<candidates>") {
+        relations(prompt)
+    } else {
+        json!({"memories": facts.iter().map(|(number, fact)| proposal(*number, fact)).collect::<Vec<_>>()})
+    };
+    content.to_string()
+}
+
+fn completion(content: &str) -> Value {
+    json!({
+        "model": "m-1",
+        "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+    })
+}
+
+/// Says of each candidate that it changes the memory about the same service, and has to do with no other.
+fn relations(prompt: &str) -> Value {
+    let (known, candidates) = prompt.split_once("<candidates>").unwrap();
+    let named = |text: &str| {
+        let lines = text.lines().filter(|line| line.contains("service called "));
+        lines
+            .map(|line| {
+                let number: usize = line[1..].split_once(']').unwrap().0.parse().unwrap();
+                (number, line.split_once("service called ").unwrap().1.split(' ').next().unwrap().to_owned())
+            })
+            .collect::<Vec<_>>()
+    };
+    let known = named(known);
+    let entry = |(candidate, name): &(usize, String)| match known.iter().find(|(_, one)| one == name) {
+        Some((number, _)) => {
+            json!({"candidate": candidate, "relation": "contradicts", "known": number, "why": "changed"})
+        }
+        None => json!({"candidate": candidate, "relation": "unrelated", "known": null, "why": "unclear"}),
+    };
+    json!({"relations": named(candidates).iter().map(entry).collect::<Vec<_>>()})
+}
+
+fn proposal(number: i64, fact: &str) -> Value {
+    let name = fact.split_whitespace().nth(3).unwrap();
+    let port = fact.split_whitespace().last().unwrap();
+    json!({
+        "type": "semantic", "category": "decision", "title": format!("Port of {name}"),
+        "content": format!("{}.", fact.replacen("the", "The", 1)),
+        "subject": name, "key": format!("project.{name}_port"), "value": port,
+        "audience": "project", "basis": "stated", "importance": 6,
+        "from": null, "to": null, "expires": null, "messages": [number], "quote": fact,
+        "replaces": null, "tags": [name], "episode": null, "procedure": null,
+    })
+}
+
+/// Returns what a person says about a service, as the server hears it.
+pub fn spoken((name, port): Fact) -> String {
+    format!("the service called {name} listens on port {port}")
+}
+
+/// A folder with logs and a database, in which the binary runs without any other settings.
+pub struct World {
+    folder: TempDir,
+    base_url: Option<String>,
+}
+
+impl World {
+    pub fn new(server: Option<&Server>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("logs")).unwrap();
+        Self { folder, base_url: server.map(|server| server.base_url.clone()) }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.path("memories.db")
+    }
+
+    /// Removes the database, as if nothing had ever been run.
+    pub fn forget(&self) {
+        for end in ["", "-wal", "-shm"] {
+            std::fs::remove_file(self.path(&format!("memories.db{end}"))).ok();
+        }
+    }
+
+    /// Returns the binary with arguments; windows are as small as they may be.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
+        command.env_clear().env("HOME", self.folder.path()).env("AFTERTHOUGHT_DB", self.database());
+        if let Some(base_url) = &self.base_url {
+            command.env("OPENAI_BASE_URL", base_url).env("AFTERTHOUGHT_MODEL", "m");
+        }
+        command.current_dir(self.folder.path()).args(arguments).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn done(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs it to its end, which must be a good one, and returns what it printed.
+    pub fn good(&self, arguments: &[&str]) -> String {
+        let output = self.done(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Writes a Claude Code session: a message for each fact, about 250 tokens long, and an answer to it.
+    pub fn session(&self, name: &str, day: u32, facts: &[Fact]) {
+        std::fs::write(self.path("logs").join(format!("{name}.jsonl")), turns(name, day, 0, facts)).unwrap();
+    }
+
+    /// Appends to a session that says `told` facts already.
+    pub fn append(&self, name: &str, day: u32, told: usize, facts: &[Fact]) {
+        let path = self.path("logs").join(format!("{name}.jsonl"));
+        let text = std::fs::read_to_string(&path).unwrap() + &turns(name, day, told, facts);
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Returns every memory with its relations, by content and without what differs from run to run; sorted.
+    pub fn memories(&self) -> Vec<String> {
+        let exported = self.export();
+        let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let memories: Vec<Value> = lines.collect();
+        let contents: BTreeMap<String, String> = memories
+            .iter()
+            .map(|memory| (memory["id"].as_str().unwrap().to_owned(), memory["content"].as_str().unwrap().to_owned()))
+            .collect();
+        let mut told: Vec<String> = memories.into_iter().map(|memory| without_identity(memory, &contents)).collect();
+        told.sort();
+        told
+    }
+
+    /// Returns the contents of the memories that are active, sorted.
+    pub fn active(&self) -> Vec<String> {
+        let output = self.done(&["export"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let content = |line: &str| serde_json::from_str::<Value>(line).unwrap()["content"].as_str().unwrap().to_owned();
+        let mut contents: Vec<String> = text.lines().map(content).collect();
+        contents.sort();
+        contents
+    }
+
+    /// Returns everything that is remembered, exactly.
+    pub fn export(&self) -> String {
+        String::from_utf8(self.done(&["export", "--all"]).stdout).unwrap()
+    }
+
+    /// Returns the number of changes ever made.
+    pub fn changes(&self) -> u64 {
+        self.look("SELECT count(*) FROM history", |row| row.get(0)).unwrap_or_default().pop().unwrap_or_default()
+    }
+
+    /// Returns the replies that are kept.
+    pub fn replies(&self) -> Vec<String> {
+        self.look("SELECT text FROM replies", |row| row.get(0)).unwrap_or_default()
+    }
+
+    /// Reads rows from beside; none where there is no such table yet.
+    pub fn look<T>(
+        &self,
+        sql: &str,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        let conn = rusqlite::Connection::open(self.database())?;
+        conn.busy_timeout(Duration::from_secs(10))?;
+        conn.prepare(sql)?.query_map((), read)?.collect()
+    }
+}
+
+fn without_identity(mut memory: Value, contents: &BTreeMap<String, String>) -> String {
+    let object = memory.as_object_mut().unwrap();
+    for field in ["id", "created_at", "updated_at"] {
+        object.remove(field).unwrap();
+    }
+    let relations = object["relations"].as_array_mut().unwrap();
+    for relation in &mut *relations {
+        relation["to"] = contents[relation["to"].as_str().unwrap()].clone().into();
+    }
+    relations.sort_by_key(ToString::to_string);
+    memory.to_string()
+}
+
+fn turns(name: &str, day: u32, told: usize, facts: &[Fact]) -> String {
+    let filler = "the build took its time and we went on with other things meanwhile ".repeat(15);
+    let mut lines = String::new();
+    for (index, fact) in facts.iter().enumerate() {
+        let number = told + index;
+        let line = |role: &str, content: &str| {
+            let second = if role == "user" { 0 } else { 30 };
+            let id = format!("{name}-{number}-{role}");
+            json!({
+                "type": role, "sessionId": name, "cwd": "/home/ana/shop", "uuid": id, "isSidechain": false,
+                "parentUuid": if role == "user" && number == 0 { Value::Null } else if role == "user" {
+                    format!("{name}-{}-assistant", number - 1).into()
+                } else {
+                    format!("{name}-{number}-user").into()
+                },
+                "timestamp": format!("2026-03-{day:02}T09:{number:02}:{second:02}.000Z"),
+                "message": {"role": role, "content": content},
+            })
+            .to_string()
+        };
+        let words = format!("From now on we know that {}. Then {filler}.", spoken(*fact));
+        lines += &(line("user", &words) + "\n" + &line("assistant", "Noted.") + "\n");
+    }
+    lines
+}
+
+/// Sends a signal to a process that the test has started.
+pub fn signal(child: &std::process::Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+}
