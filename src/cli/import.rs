@@ -39,7 +39,7 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         } else {
             context
                 .out
-                .line(format_args!("{} added, {} known already, {failed} lines failed", counts.added, counts.known))?;
+                .line(format_args!("{} added, {} known already, {failed} failed", counts.added, counts.known))?;
         }
     }
     Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })

@@ -110,7 +110,9 @@ pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 impl Shared {
     fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
         let instructions = self.instructions.as_ref().map(|path| {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read instructions {}", path.display()))
+            std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read instructions {}; check the path and its permissions", path.display())
+            })
         });
         context.global.settings(Partial {
             extractor: self.extractor.map(|choice| match choice {
@@ -147,9 +149,6 @@ fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<Exi
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
     let guard = Guard::new(&GuardSettings::default());
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
-    if source.is_none() && config.extractor.value == ExtractorChoice::Auto {
-        context.out.note("no model is configured, so the offline rules extract; the README tells how to set one");
-    }
     let job = Job { args, mode, config: &config, context, guard: &guard };
     // One worker beside this thread, so that an interrupt is seen while this one computes.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -210,7 +209,14 @@ impl Job<'_> {
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
-        let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
+        let mut hint = self.without_model(&pipeline.extractor);
+        let mut watch = |event: &Event<'_>| {
+            let is_under_way = !matches!(event, Event::Failure(_));
+            if let Some(hint) = hint.take_if(|_| is_under_way) {
+                bar.suspend(|| out.note(hint));
+            }
+            follow(event, &bar, out, &mut told);
+        };
         let summary = match self.mode {
             Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
             Mode::Plan => pipeline::plan(pipeline, cancel, &mut watch).await?,
@@ -218,6 +224,13 @@ impl Job<'_> {
         bar.finish_and_clear();
         told.finish(&summary)?;
         Ok(exit_status(&summary))
+    }
+
+    /// Returns what to tell, once there is something to read, where only the lack of a model made the rules read.
+    fn without_model(&self, extractor: &Extractor<'_, Source<'_>>) -> Option<&'static str> {
+        let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
+        fell_back
+            .then_some("no model is configured, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
     /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
@@ -243,7 +256,10 @@ impl Job<'_> {
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
-    if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
+    let nothing_was_read = summary.files.failed > 0 && summary.files.read == 0;
+    if nothing_was_read {
+        ExitStatus::Error
+    } else if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
         ExitStatus::Error
     } else if summary.has_failures() {
         ExitStatus::Failures
@@ -278,6 +294,12 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
-        Event::Failure(failure) => bar.suspend(|| out.warn(format_args!("{}: {}", failure.what, failure.why))),
+        Event::Failure(failure) => bar.suspend(|| {
+            if failure.why.contains(&failure.what) {
+                out.error_text(&failure.why);
+            } else {
+                out.error_text(&format!("{}: {}", failure.what, failure.why));
+            }
+        }),
     }
 }
