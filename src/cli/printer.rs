@@ -19,6 +19,9 @@ pub const CHANGED: Style = AnsiColor::Yellow.on_default();
 /// What was removed or went wrong.
 pub const REMOVED: Style = AnsiColor::Red.on_default();
 
+/// Columns below which a table gives way to lines.
+const NARROW: u16 = 100;
+
 /// How much is told on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
@@ -85,7 +88,13 @@ impl Printer {
             table.set_width(width);
         }
         table.set_header(header).add_rows(rows);
-        self.line(table)
+        self.line(table.trim_fmt())
+    }
+
+    /// Whether lines are too short for a table of several columns to be read.
+    #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
+    pub fn is_narrow(&self) -> bool {
+        columns().or_else(|| Table::new().width()).is_some_and(|width| width < NARROW)
     }
 
     /// Tells something on the side, unless quiet.

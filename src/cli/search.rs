@@ -33,6 +33,8 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     for hit in &found {
         print(hit, args, context.out)?;
     }
+    // The last connection to close tidies up beside the file, which one for reading cannot.
+    drop(store);
     note_use(context, &found)?;
     Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
