@@ -527,7 +527,7 @@ fn a_file_that_cannot_be_read_is_told_and_the_others_are_read() {
     let desk = Desk::new();
     desk.write("logs/good.json", CHAT);
     desk.write("logs/locked.json", CHAT);
-    std::fs::set_permissions(desk.path("logs/locked.json"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(desk.path("logs/locked.json"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(desk.path("logs/locked.json")).is_ok() {
         return; // The superuser reads everything.
     }
@@ -555,8 +555,8 @@ fn an_id_that_fits_several_memories_is_told_with_their_number() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let desk = Desk::new();
-    let lines: String =
-        (0..3_000).map(|number| format!("{{\"content\":\"The user has visited place number {number}.\"}}\n")).collect();
+    let line = |number| format!("{{\"content\":\"The user has visited place number {number}.\"}}");
+    let lines = (0..3_000).map(line).collect::<Vec<_>>().join("\n");
     desk.write("many.jsonl", lines);
     assert_eq!(desk.run(&["import", "many.jsonl", "-q"]).code, 0);
     for args in [

@@ -1,5 +1,7 @@
 //! One person's machine: a home and a folder of their own, and the real binary in it.
 
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 

@@ -8,3 +8,4 @@ mod ingest_chat;
 mod layering;
 mod llm_faults;
 mod secrets;
+mod story;

@@ -67,7 +67,7 @@ fn log() -> String {
     message(8, "user", json!([{"type": "tool_result", "tool_use_id": "t1", "content": secret("tool output")}]));
     message(9, "assistant", json!([{"type": "text", "text": "Done."}]));
     message(10, "user", "I am allergic to peanuts.".into());
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns `text` with a line end after every sixteen characters.
