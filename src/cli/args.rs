@@ -13,6 +13,7 @@ use super::printer::{Output, Printer, Verbosity};
 
 /// Options that stand before or after any subcommand.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Database file [env: AFTERTHOUGHT_DB] [default: in the platform's data folder]
     #[arg(long, global = true, value_name = "PATH")]

@@ -54,6 +54,7 @@ pub struct PinArgs {
 ///
 /// They can be restored until `maintain` purges them, 30 days later.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes")]
 pub struct ForgetArgs {
     /// Ids, or their starts or ends of at least four characters
     ids: Vec<String>,

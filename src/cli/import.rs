@@ -18,6 +18,9 @@ use super::exit::ExitStatus;
 /// Importing a file again changes nothing. Secrets are taken out. With --consolidate each memory is settled with what
 /// is known, and one line a memory says how.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl"
+)]
 pub struct ImportArgs {
     /// File of one memory a line, or - for standard input
     file: PathBuf,

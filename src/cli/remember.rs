@@ -14,6 +14,9 @@ use super::report::Told;
 ///
 /// What is known already is confirmed; what it contradicts is superseded. A text that holds a secret is refused.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --namespace project/shop --tag deploy"
+)]
 pub struct RememberArgs {
     /// What to remember, as one self-contained sentence
     #[arg(required = true)]

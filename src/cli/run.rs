@@ -24,6 +24,9 @@ use super::report;
 /// Reads files, folders, patterns, or - for standard input. Work that an earlier run has finished is not repeated; what
 /// was interrupted or failed is taken up again.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought run ~/.claude/projects ~/.codex/sessions\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
+)]
 pub struct RunArgs {
     #[command(flatten)]
     shared: Shared,
@@ -36,6 +39,7 @@ pub struct RunArgs {
 ///
 /// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought plan ~/.claude/projects")]
 pub struct PlanArgs {
     #[command(flatten)]
     shared: Shared,
@@ -64,10 +68,10 @@ struct Shared {
     /// Tokens of conversation in one call [default: 6000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Most dollars to spend
+    /// Most dollars to spend [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     max_cost: Option<f64>,
-    /// Most tokens to spend
+    /// Most tokens to spend [default: no limit]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
     /// File that says in prose what to keep and never to keep

@@ -12,6 +12,7 @@ use super::printer::{BOLD, DIM, Printer, day, one_line, short};
 ///
 /// Any text is safe. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought search \"deploy target\" --type semantic --explain")]
 pub struct SearchArgs {
     /// Words to look for
     #[arg(required = true)]

@@ -114,6 +114,7 @@ fn programs_get_documented_fields() {
         (&["runs"], &["id", "status", "started_at", "summary"]),
         (&["stats"], &["memories", "by_status", "by_namespace", "relations"]),
         (&["maintain", "--dry-run"], &["expired", "purged"]),
+        (&["init"], &["wrote"]),
         (&["doctor"], &["check", "state", "finding"]),
         (&["remember", "The user keeps two cats."], &["decision", "content", "reason"]),
         (&["update", &id, "--importance", "0.9"], IDS),
