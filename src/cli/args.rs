@@ -1,5 +1,6 @@
 //! What every subcommand shares: the global options, the settings that follow from them, and the store.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use afterthought::config::{Config, Folders, Partial};
@@ -12,6 +13,7 @@ use super::printer::{Output, Printer, Verbosity};
 
 /// Options that stand before or after any subcommand.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Database file [env: AFTERTHOUGHT_DB] [default: in the platform's data folder]
     #[arg(long, global = true, value_name = "PATH")]
@@ -48,8 +50,16 @@ impl Global {
     pub fn start_tracing(&self) {
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG")
             .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn" }));
+        let colour =
+            std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // It can only fail if a subscriber is set, and then that one is as good.
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().try_init().ok();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(colour)
+            .with_writer(std::io::stderr)
+            .without_time()
+            .try_init()
+            .ok();
     }
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
@@ -100,6 +110,13 @@ impl Context<'_> {
         }
         Ok(Some(Store::open_read_only(&path)?))
     }
+}
+
+/// Reads a moment; a day alone means its first one, in UTC.
+pub fn time(text: &str) -> Result<Timestamp, String> {
+    let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
+    moment.ok_or_else(|| "it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
 }
 
 /// Returns the present moment; the only clock of the command line.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{ADDED, CHANGED, DIM, REMOVED};
+use super::printer::{ADDED, CHANGED, DIM, REMOVED, spelled};
 
 /// Check settings, database and model, and name the remedy for what is amiss
 ///
@@ -38,7 +38,7 @@ impl Check {
 pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let checks = match context.settings() {
         Ok(config) => all(&config),
-        Err(error) => vec![Check::new("settings", State::Bad, format!("{error:#}"))],
+        Err(error) => vec![Check::new("settings", State::Bad, spelled(&error))],
     };
     for check in &checks {
         let (mark, style, word) = match check.state {
@@ -103,14 +103,14 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
     }
     let opened = match Store::open(path) {
         Ok(store) => store,
-        Err(error) => return vec![Check::new("database", State::Bad, format!("{:#}", anyhow::Error::from(error)))],
+        Err(error) => return vec![Check::new("database", State::Bad, spelled(&error.into()))],
     };
     let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
     checks.push(permissions(path));
     match opened.stats() {
         Ok(stats) => {
             let failed = stats.windows.get("failed").copied().unwrap_or(0);
-            let (state, remedy) = if failed > 0 {
+            let (outcome, remedy) = if failed > 0 {
                 (State::Note, "; the next `run` over their logs tries them again")
             } else {
                 (State::Good, "")
@@ -120,9 +120,9 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
                 State::Good,
                 format!("{} in {} conversations", stats.memories, stats.transcripts),
             ));
-            checks.push(Check::new("windows", state, format!("{failed} failed{remedy}")));
+            checks.push(Check::new("windows", outcome, format!("{failed} failed{remedy}")));
         }
-        Err(error) => checks.push(Check::new("memories", State::Bad, error.to_string())),
+        Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
     }
     checks
 }

@@ -5,7 +5,7 @@ use afterthought::memory::{Memory, MemoryId, Relation, RelationType, Status};
 use afterthought::store::{Order, Store, StoreError};
 use anyhow::bail;
 
-use super::args::{Context, now};
+use super::args::{Context, now, time};
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
 use super::list::Selection;
@@ -29,13 +29,13 @@ pub struct UpdateArgs {
     #[arg(long)]
     subject: Option<String>,
     /// How much it matters, 0–1, or 2–10 for tenths
-    #[arg(long)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
     /// Its tags, instead of those it has
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
-    /// When it stops being recalled, e.g. 2027-01-31T00:00:00Z
-    #[arg(long, value_name = "TIME")]
+    /// When it stops being recalled, e.g. 2027-01-31 or 2027-01-31T18:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }
 
@@ -54,6 +54,7 @@ pub struct PinArgs {
 ///
 /// They can be restored until `maintain` purges them, 30 days later.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes")]
 pub struct ForgetArgs {
     /// Ids, or their starts or ends of at least four characters
     ids: Vec<String>,
@@ -158,8 +159,8 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::
     let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !found.is_empty() {
         bail!(
-            "{} memories would be forgotten; look at them with `list` and the same filters, then add --yes",
-            found.len()
+            "that would forget {}; look at it with `list` and the same filters, then add --yes",
+            if found.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", found.len()) }
         );
     }
     Ok(found.into_iter().map(|memory| memory.id).collect())

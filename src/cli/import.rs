@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use afterthought::consolidate::{self, Incoming};
+use afterthought::consolidate::{self, Decision, Incoming};
 use afterthought::exchange::{Imported, import_as_is, parse_line};
 use afterthought::guard::Guard;
 use afterthought::ingest::{Records, Sink, open};
-use afterthought::memory::{Audience, Candidate, Namespace};
+use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
 use afterthought::store::Store;
 use serde_json::json;
 
@@ -18,6 +18,9 @@ use super::exit::ExitStatus;
 /// Importing a file again changes nothing. Secrets are taken out. With --consolidate each memory is settled with what
 /// is known, and one line a memory says how.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl"
+)]
 pub struct ImportArgs {
     /// File of one memory a line, or - for standard input
     file: PathBuf,
@@ -39,7 +42,7 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         } else {
             context
                 .out
-                .line(format_args!("{} added, {} known already, {failed} lines failed", counts.added, counts.known))?;
+                .line(format_args!("{} added, {} known already, {failed} failed", counts.added, counts.known))?;
         }
     }
     Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })
@@ -67,7 +70,14 @@ fn read(args: &ImportArgs, namespace: &Namespace, context: &Context<'_>) -> anyh
 }
 
 fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {
-    let incoming = memories.into_iter().map(|imported| Incoming {
+    // What was superseded or forgotten where it comes from must not come to life here.
+    let (alive, ended): (Vec<_>, Vec<_>) =
+        memories.into_iter().partition(|imported| imported.memory.status == Status::Active);
+    for Imported { memory, .. } in &ended {
+        let reason = format!("it is {} in the file", memory.status);
+        tell(context, &memory.claim.content, Decision::Skip, None, &reason)?;
+    }
+    let incoming = alive.into_iter().map(|imported| Incoming {
         candidate: Candidate {
             claim: imported.memory.claim,
             audience: Audience::Project,
@@ -80,18 +90,24 @@ fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Conte
     });
     let plan = consolidate::settle_by_rules(store, guard, &incoming.collect::<Vec<_>>(), None, now())?;
     for change in &plan.changes {
-        let content = &change.incoming.candidate.claim.content;
-        if context.out.is_json() {
-            context.out.json(&json!({
-                "incoming": content,
-                "decision": change.decision,
-                "target": change.target,
-                "reason": change.reason,
-            }))?;
-        } else {
-            let line = super::printer::one_line(content, 120);
-            context.out.line(format_args!("{:<10} {line} ({})", change.decision.as_str(), change.reason))?;
-        }
+        let text = &change.incoming.candidate.claim.content;
+        tell(context, text, change.decision, change.target.as_ref(), &change.reason)?;
     }
     Ok(())
+}
+
+/// Tells how one memory of the file was settled.
+fn tell(
+    context: &Context<'_>,
+    content: &str,
+    decision: Decision,
+    target: Option<&MemoryId>,
+    reason: &str,
+) -> anyhow::Result<()> {
+    if context.out.is_json() {
+        let value = json!({"incoming": content, "decision": decision, "target": target, "reason": reason});
+        return Ok(context.out.json(&value)?);
+    }
+    let line = super::printer::one_line(content, 120);
+    Ok(context.out.line(format_args!("{:<10} {line} ({reason})", decision.as_str()))?)
 }

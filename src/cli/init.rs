@@ -62,7 +62,11 @@ pub fn run(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         (Folders::of_platform()?.user_file, USER_SETTINGS)
     };
     write_new(&path, text)?;
-    context.out.line(format_args!("wrote {}", path.display()))?;
+    if context.out.is_json() {
+        context.out.json(&serde_json::json!({"wrote": path}))?;
+    } else {
+        context.out.line(format_args!("wrote {}", path.display()))?;
+    }
     Ok(ExitStatus::Success)
 }
 

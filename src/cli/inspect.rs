@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, day, one_line, short};
+use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short};
 
 /// Show everything that is known of a memory
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,12 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         ("changed", Some(memory.updated_at.to_string())),
         (
             "used",
-            Some(format!("{} times · {} · tier {}", memory.usage.access_count, memory.usage.heat(), memory.usage.tier)),
+            Some(format!(
+                "{} · {} · tier {}",
+                counted(memory.usage.access_count.into(), "time"),
+                memory.usage.heat(),
+                memory.usage.tier
+            )),
         ),
     ];
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()

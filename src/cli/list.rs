@@ -1,11 +1,11 @@
 //! `list`: memories by what they are rather than by words; and the filters that other commands share.
 
-use afterthought::memory::{MemoryType, Status};
-use afterthought::store::{Filter, Order, Within};
+use afterthought::memory::{Memory, MemoryType, Status};
+use afterthought::store::{Filter, Order, Store, Within};
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{day, one_line, short};
+use super::printer::{DIM, Printer, day, one_line, short};
 
 /// List memories, last changed first
 ///
@@ -112,6 +112,11 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         for memory in &memories {
             context.out.json(memory)?;
         }
+    } else if context.out.is_narrow() {
+        for memory in &memories {
+            lines(memory, context.out)?;
+        }
+        tell_rest(&store, &filter, memories.len(), context.out)?;
     } else {
         let rows = memories.iter().map(|memory| {
             [
@@ -125,10 +130,25 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
             ]
         });
         context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
-        let total = store.count(&filter)?;
-        if total > memories.len() {
-            context.out.note(format_args!("{} of {total}; --offset and --limit show the rest", memories.len()));
-        }
+        tell_rest(&store, &filter, memories.len(), context.out)?;
     }
     Ok(if memories.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+/// Prints a memory where a table would not fit.
+fn lines(memory: &Memory, out: &Printer) -> std::io::Result<()> {
+    let (claim, id) = (&memory.claim, short(&memory.id));
+    out.line(one_line(&claim.content, 200))?;
+    out.line(format_args!(
+        "  {DIM}{id} · {}/{} · {} · {}{DIM:#}",
+        claim.memory_type, claim.category, memory.namespace, memory.status
+    ))
+}
+
+fn tell_rest(store: &Store, filter: &Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
+    let total = store.count(filter)?;
+    if total > shown {
+        out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));
+    }
+    Ok(())
 }

@@ -22,6 +22,7 @@ mod stats;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use args::{Context, Global};
@@ -72,7 +73,10 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Clap prints help and version to standard output, mistakes to standard error.
-            error.print().ok();
+            match one_line(&error) {
+                Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
+                None => drop(error.print()),
+            }
             return if error.use_stderr() { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
     };
@@ -116,6 +120,15 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Doctor(args) => doctor::run(args, &context),
         Command::Completions(args) => completions::run(args, out),
     }
+}
+
+/// Returns a value that cannot be used and why, which is all there is to tell; other mistakes need the usage, too.
+fn one_line(error: &clap::Error) -> Option<String> {
+    let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
+    let text = is_value.then(|| error.to_string())?;
+    let said = text.lines().take_while(|line| !line.starts_with("For more information")).map(str::trim);
+    let line = said.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    Some(line.strip_prefix("error: ").unwrap_or(&line).to_owned())
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

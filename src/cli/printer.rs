@@ -19,6 +19,9 @@ pub const CHANGED: Style = AnsiColor::Yellow.on_default();
 /// What was removed or went wrong.
 pub const REMOVED: Style = AnsiColor::Red.on_default();
 
+/// Columns below which a table gives way to lines.
+const NARROW: u16 = 100;
+
 /// How much is told on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
@@ -79,9 +82,19 @@ impl Printer {
             return Ok(());
         }
         let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        // One line under the header and none between the rows, so that a list stays a list.
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        if let Some(width) = columns() {
+            table.set_width(width);
+        }
         table.set_header(header).add_rows(rows);
-        self.line(table)
+        self.line(table.trim_fmt())
+    }
+
+    /// Whether lines are too short for a table of several columns to be read.
+    #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
+    pub fn is_narrow(&self) -> bool {
+        columns().or_else(|| Table::new().width()).is_some_and(|width| width < NARROW)
     }
 
     /// Tells something on the side, unless quiet.
@@ -105,18 +118,14 @@ impl Printer {
         }
     }
 
-    /// Tells why the command ended.
-    #[expect(clippy::unused_self, reason = "all output goes through the printer")]
+    /// Tells why the command ended, with what caused it.
     pub fn error(&self, error: &anyhow::Error) {
-        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-        // A cause that its parent already quotes says nothing new.
-        let mut text = String::new();
-        for cause in causes.iter().filter(|cause| !cause.is_empty()) {
-            if !text.contains(cause.as_str()) {
-                text.push_str(if text.is_empty() { "" } else { ": " });
-                text.push_str(cause);
-            }
-        }
+        self.error_text(&spelled(error));
+    }
+
+    /// Tells in one line why the command, or part of its work, failed; even when quiet.
+    #[expect(clippy::unused_self, reason = "all output goes through the printer")]
+    pub fn error_text(&self, text: &str) {
         tell(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
     }
 
@@ -130,6 +139,33 @@ impl Printer {
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         bar
     }
+}
+
+/// Returns the width that `COLUMNS` asks for; a terminal's own is found without it, and a pipe has none.
+fn columns() -> Option<u16> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width >= 20)
+}
+
+/// Returns the count and its noun, in the plural where it is not one.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns an error and its causes on one line. A cause that its parent already quotes says nothing new.
+pub fn spelled(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // SQLite repeats its message behind a number.
+        let said = match cause.strip_prefix("Error code ").and_then(|rest| rest.split_once(": ")) {
+            Some((number, said)) if number.bytes().all(|byte| byte.is_ascii_digit()) => said,
+            _ => &cause,
+        };
+        if !text.contains(said) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(said);
+        }
+    }
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 fn tell(line: impl Display) {

@@ -5,7 +5,7 @@ use afterthought::guard::Guard;
 use afterthought::memory::{Audience, Candidate, Claim, ExtractionMethod, MemoryType, Namespace};
 use anyhow::bail;
 
-use super::args::{Context, now};
+use super::args::{Context, now, time};
 use super::edit::unit_importance;
 use super::exit::ExitStatus;
 use super::report::Told;
@@ -14,6 +14,9 @@ use super::report::Told;
 ///
 /// What is known already is confirmed; what it contradicts is superseded. A text that holds a secret is refused.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --namespace project/shop --tag deploy"
+)]
 pub struct RememberArgs {
     /// What to remember, as one self-contained sentence
     #[arg(required = true)]
@@ -37,13 +40,13 @@ pub struct RememberArgs {
     #[arg(long, requires = "key")]
     value: Option<String>,
     /// How much it matters, 0–1, or 2–10 for tenths
-    #[arg(long, default_value_t = 0.7)]
+    #[arg(long, value_name = "N", default_value_t = 0.7, allow_negative_numbers = true)]
     importance: f64,
     /// A tag; may be given several times
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// When it stops being recalled, e.g. 2027-01-31T00:00:00Z
-    #[arg(long, value_name = "TIME")]
+    /// When it stops being recalled, e.g. 2027-01-31 or 2027-01-31T18:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }
 

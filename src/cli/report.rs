@@ -6,7 +6,7 @@ use afterthought::consolidate::{Change, Decision, Plan};
 use afterthought::pipeline::Summary;
 use serde_json::json;
 
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, one_line, short};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short};
 
 /// Changes that are shown before the rest is only counted; `list` shows them all.
 const SHOWN: usize = 200;
@@ -72,7 +72,13 @@ impl<'a> Told<'a> {
         if self.hidden > 0 {
             self.out.line(format_args!("{DIM}… and {} more; see `afterthought list`{DIM:#}", self.hidden))?;
         }
-        tell_summary(self.out, summary, self.is_plan);
+        if let Some(halted) = &summary.halted {
+            self.out.error_text(&format!("the model was not asked to the end: {halted}"));
+        }
+        // Where no file could be read, the reasons say it all.
+        if summary.files.read + summary.files.passed_over > 0 {
+            tell_summary(self.out, summary, self.is_plan);
+        }
         Ok(())
     }
 }
@@ -135,10 +141,10 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
     ));
     let windows = summary.windows;
     out.note(format_args!(
-        "{} conversations, {} messages, {} windows ({} known, {} without a person's words, {} failed) read by {}",
-        summary.transcripts,
-        summary.messages,
-        windows.total,
+        "{}, {}, {} ({} known, {} without a person's words, {} failed) read by {}",
+        counted(summary.transcripts, "conversation"),
+        counted(summary.messages, "message"),
+        counted(windows.total, "window"),
         windows.known,
         windows.no_signal,
         windows.failed,
@@ -158,19 +164,22 @@ fn tell_cost(out: &Printer, summary: &Summary) {
     }
     let cost = summary.cost.map_or_else(|| "price unknown".to_owned(), |cost| format!("${cost:.4}"));
     out.note(format_args!(
-        "{} calls ({} answered from the ledger), {} tokens sent, {} received, {cost}",
-        summary.llm_calls, summary.cached_replies, summary.prompt_tokens, summary.completion_tokens,
+        "{} ({} answered from the ledger), {} tokens sent, {} received, {cost}",
+        counted(summary.llm_calls, "call"),
+        summary.cached_replies,
+        summary.prompt_tokens,
+        summary.completion_tokens,
     ));
 }
 
 /// Tells everything that was read but not kept, so that no loss is silent.
 fn tell_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
-    if files.passed_over + files.skipped_records > 0 {
-        out.note(format_args!(
-            "{} files of no known format passed over, {} records that could not be used (-v names them)",
-            files.passed_over, files.skipped_records,
-        ));
+    if files.passed_over > 0 {
+        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
+    }
+    if files.skipped_records > 0 {
+        out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
     }
     let taken = |map: &std::collections::BTreeMap<String, u64>| {
         map.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
@@ -187,15 +196,12 @@ fn tell_losses(out: &Printer, summary: &Summary) {
     }
     if windows_left(summary) > 0 {
         out.note(format_args!(
-            "{} windows are left; run the same command again to take them up",
-            windows_left(summary)
+            "left for the same command to take up again: {}",
+            counted(windows_left(summary), "window")
         ));
     }
     if summary.interrupted {
         out.warn("interrupted; what was read is kept, run the same command again for the rest");
-    }
-    if let Some(halted) = &summary.halted {
-        out.warn(format_args!("the model was not asked to the end: {halted}"));
     }
 }
 

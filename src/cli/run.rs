@@ -25,6 +25,9 @@ use super::report;
 /// was interrupted or failed is taken up again. One Ctrl-C starts no new window, finishes those under way and writes
 /// what is there; exits 3 if windows were left. A second one ends at once.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought run ~/.claude/projects ~/.codex/sessions\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
+)]
 pub struct RunArgs {
     #[command(flatten)]
     shared: Shared,
@@ -37,6 +40,7 @@ pub struct RunArgs {
 ///
 /// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought plan ~/.claude/projects")]
 pub struct PlanArgs {
     #[command(flatten)]
     shared: Shared,
@@ -65,10 +69,10 @@ struct Shared {
     /// Tokens of conversation in one call [default: 6000]
     #[arg(long, value_name = "N")]
     window_tokens: Option<usize>,
-    /// Most dollars to spend
+    /// Most dollars to spend [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     max_cost: Option<f64>,
-    /// Most tokens to spend
+    /// Most tokens to spend [default: no limit]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
     /// File that says in prose what to keep and never to keep
@@ -111,7 +115,9 @@ pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 impl Shared {
     fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
         let instructions = self.instructions.as_ref().map(|path| {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read instructions {}", path.display()))
+            std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read instructions {}; check the path and its permissions", path.display())
+            })
         });
         context.global.settings(Partial {
             extractor: self.extractor.map(|choice| match choice {
@@ -148,9 +154,6 @@ fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<Exi
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
     let guard = Guard::new(&GuardSettings::default());
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
-    if source.is_none() && config.extractor.value == ExtractorChoice::Auto {
-        context.out.note("no model is configured, so the offline rules extract; the README tells how to set one");
-    }
     let job = Job { args, mode, config: &config, context, guard: &guard };
     // One worker beside this thread, so that an interrupt is seen while this one computes.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -211,7 +214,14 @@ impl Job<'_> {
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
-        let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
+        let mut hint = self.without_model(&pipeline.extractor);
+        let mut watch = |event: &Event<'_>| {
+            let is_under_way = !matches!(event, Event::Failure(_));
+            if let Some(hint) = hint.take_if(|_| is_under_way) {
+                bar.suspend(|| out.note(hint));
+            }
+            follow(event, &bar, out, &mut told);
+        };
         let summary = match self.mode {
             Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
             Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
@@ -219,6 +229,13 @@ impl Job<'_> {
         bar.finish_and_clear();
         told.finish(&summary)?;
         Ok(exit_status(&summary))
+    }
+
+    /// Returns what to tell, once there is something to read, where only the lack of a model made the rules read.
+    fn without_model(&self, extractor: &Extractor<'_, Source<'_>>) -> Option<&'static str> {
+        let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
+        fell_back
+            .then_some("no model is configured, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
     /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
@@ -244,7 +261,10 @@ impl Job<'_> {
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
-    if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
+    let nothing_was_read = summary.files.failed > 0 && summary.files.read == 0;
+    if nothing_was_read {
+        ExitStatus::Error
+    } else if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
         ExitStatus::Error
     } else if summary.has_failures() {
         ExitStatus::Failures
@@ -279,6 +299,12 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
-        Event::Failure(failure) => bar.suspend(|| out.warn(format_args!("{}: {}", failure.what, failure.why))),
+        Event::Failure(failure) => bar.suspend(|| {
+            if failure.why.contains(&failure.what) {
+                out.error_text(&failure.why);
+            } else {
+                out.error_text(&format!("{}: {}", failure.what, failure.why));
+            }
+        }),
     }
 }

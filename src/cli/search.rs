@@ -12,6 +12,7 @@ use super::printer::{BOLD, DIM, Printer, day, one_line, short};
 ///
 /// Any text is safe. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought search \"deploy target\" --type semantic --explain")]
 pub struct SearchArgs {
     /// Words to look for
     #[arg(required = true)]
@@ -33,6 +34,8 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     for hit in &found {
         print(hit, args, context.out)?;
     }
+    // The last connection to close tidies up beside the file, which one for reading cannot.
+    drop(store);
     note_use(context, &found)?;
     Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

@@ -8,7 +8,7 @@ use super::Layer;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A settings file is there but cannot be read.
-    #[error("cannot read settings {}", .path.display())]
+    #[error("cannot read settings {}; check the path and its permissions", .path.display())]
     Read {
         /// The file.
         path: PathBuf,

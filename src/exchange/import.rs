@@ -140,13 +140,15 @@ pub fn import_as_is(
         let (mut counts, mut links) = (Counts::default(), Vec::new());
         for imported in memories {
             let Imported { memory, evidence, relations } = imported;
+            // First, since it is the cleaned text that a second import of the same file finds.
+            let memory = guard.redact(memory).0;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let known = writer.find(&memory.id)?.is_some()
                 || !writer.by_content(&memory.namespace, &memory.claim.content)?.is_empty();
             if known {
                 counts.known += 1;
             } else {
-                writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
+                writer.insert(&memory, &guard.redact(evidence).0)?;
                 counts.added += 1;
             }
         }

@@ -25,7 +25,7 @@ mod records;
 mod speaker;
 mod webvtt;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -122,7 +122,7 @@ pub struct Skipped {
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The path is not there, not readable, or broke off.
-    #[error("cannot read {}", .path.display())]
+    #[error("cannot read {}; check the path and its permissions", spelled(.path))]
     Read {
         /// The path as given.
         path: PathBuf,
@@ -130,7 +130,7 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// No row of [`INGESTORS`] recognises the content.
-    #[error("no ingestor recognises {}; see `afterthought formats`, or pass --format", .path.display())]
+    #[error("{} is in no format that is known; see `afterthought formats`, or pass --format NAME", spelled(.path))]
     UnknownFormat {
         /// The path as given.
         path: PathBuf,
@@ -142,7 +142,7 @@ pub enum IngestError {
         name: String,
     },
     /// A file without content.
-    #[error("{} is empty; nothing to read", .path.display())]
+    #[error("{} is empty; nothing to read", spelled(.path))]
     Empty {
         /// The path as given.
         path: PathBuf,
@@ -154,13 +154,19 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// A pattern that cannot be understood.
-    #[error("cannot understand the pattern {pattern:?}: {reason}")]
+    #[error(
+        "cannot understand the pattern {pattern:?}: {reason}; write * for any name, ** for any folders, and [[] for a bracket"
+    )]
     Pattern {
         /// The pattern as given.
         pattern: String,
         /// What is wrong with it.
         reason: String,
     },
+}
+
+fn spelled(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Returns the ingestor called `name`.

@@ -73,7 +73,7 @@ impl Replay {
     pub fn new(folder: impl Into<PathBuf>, model: impl Into<String>) -> Result<Self, LlmError> {
         let folder = folder.into();
         if !folder.is_dir() {
-            return Err(unusable(&folder, &"it is no folder"));
+            return Err(unusable(&folder, &"it is no folder; name one that --record has written"));
         }
         Ok(Self { folder, model: model.into() })
     }

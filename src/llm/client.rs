@@ -18,6 +18,10 @@ use super::{Complete, Cost, Finish, LlmError, Reply, Request, retry, wire};
 
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
+/// Retries where nobody listens or nothing comes in time: enough for a server that is just starting, and soon over for
+/// a wrong address or a model that is too slow, which no wait mends.
+const SILENT_RETRIES: u32 = 2;
+
 /// Asks an OpenAI-compatible server, again where that may help.
 ///
 /// It learns what the server takes: a request that is rejected for its form is sent once more without what was
@@ -82,6 +86,7 @@ impl Client {
             *attempts += 1;
             let outcome = self.attempt(body, request).await;
             let wait = match &outcome {
+                Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if *attempts > SILENT_RETRIES => None,
                 Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
                 Ok(_) | Err(_) => None,
             };

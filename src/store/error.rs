@@ -15,6 +15,12 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is a folder where the file should be.
+    #[error("{} is a folder; name a file in it with --db", .path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// There is no file, and it was to be read only.
     #[error("there are no memories at {} yet; `afterthought run` or `remember` begins them", .path.display())]
     Missing {
@@ -83,8 +89,10 @@ pub enum StoreError {
         /// How many there are.
         count: usize,
     },
-    /// Too little of an id was given.
-    #[error("{id:?} is too little of an id; give at least four of its letters and digits, from its start or its end")]
+    /// What was given is no part of an id.
+    #[error(
+        "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought list` prints it"
+    )]
     ShortId {
         /// What was asked for.
         id: String,

@@ -26,6 +26,7 @@ impl Store {
     /// [`StoreError`], naming the file and what to do about it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
+        refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
         loop {
@@ -49,6 +50,7 @@ impl Store {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
+        refuse_folder(path)?;
         let conn = connect_read_only(path).map_err(|error| error.at(path))?;
         Ok(Self { db: Database { conn, path: path.to_owned() } })
     }
@@ -79,6 +81,11 @@ impl Store {
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
         Ok(copy)
     }
+}
+
+/// SQLite would only say that it cannot open it.
+fn refuse_folder(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
 
 /// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
@@ -309,8 +316,10 @@ mod tests {
         fs::write(&file, "").unwrap();
         let error = Store::open(file.join("sub/memories.db")).unwrap_err();
         assert!(matches!(&error, StoreError::Folder { path, .. } if *path == file.join("sub")), "{error:?}");
-        let error = Store::open(folder.path()).unwrap_err();
-        assert!(matches!(&error, StoreError::Unwritable { path, .. } if path == folder.path()), "{error:?}");
+        for opened in [Store::open(folder.path()), Store::open_read_only(folder.path())] {
+            let error = opened.map(drop).unwrap_err();
+            assert!(matches!(&error, StoreError::IsFolder { path } if path == folder.path()), "{error:?}");
+        }
         let error = Store::open_read_only(folder.path().join("none.db")).unwrap_err();
         assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
     }

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
+mod bad_input;
+mod contradiction;
 mod crash;
+mod desk;
 mod ingest_agents;
 mod ingest_chat;
 mod layering;
@@ -11,4 +14,6 @@ mod replay;
 mod rerun;
 mod rules_blind;
 mod rules_ground;
+mod secrets;
+mod story;
 mod world;

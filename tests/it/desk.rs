@@ -1,0 +1,103 @@
+//! One person's machine: a home and a folder of their own, and the real binary in it.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A folder that is home, working directory and place of the memories at once; gone when it is dropped.
+pub struct Desk {
+    folder: tempfile::TempDir,
+}
+
+/// How a command ended, with this desk's folder spelled `DESK`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Desk {
+    /// Returns an empty desk.
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// Returns where `name` is, or would be.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file, with its folders.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Returns the binary, in this folder and with nothing of the environment that could steer it.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
+        command.args(args).current_dir(self.folder.path()).env_clear().stdin(Stdio::null());
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA"] {
+            command.env(name, self.folder.path());
+        }
+        // Windows finds its own libraries by these.
+        for name in ["SystemRoot", "windir", "PATH"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    /// Runs `afterthought` with `args`.
+    pub fn run(&self, args: &[&str]) -> Told {
+        self.finish(self.command(args))
+    }
+
+    /// Runs `command` to its end.
+    pub fn finish(&self, mut command: Command) -> Told {
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let text = |bytes: Vec<u8>| {
+            let text = String::from_utf8(bytes).unwrap();
+            text.replace(&self.folder.path().display().to_string(), "DESK")
+        };
+        Told { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+    }
+
+    /// Runs with `--json`, expects success, and returns the values printed.
+    pub fn json(&self, args: &[&str]) -> Vec<Value> {
+        let mut command = self.command(args);
+        command.arg("--json");
+        let told = self.finish(command);
+        assert_eq!(told.code, 0, "{args:?}: {told:?}");
+        told.json()
+    }
+
+    /// Returns what every memory says, with its status, in the order of learning.
+    pub fn memories(&self) -> Vec<(String, String)> {
+        self.told_by(&["export", "--all", "-q"])
+    }
+
+    /// Returns the same of another database.
+    pub fn memories_in(&self, database: &str) -> Vec<(String, String)> {
+        self.told_by(&["export", "--all", "-q", "--db", database])
+    }
+
+    fn told_by(&self, args: &[&str]) -> Vec<(String, String)> {
+        let text = |value: &Value, field: &str| value[field].as_str().unwrap().to_owned();
+        let told = self.run(args);
+        told.json().iter().map(|memory| (text(memory, "status"), text(memory, "content"))).collect()
+    }
+}
+
+impl Told {
+    /// Returns the lines of standard output as JSON.
+    pub fn json(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
