@@ -44,11 +44,18 @@ pub fn tail(text: &str, limit: usize) -> &str {
 /// Two thirds of what is kept is the beginning. For a text that is far over the limit, `n` is estimated.
 #[must_use]
 pub fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
-    let total = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) { text.len() / 4 } else { count(text) };
-    if total <= limit {
-        return Cow::Borrowed(text);
-    }
-    let (first, last) = (head(text, limit - limit / 3), tail(text, limit / 3));
+    let (kept_first, kept_last) = (limit - limit / 3, limit / 3);
+    let (total, first, last) = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) {
+        (text.len() / 4, head(text, kept_first), tail(text, kept_last))
+    } else {
+        let tokens = encoding().encode_ordinary(text);
+        if tokens.len() <= limit {
+            return Cow::Borrowed(text);
+        }
+        let end = bytes_of(&tokens[..kept_first]);
+        let start = text.len() - bytes_of(&tokens[tokens.len() - kept_last..]);
+        (tokens.len(), &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(start)..])
+    };
     if first.len() + last.len() >= text.len() {
         return Cow::Borrowed(text);
     }

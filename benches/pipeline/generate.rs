@@ -1,5 +1,6 @@
 //! Invented logs and texts of realistic sizes.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use jiff::Timestamp;
@@ -33,7 +34,7 @@ pub fn prose(random: &mut Random, words: usize) -> String {
     while written < words {
         let (subject, verb, object) = (random.pick(SUBJECTS), random.pick(VERBS), random.pick(OBJECTS));
         let (noun, other) = (word(random), word(random));
-        text.push_str(&format!("I think {subject} {verb} {object} when {noun} meets {other}. "));
+        write!(text, "I think {subject} {verb} {object} when {noun} meets {other}. ").unwrap();
         written += 11;
     }
     text.trim_end().to_owned()
@@ -96,12 +97,12 @@ impl<'r> Session<'r> {
         self.line(out, "user", &json!(asked), None);
         let words = self.random.between(15, 60);
         let plan = prose(self.random, words);
-        self.said(out, plan);
+        self.said(out, &plan);
         let calls = if self.tools == Tools::Mostly { 8 } else { 3 };
         (0..calls).for_each(|_| self.tool_use(out));
         let words = self.random.between(60, 220);
         let answer = prose(self.random, words);
-        self.said(out, answer);
+        self.said(out, &answer);
         3 + 2 * calls
     }
 
@@ -111,7 +112,7 @@ impl<'r> Session<'r> {
         if self.random.below(3) == 0 { format!("{} {asked}", self.random.pick(STATEMENTS)) } else { asked }
     }
 
-    fn said(&mut self, out: &mut impl Write, text: String) {
+    fn said(&mut self, out: &mut impl Write, text: &str) {
         self.line(out, "assistant", &json!([{"type": "text", "text": text}]), None);
     }
 

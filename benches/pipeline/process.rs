@@ -47,8 +47,7 @@ pub fn run(command: &mut Command, folder: &Path) -> Used {
 fn watch(child: &mut Child) -> Used {
     let mut used = Used::default();
     let folder = format!("/proc/{}", child.id());
-    loop {
-        let Ok(stat) = std::fs::read_to_string(format!("{folder}/stat")) else { break };
+    while let Ok(stat) = std::fs::read_to_string(format!("{folder}/stat")) {
         // The name in parentheses may hold anything; after it come the state and numbers.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();

@@ -100,7 +100,7 @@ fn answer(request: &Value, asked: &Asked) -> Value {
 
 /// Returns one memory that quotes the last words of a person, and nothing for every third window.
 fn memories(prompt: &str, number: usize) -> Value {
-    let said = last_words(prompt).filter(|_| number % 3 != 0);
+    let said = last_words(prompt).filter(|_| !number.is_multiple_of(3));
     let memory = |(message, quote): (i64, String)| {
         json!({
             "type": "semantic", "category": "fact", "title": format!("Remark {number}"),

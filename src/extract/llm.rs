@@ -26,10 +26,11 @@ pub async fn extract<C: Complete>(model: &C, guard: &Guard, task: &Task<'_>) -> 
     let mut open: Vec<(View, u8)> = views(task).into_iter().rev().map(|view| (view, 0)).collect();
     while let Some((view, halvings)) = open.pop() {
         let task = within(task, &view);
-        let halves = if halvings < MAX_HALVINGS { halved(&task, &view) } else { Vec::new() };
-        match reading.read(model, guard, &task, &view, halves.is_empty()).await {
+        // Found only when they are wanted, as it means counting every token again.
+        let halves = || if halvings < MAX_HALVINGS { halved(&task, &view) } else { Vec::new() };
+        match reading.read(model, guard, &task, &view, halves).await {
             Next::Done => {}
-            Next::Halve => open.extend(halves.into_iter().rev().map(|half| (half, halvings + 1))),
+            Next::Halves(halves) => open.extend(halves.into_iter().rev().map(|half| (half, halvings + 1))),
         }
     }
     reading.finish()
@@ -39,8 +40,8 @@ pub async fn extract<C: Complete>(model: &C, guard: &Guard, task: &Task<'_>) -> 
 enum Next {
     /// Go on.
     Done,
-    /// Read the same in halves.
-    Halve,
+    /// Read the same in these halves.
+    Halves(Vec<View>),
 }
 
 /// What has come of a window so far.
@@ -64,20 +65,25 @@ impl Reading {
         guard: &Guard,
         task: &Task<'_>,
         view: &View,
-        is_last: bool,
+        halves: impl Fn() -> Vec<View>,
     ) -> Next {
         let asked = ask(guard, task, view);
         let reply = match self.complete(model, &asked.request).await {
             Ok(reply) => reply,
-            Err(LlmError::TooLong { .. }) if !is_last => return Next::Halve,
-            Err(error) => return self.fail(error.to_string()),
+            Err(error) => {
+                let halves = if matches!(error, LlmError::TooLong { .. }) { halves() } else { Vec::new() };
+                return if halves.is_empty() { self.fail(error.to_string()) } else { Next::Halves(halves) };
+            }
         };
         match reply.finish {
-            Finish::Length if !is_last => return Next::Halve,
+            Finish::Length => match halves() {
+                halves if halves.is_empty() => {}
+                halves => return Next::Halves(halves),
+            },
             Finish::Refusal => {
                 return self.fail("the model declined to read this window; try another model".to_owned());
             }
-            Finish::Stop | Finish::Length => {}
+            Finish::Stop => {}
         }
         let checked = check(&reply.text, task, &asked.shown, &asked.request.schema);
         let is_cut = reply.finish == Finish::Length;
