@@ -167,7 +167,7 @@ pub const SECRETS: &[Secret] = &[
         "echo {a14} | sudo -S ls").taking(Part::Group(is_credential_value)),
     inner("netrc-password", &["machine "], r"machine [^\s]{1,96}(?:\\n|\s){1,4}login [^\s]{1,64}(?:\\n|\s){1,4}password (?P<secret>[^\s\\]{4,})", "machine ci.internal login ana password {a14}")
         .taking(Part::Group(is_credential_value)),
-    inner("openssl-password", &["pass:"], r"pass:(?P<secret>[^\s]{4,})", "-pass pass:{a14}").taking(Part::Group(is_strong)),
+    inner("openssl-password", &["pass:"], r"pass:(?P<secret>[^\s]{4,64})", "-pass pass:{a14}").taking(Part::Group(is_strong)),
     inner("registry-auth", &["_auth", "\"auth\\", "\"auth\""], r#"(?:_auth|"auth)\\{0,3}"?\s{0,3}[:=]\s{0,3}\\{0,3}"?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"#, "_auth = {a20}==")
         .taking(Part::Group(is_opaque)),
     inner("oracle-password", &["jdbc:oracle:thin:"], r"jdbc:oracle:thin:[A-Za-z0-9_]{1,64}/(?P<secret>[^\s@/]{4,64})@", "jdbc:oracle:thin:ana/{a14}@db:1521/shop"),
