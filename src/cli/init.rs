@@ -93,13 +93,12 @@ mod tests {
     #[test]
     fn the_settings_that_are_written_are_understood_once_uncommented() {
         for text in [USER_SETTINGS, PROJECT_SETTINGS] {
-            let set: String = text
+            let set: Vec<&str> = text
                 .lines()
                 .filter_map(|line| line.strip_prefix("# "))
                 .filter(|line| line.split_whitespace().nth(1) == Some("="))
-                .map(|line| format!("{line}\n"))
                 .collect();
-            let partial: Partial = toml::from_str(&set).unwrap();
+            let partial: Partial = toml::from_str(&set.join("\n")).unwrap();
             assert_ne!(partial, Partial::default());
         }
     }

@@ -207,14 +207,14 @@ struct Job<'a> {
 
 impl Job<'_> {
     async fn go(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<ExitStatus> {
-        let store = self.store(&extractor)?;
+        let store = self.store(extractor)?;
         let budget = self.budget(&extractor.label())?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, self.args.options(self.config));
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
-        let mut hint = self.without_model(&pipeline.extractor);
+        let mut hint = self.without_model(pipeline.extractor);
         let mut watch = |event: &Event<'_>| {
             let is_under_way = !matches!(event, Event::Failure(_));
             if let Some(hint) = hint.take_if(|_| is_under_way) {
@@ -232,14 +232,14 @@ impl Job<'_> {
     }
 
     /// Returns what to tell, once there is something to read, where only the lack of a model made the rules read.
-    fn without_model(&self, extractor: &Extractor<'_, Source<'_>>) -> Option<&'static str> {
+    fn without_model(&self, extractor: Extractor<'_, Source<'_>>) -> Option<&'static str> {
         let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
         fell_back
             .then_some("no model is configured, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
     /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
-    fn store(&self, extractor: &Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
+    fn store(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
         let path = &self.config.db.value;
         let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
@@ -262,9 +262,9 @@ impl Job<'_> {
 
 fn exit_status(summary: &Summary) -> ExitStatus {
     let nothing_was_read = summary.files.failed > 0 && summary.files.read == 0;
-    if nothing_was_read {
-        ExitStatus::Error
-    } else if summary.halted.is_some() && summary.windows.ok + summary.windows.ok_empty + summary.windows.partial == 0 {
+    let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
+    let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
+    if nothing_was_read || nothing_was_answered {
         ExitStatus::Error
     } else if summary.has_failures() {
         ExitStatus::Failures

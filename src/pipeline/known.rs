@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_same_words_are_not_counted_twice() {
-        assert_eq!(moved("a b a b", "a b"), [0..2]);
-        assert_eq!(moved("a b", "a b a b"), [0..2]);
+        assert_eq!(moved("a b a b", "a b"), vec![0..2]);
+        assert_eq!(moved("a b", "a b a b"), vec![0..2]);
     }
 }
