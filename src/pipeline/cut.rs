@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
-use super::run::{Pipeline, Tally};
+use super::setup::Pipeline;
+use super::tally::Tally;
 use super::{PipelineError, Place, ReadEvent, known};
 use crate::extract::{Span, window};
 use crate::guard::Redacted;

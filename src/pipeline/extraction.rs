@@ -8,7 +8,8 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::cut::{Job, jobs};
-use super::run::{Pipeline, Tally};
+use super::setup::Pipeline;
+use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
 use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
 use crate::guard::Redacted;

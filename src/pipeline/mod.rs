@@ -15,7 +15,9 @@ mod place;
 mod read;
 mod run;
 mod settle;
+mod setup;
 mod summary;
+mod tally;
 
 use crate::config::ExtractorChoice;
 use crate::extract::rules;
@@ -27,7 +29,8 @@ use crate::store::StoreError;
 pub use ledgered::Ledgered;
 pub use place::Place;
 pub use read::{FileReport, ReadEvent, Sources};
-pub use run::{Pipeline, plan, run};
+pub use run::{plan, run};
+pub use setup::Pipeline;
 pub use summary::{Failure, Files, Summary, Windows};
 
 /// Most known memories that are shown to the model with a window.

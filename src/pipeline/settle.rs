@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 
-use super::run::{Pipeline, Tally};
+use super::setup::Pipeline;
+use super::tally::Tally;
 use super::{Event, Ledgered, PipelineError, Place};
 use crate::consolidate::{ApplyError, Incoming, Plan, apply_within, consolidate};
 use crate::llm::Complete;
