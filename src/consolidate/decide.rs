@@ -189,7 +189,9 @@ fn grey(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
             None => Ruling::new(Decision::Add, "new"),
         });
     }
-    let asked = open.iter().take(MAX_ASKED).map(|met| GreyPair {
+    // Memories of the same attribute must not be crowded out by alike words of other ones.
+    let (same_key, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|met| met.view.same_key(&case.view));
+    let asked = same_key.iter().chain(&others).take(MAX_ASKED).map(|met| GreyPair {
         id: met.known.memory.id.clone(),
         why: met.paired.why,
         overlap: met.paired.overlap,

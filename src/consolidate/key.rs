@@ -58,6 +58,9 @@ const MANY: &str = "preference family study preferences like dislike interest ho
     goal task convention decision lesson bug note habit event friend allergy constraint library dependency \
     feature child sibling project favorite favourite contact member rule todo issue";
 
+/// How what the guard puts in a secret's place begins.
+const REDACTED: &str = "[redacted:";
+
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
 #[must_use]
 pub fn canonical(key: &str) -> String {
@@ -65,6 +68,15 @@ pub fn canonical(key: &str) -> String {
     let (head, tail) = plain.rsplit_once('.').map_or(("", plain.as_str()), |(head, tail)| (head, tail));
     let tail = ALIASES.iter().find(|names| names.contains(&tail)).map_or(tail, |names| names[0]);
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
+}
+
+/// Returns the attribute that `key` names, as it is compared; `None` if it names none.
+///
+/// A key from which the guard took a secret is like any other that it was taken from, so it tells nothing.
+#[must_use]
+pub fn attribute(key: &str) -> Option<String> {
+    let key = canonical(key);
+    (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
 
 /// Returns how many values a canonical `key` has at a time.
@@ -180,6 +192,19 @@ mod tests {
         ];
         for (key, expected, expected_arity) in rows {
             assert_eq!((canonical(key).as_str(), arity(&canonical(key))), (expected, expected_arity), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_its_words_names_no_attribute() {
+        let rows = [
+            ("Project.DB", Some("project.database")),
+            ("[redacted:spoken-key]", None),
+            ("project.[redacted:secret]_port", None),
+            (" ", None),
+        ];
+        for (key, expected) in rows {
+            assert_eq!(attribute(key).as_deref(), expected, "{key}");
         }
     }
 

@@ -200,6 +200,8 @@ pub struct Change {
 }
 
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod story;
 #[cfg(test)]
 mod table;

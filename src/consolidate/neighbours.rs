@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::memory::{Memory, MemoryId};
+use crate::memory::{Memory, MemoryId, Status};
 use crate::store::{Database, Likeness, StoreError};
 
-use super::key::canonical;
+use super::key::attribute;
 use super::plan::Surrounded;
 use super::{Incoming, Known, Rejected};
 
@@ -27,7 +27,7 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 
 fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
     let claim = &incoming.candidate.claim;
-    let key = claim.key.as_deref().map(canonical);
+    let key = claim.key.as_deref().and_then(attribute);
     let likeness = Likeness {
         namespace: &incoming.namespace,
         text: &claim.content,
@@ -36,9 +36,13 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     };
     let mut memories = db.neighbours(&likeness, MAX_NEIGHBOURS)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, key.as_deref(), MAX_PAST)?);
-    if let Some(raw) = claim.key.as_deref().filter(|raw| key.as_deref() != Some(raw)) {
-        // Memories that a person or an import wrote bear their key as it was spelled.
-        memories.extend(db.by_key(&incoming.namespace, raw)?.into_iter().take(MAX_NEIGHBOURS));
+    // Memories that a person or an import wrote bear their key as it was spelled.
+    let spellings: BTreeSet<&str> = key.as_deref().into_iter().chain(claim.key.as_deref()).collect();
+    for spelling in spellings.into_iter().filter(|_| key.is_some()) {
+        // What waits in the inbox must not keep out what holds now, however much it is.
+        let held =
+            db.by_key(&incoming.namespace, spelling)?.into_iter().filter(|memory| memory.status == Status::Active);
+        memories.extend(held.take(MAX_NEIGHBOURS));
     }
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {

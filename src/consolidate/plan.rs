@@ -1,16 +1,16 @@
 //! Making a plan: each candidate is set against what is stored and against what earlier candidates became.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::memory::{MemoryId, Status};
+use crate::memory::{Memory, MemoryId, Namespace, Status};
 
 use super::decide::{Verdict, decide};
 use super::effects::effects;
 use super::features::Features;
-use super::key::canonical;
+use super::key::attribute;
 use super::order::When;
 use super::ruling::{GreyPair, Named, cautious, resolve};
 use super::{Change, Conflict, Decision, Incoming, Known, Plan, Rejected, Ruling};
@@ -127,6 +127,8 @@ impl Change {
 struct Working {
     memories: BTreeMap<MemoryId, Known>,
     by_word: HashMap<String, Vec<MemoryId>>,
+    /// Active memories by attribute and namespace, the latest made last.
+    held: HashMap<String, BTreeSet<MemoryId>>,
 }
 
 impl Working {
@@ -155,7 +157,11 @@ impl Working {
         }
         let mut ranked: Vec<(&MemoryId, usize)> = shared.into_iter().collect();
         ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(a.0)));
-        ranked.into_iter().filter_map(|(id, _)| self.memories.get(id)).take(MAX_FRESH).collect()
+        // What holds now comes first: a long past of the same attribute must not keep it out.
+        let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
+        let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
+        let others = ranked.into_iter().map(|(id, _)| id).filter(|id| !held.contains(id));
+        held.iter().copied().chain(others).filter_map(|id| self.memories.get(id)).take(MAX_FRESH).collect()
     }
 
     fn apply(&mut self, change: &Change, known: &[Known], now: Timestamp) {
@@ -184,7 +190,18 @@ impl Working {
                 ids.push(known.memory.id.clone());
             }
         }
+        self.note_held(&known.memory);
         self.memories.insert(known.memory.id.clone(), known);
+    }
+
+    fn note_held(&mut self, memory: &Memory) {
+        let Some(key) = memory.claim.key.as_deref().and_then(|key| filed_key(key, &memory.namespace)) else { return };
+        let held = self.held.entry(key).or_default();
+        if memory.status == Status::Active {
+            held.insert(memory.id.clone());
+        } else {
+            held.remove(&memory.id);
+        }
     }
 }
 
@@ -192,9 +209,17 @@ impl Working {
 fn index_words(incoming: &Incoming) -> Vec<String> {
     let features = Features::of(&incoming.candidate.claim.content);
     let place = incoming.namespace.to_string();
-    let key = incoming.candidate.claim.key.as_deref().map(|key| format!("\u{1}{}\u{1f}{place}", canonical(key)));
+    let key = key_word(incoming);
     let whole = format!("\u{2}{}\u{1f}{place}", features.text);
     features.tokens.iter().map(|word| format!("{word}\u{1f}{place}")).chain(key).chain([whole]).collect()
+}
+
+fn key_word(incoming: &Incoming) -> Option<String> {
+    filed_key(incoming.candidate.claim.key.as_deref()?, &incoming.namespace)
+}
+
+fn filed_key(key: &str, place: &Namespace) -> Option<String> {
+    Some(format!("\u{1}{}\u{1f}{place}", attribute(key)?))
 }
 
 /// How a line of a plan changes what is known.

@@ -300,6 +300,12 @@ const ROWS: &[Row] = &[
         "key=project.stack; value=React Native | The project uses React Native.",
         "contradict changed",
     ),
+    // A key that the guard took out names nothing.
+    row(
+        "key=[redacted:spoken-key]; value=4000 | The service called ada listens on port 4000.",
+        "key=[redacted:spoken-key]; value=5000 | The service called bob listens on port 5000.",
+        "add",
+    ),
     // Polarity without a key.
     row("The user drinks coffee.", "The user does not drink coffee.", "contradict changed"),
     row("The user likes cilantro in salads.", "The user can't stand cilantro in salads.", "contradict changed"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::memory::{Claim, Evidence};
 
 use super::features::Features;
-use super::key::canonical;
+use super::key::attribute;
 use super::text::normalise;
 use super::words::Words;
 
@@ -19,7 +19,7 @@ pub struct View<'a> {
     pub claim: &'a Claim,
     /// What its content says.
     pub features: Features,
-    /// Its attribute, see [`canonical`].
+    /// Its attribute, see [`attribute`].
     pub key: Option<String>,
     /// Its subject, normalised.
     pub subject: Option<String>,
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     /// Returns `claim` with what the guards look at.
     #[must_use]
     pub fn of(claim: &'a Claim, evidence: &[Evidence]) -> Self {
-        let key = claim.key.as_deref().map(canonical).filter(|key| !key.is_empty());
+        let key = claim.key.as_deref().and_then(attribute);
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {
             features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);

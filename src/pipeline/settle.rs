@@ -120,7 +120,8 @@ impl Tally<'_> {
         }
         if plan.failed_calls > 0 {
             let why = "the cautious choice was made: both memories are kept and linked";
-            self.fail(format!("{} questions about grey pairs", plan.failed_calls), why);
+            let what = if plan.failed_calls == 1 { "question" } else { "questions" };
+            self.fail(format!("{} {what} about memories that are hard to tell apart", plan.failed_calls), why);
         }
         (self.watch)(&Event::Settled(plan));
     }

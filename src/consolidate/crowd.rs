@@ -1,0 +1,145 @@
+//! One attribute among many: its value is found whatever stands around it.
+
+use std::cell::Cell;
+
+use crate::guard::Guard;
+use crate::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
+use crate::memory::Status;
+use crate::store::{Filter, Store};
+
+use super::decide::{Verdict, decide};
+use super::testing::{incoming, known, now};
+use super::{Incoming, apply, consolidate};
+
+/// A model that says of each candidate that it changes the first memory listed for it.
+#[derive(Default)]
+struct Contradicting {
+    asked: Cell<usize>,
+}
+
+impl Complete for Contradicting {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        self.asked.set(self.asked.get() + 1);
+        let lines = request.turns[0].text.lines().filter_map(|line| line.split_once("] compare with "));
+        let entries = lines.map(|(number, rest)| {
+            let against: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let number = number.trim_start_matches('[');
+            format!(r#"{{"candidate":{number},"relation":"contradicts","known":{against},"why":"changed"}}"#)
+        });
+        let text = format!(r#"{{"relations":[{}]}}"#, entries.collect::<Vec<_>>().join(","));
+        let (model, finish) = ("contradicting".into(), Finish::Stop);
+        Ok((Reply { text, finish, prompt_tokens: 1, completion_tokens: 1, model }, Cost::Call))
+    }
+
+    fn model(&self) -> &'static str {
+        "contradicting"
+    }
+}
+
+fn learn(store: &Store, model: Option<&Contradicting>, lines: &[String]) {
+    let incoming: Vec<Incoming> = lines.iter().map(|line| incoming(line)).collect();
+    let guard = Guard::default();
+    let planned = consolidate(store, &guard, model, incoming, now());
+    let plan = futures::executor::block_on(planned).unwrap().0;
+    apply(store, &guard, &plan, None, now()).unwrap();
+}
+
+/// Returns the values of the active memories whose key holds `part`, sorted.
+fn active(store: &Store, part: &str) -> Vec<String> {
+    let memories = store.list(&Filter::default(), crate::store::Order::Id, 10_000, 0).unwrap().into_iter();
+    let keyed = memories.filter(|memory| memory.status == Status::Active);
+    let keyed = keyed.filter(|memory| memory.claim.key.as_deref().is_some_and(|key| key.contains(part)));
+    let mut values: Vec<String> = keyed.filter_map(|memory| memory.claim.value).collect();
+    values.sort();
+    values
+}
+
+/// Says on which port each of `count` services listens, from `first` on.
+fn ports(key_end: &str, day: u32, first: u32, count: u32) -> Vec<String> {
+    let line = |at: u32| {
+        let (name, port) = (format!("svc{}x", 1_000 + at), first + at);
+        format!(
+            "said=2026-03-{day:02}; subject={name}; key=project.{name}{key_end}; value={port} | \
+             The service called {name} listens on port {port}."
+        )
+    };
+    (0..count).map(line).collect()
+}
+
+#[test]
+fn each_attribute_ends_with_its_later_value_in_batches_of_any_size() {
+    // A port of something has one value; a made-up name is open, so the model is asked.
+    for (key_end, model) in
+        [(".port", None), (".port", Some(Contradicting::default())), ("_port", Some(Contradicting::default()))]
+    {
+        for batch in [250, 200] {
+            let store = Store::in_memory().unwrap();
+            let lines = [ports(key_end, 2, 4_000, 125), ports(key_end, 5, 5_000, 125)].concat();
+            for lines in lines.chunks(batch) {
+                learn(&store, model.as_ref(), lines);
+            }
+            let later: Vec<String> = (5_000..5_125).map(|port| port.to_string()).collect();
+            assert_eq!(active(&store, "project."), later, "{key_end} in batches of {batch}");
+        }
+        let asked = model.map_or(0, |model| model.asked.get());
+        assert_eq!(asked > 0, key_end == "_port", "{key_end}");
+    }
+}
+
+#[test]
+fn one_attribute_is_found_among_hundreds_of_alike_ones() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, None, &ports(".port", 2, 4_000, 500));
+    learn(&store, None, &ports(".port", 5, 9_000, 1));
+    assert_eq!((active(&store, "svc1000x"), active(&store, "svc").len()), (vec!["9000".to_owned()], 500));
+}
+
+#[test]
+fn a_long_past_of_an_attribute_does_not_hide_what_holds_now() {
+    // The last value comes first, so that every other one is of the past from the beginning.
+    let said = |day: u32| {
+        format!(
+            "said=2026-01-{day:02}; key=project.port; value={} | The project listens on port {}.",
+            4_000 + day,
+            4_000 + day
+        )
+    };
+    let lines: Vec<String> = [28].into_iter().chain(1..28).map(said).collect();
+    for batch in [28, 5, 1] {
+        let store = Store::in_memory().unwrap();
+        for lines in lines.chunks(batch) {
+            learn(&store, None, lines);
+        }
+        assert_eq!(active(&store, "project.port"), ["4028"], "in batches of {batch}");
+    }
+}
+
+#[test]
+fn a_full_inbox_does_not_hide_what_holds_now() {
+    let said = |value: u32, day: u32| {
+        format!("said=2026-01-{day:02}; key=project.port; value={value} | The project listens on port {value}.")
+    };
+    let store = Store::in_memory().unwrap();
+    // In words of its own, so that its key alone leads to it.
+    let first = "said=2026-01-10; key=project.port; value=4000 | Requests come in at 4000.";
+    learn(&store, None, &[first.to_owned()]);
+    for value in 4_001..4_041 {
+        learn(&store, None, &[said(value, 10)]);
+    }
+    assert_eq!(active(&store, "project.port"), ["4000"]);
+    learn(&store, None, &[said(5_000, 20)]);
+    assert_eq!(active(&store, "project.port"), ["5000"]);
+}
+
+#[test]
+fn a_question_names_the_same_attribute_before_alike_words() {
+    let alike = ["Acme", "Initech", "Globex", "Hooli", "Umbrella", "Stark"];
+    let mut all: Vec<_> = alike
+        .iter()
+        .map(|word| known(word, &format!("Every pull request of the team gets reviewed with care before {word}ing.")))
+        .collect();
+    all.push(known("same", "key=project.review_style; value=pairs | Reviews are done in pairs."));
+    let new = "key=project.review_style; value=alone | Every pull request of the team gets reviewed with care before merging.";
+    let Verdict::Grey(pairs) = decide(&incoming(new), &all, &[], now()) else { panic!("it is grey") };
+    assert_eq!((pairs.len(), pairs[0].id.as_str()), (5, "same"));
+}
