@@ -44,8 +44,26 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
 /// How far behind its hint a pattern that begins before it is tried.
 const AHEAD_BYTES: usize = 160;
 
+#[cfg(test)]
+thread_local! {
+    /// How much was scanned and matched on this thread, so that tests can tell the work without a clock.
+    pub(super) static READ_BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_read(bytes: usize) {
+    READ_BYTES.set(READ_BYTES.get() + bytes);
+}
+
+#[cfg(not(test))]
+const fn count_read(_: usize) {}
+
+/// How much behind a hint is read to judge a value, in bytes; what is taken out may be longer.
+const JUDGED_BYTES: usize = 512;
+
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
+    count_read(text.len());
     let scanner = &*SCANNER;
     let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
     for hit in scanner.hints.find_overlapping_iter(text) {
@@ -78,9 +96,18 @@ impl Scanner {
             return None;
         }
         let pattern = self.pattern(row);
+        if let Part::Group(judge) = secret.part {
+            // A long value that is no secret would else be read to its end from every hint in it.
+            let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
+            let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
+            if group.is_some_and(|group| !judge(group.as_str())) {
+                return None;
+            }
+        }
         // Without an anchor a pattern that does not match would read on to the end of the text.
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
+        count_read(matched.len());
         if from + matched.start() > hint {
             return None;
         }
@@ -121,31 +148,35 @@ fn has_left_edge(text: &str, at: usize) -> bool {
     }
 }
 
-/// Replaces what was found by `[redacted:<name>]` and counts it by name.
+/// A text out of which something was taken, with the places of the new markers in it.
+pub(super) struct Replaced {
+    pub text: String,
+    pub markers: Vec<Range<usize>>,
+}
+
+/// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if nothing of it tells anything.
 ///
-/// Overlapping finds become one, under the name of the first. A marker that stands in the text already is never
-/// touched, so that what is done once is not done again.
-pub(super) fn replace(
-    text: &str,
-    mut found: Vec<Found>,
-    findings: &mut BTreeMap<&'static str, usize>,
-) -> Option<String> {
+/// `found` is [`joined`]. A marker that stands in the text already is never touched, so that what is done once is not
+/// done again.
+pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'static str, usize>) -> Option<Replaced> {
     if found.is_empty() {
         return None;
     }
-    found.sort_by_key(|found| (found.range.start, found.rank));
-    let mut out = String::with_capacity(text.len());
-    let mut done = 0;
-    for found in without_markers(text, joined(found)) {
+    let (mut out, mut markers, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for found in without_markers(text, found) {
         out.push_str(&text[done..found.range.start]);
+        let start = out.len();
         out.extend(["[redacted:", found.name, "]"]);
+        markers.push(start..out.len());
         *findings.entry(found.name).or_default() += 1;
         done = found.range.end;
     }
-    (done > 0).then(|| out + &text[done..])
+    (done > 0).then(|| Replaced { text: out + &text[done..], markers })
 }
 
-fn joined(found: Vec<Found>) -> Vec<Found> {
+/// Returns the finds in order of place, those that overlap as one under the name of the first.
+pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
         match joined.last_mut() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use super::scan::READ_BYTES;
 use super::{Guard, SECRETS};
 use crate::transcript::{Message, Transcript};
 
@@ -277,4 +278,26 @@ fn hostile_repetition_without_a_secret_passes_unchanged() {
         let text = piece.repeat(100_000 / piece.len());
         assert_eq!(redact(&text), text, "{piece}");
     }
+}
+
+/// How often each byte of a text may be read, on average. Reading on to the end from every hint, or all again for
+/// every find, is twice as often and more at this size.
+const READS: usize = 400;
+
+#[test]
+fn every_hint_repeated_is_read_in_proportion_to_its_length() {
+    let hints: BTreeSet<&str> = SECRETS.iter().flat_map(|row| row.hints).copied().collect();
+    let mut failures = Vec::new();
+    for hint in hints {
+        for piece in [hint.to_owned(), format!("{hint}="), format!("{hint}: ")] {
+            let text = piece.repeat(20_000 / piece.len());
+            READ_BYTES.set(0);
+            redact(&text);
+            let reads = READ_BYTES.get() / text.len();
+            if reads > READS {
+                failures.push(format!("{piece:?} was read {reads} times"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
