@@ -18,6 +18,7 @@ mod tests;
 mod texts;
 mod value;
 mod words;
+mod wrapped;
 
 use std::ops::Deref;
 

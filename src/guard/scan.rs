@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::secrets::SECRETS;
 use super::shape::{Part, Secret};
-use super::{assigned, spoken};
+use super::{assigned, spoken, wrapped};
 
 /// A place in a text that is to be replaced, with the name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +113,9 @@ impl Scanner {
         }
         let whole = from + matched.start()..from + matched.end();
         match secret.part {
-            Part::Whole => (!text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(whole),
+            Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
+            Part::Whole if can_go_on(secret) => Some(whole.start..wrapped::end_of_token(text, whole.start, whole.end)),
+            Part::Whole => Some(whole),
             Part::Group(judge) => {
                 let group = pattern.captures(&text[from..])?.name("secret")?.range();
                 let range = from + group.start..from + group.end;
@@ -138,6 +140,11 @@ impl Scanner {
 
 const fn needs_left_edge(secret: &Secret) -> bool {
     matches!(secret.part, Part::Whole | Part::Spoken(_) | Part::Phrase)
+}
+
+/// Whether the row is a maker's token of no fixed length, of which more may stand on the next line.
+fn can_go_on(secret: &Secret) -> bool {
+    secret.reach == 0 && secret.pattern.contains(",}") && !secret.pattern.starts_with("-----")
 }
 
 /// Whether what stands before `at` does not belong to the same word; the `n` of an escaped line break does not.
