@@ -79,7 +79,7 @@ impl Guard {
         // What was taken out can lay bare what stood beside it, so look there again, and then at the whole until
         // nothing is found. Each find takes out at least four characters that are never read again, so this ends.
         while let Some(replaced) = scan::replace(text, self.find(text), findings) {
-            *text = settle::settle(replaced, |near| self.find(near), findings);
+            *text = settle::settle(&replaced, |near| self.find(near), findings);
         }
     }
 

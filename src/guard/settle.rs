@@ -19,7 +19,7 @@ const READS_FAR: &str = "private-key";
 ///
 /// The work is in proportion to the number of markers, however they lay one another bare. A secret that reaches out
 /// of the surroundings is left, so the caller reads the whole once more.
-pub(super) fn settle(replaced: Replaced, find: impl Fn(&str) -> Vec<Found>, findings: &mut Findings) -> String {
+pub(super) fn settle(replaced: &Replaced, find: impl Fn(&str) -> Vec<Found>, findings: &mut Findings) -> String {
     let total = replaced.text.len();
     let mut gap = Gap::new(&replaced.text);
     let mut waiting = Vec::new();

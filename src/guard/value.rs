@@ -56,7 +56,7 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
         let quote = at + slashes;
         let before = quote - inside[..quote].trim_end_matches('\\').len();
         let in_word = inside[at + closing.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
-        before <= slashes || (before - slashes) / (slashes + 1) % 2 == 0 && !in_word
+        before <= slashes || ((before - slashes) / (slashes + 1)).is_multiple_of(2) && !in_word
     };
     let line = inside.find('\n').unwrap_or(inside.len());
     let closed = inside[..line].match_indices(closing).map(|(at, _)| at).find(is_open);

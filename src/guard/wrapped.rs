@@ -34,7 +34,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
         padding <= 2 && behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<".contains(c));
     let alone =
         behind.trim_start_matches(['"', '\'', '`', ',', ';', '\\']).starts_with(['\n', '\r']) || behind.is_empty();
-    let goes_on = run >= REST_BYTES && stands_apart && continues(text[start..end].as_bytes(), rest.as_bytes(), alone);
+    let goes_on = run >= REST_BYTES && stands_apart && continues(&text.as_bytes()[start..end], rest.as_bytes(), alone);
     goes_on.then(|| end + near.len() - line.len() + run + padding)
 }
 
