@@ -10,6 +10,7 @@ mod pii;
 mod private;
 mod scan;
 mod secrets;
+mod settle;
 mod shape;
 mod spoken;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod tests;
 mod texts;
 mod value;
 mod words;
+mod wrapped;
 
 use std::ops::Deref;
 
@@ -74,13 +76,16 @@ impl Guard {
     }
 
     fn redact_text(&self, text: &mut String, findings: &mut Findings) {
-        // What was taken out can lay bare what stood behind it, so look again until nothing is found. Each round
-        // takes out at least four characters that no later round sees, so this ends.
-        loop {
-            let mut found = scan::secrets(text);
-            found.extend(pii::find(text, self.settings));
-            let Some(replaced) = scan::replace(text, found, findings) else { break };
-            *text = replaced;
+        // What was taken out can lay bare what stood beside it, so look there again, and then at the whole until
+        // nothing is found. Each find takes out at least four characters that are never read again, so this ends.
+        while let Some(replaced) = scan::replace(text, self.find(text), findings) {
+            *text = settle::settle(&replaced, |near| self.find(near), findings);
         }
+    }
+
+    fn find(&self, text: &str) -> Vec<scan::Found> {
+        let mut found = scan::secrets(text);
+        found.extend(pii::find(text, self.settings));
+        scan::joined(found)
     }
 }

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::secrets::SECRETS;
 use super::shape::{Part, Secret};
-use super::{assigned, spoken};
+use super::{assigned, spoken, wrapped};
 
 /// A place in a text that is to be replaced, with the name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +44,26 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
 /// How far behind its hint a pattern that begins before it is tried.
 const AHEAD_BYTES: usize = 160;
 
+#[cfg(test)]
+thread_local! {
+    /// How much was scanned and matched on this thread, so that tests can tell the work without a clock.
+    pub(super) static READ_BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_read(bytes: usize) {
+    READ_BYTES.set(READ_BYTES.get() + bytes);
+}
+
+#[cfg(not(test))]
+const fn count_read(_: usize) {}
+
+/// How much behind a hint is read to judge a value, in bytes; what is taken out may be longer.
+const JUDGED_BYTES: usize = 512;
+
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
+    count_read(text.len());
     let scanner = &*SCANNER;
     let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
     for hit in scanner.hints.find_overlapping_iter(text) {
@@ -78,15 +96,26 @@ impl Scanner {
             return None;
         }
         let pattern = self.pattern(row);
+        if let Part::Group(judge) = secret.part {
+            // A long value that is no secret would else be read to its end from every hint in it.
+            let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
+            let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
+            if group.is_some_and(|group| !judge(group.as_str())) {
+                return None;
+            }
+        }
         // Without an anchor a pattern that does not match would read on to the end of the text.
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
+        count_read(matched.len());
         if from + matched.start() > hint {
             return None;
         }
         let whole = from + matched.start()..from + matched.end();
         match secret.part {
-            Part::Whole => (!text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(whole),
+            Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
+            Part::Whole if can_go_on(secret) => Some(whole.start..wrapped::end_of_token(text, whole.start, whole.end)),
+            Part::Whole => Some(whole),
             Part::Group(judge) => {
                 let group = pattern.captures(&text[from..])?.name("secret")?.range();
                 let range = from + group.start..from + group.end;
@@ -113,6 +142,11 @@ const fn needs_left_edge(secret: &Secret) -> bool {
     matches!(secret.part, Part::Whole | Part::Spoken(_) | Part::Phrase)
 }
 
+/// Whether the row is a maker's token of no fixed length, of which more may stand on the next line.
+fn can_go_on(secret: &Secret) -> bool {
+    secret.reach == 0 && secret.pattern.contains(",}") && !secret.pattern.starts_with("-----")
+}
+
 /// Whether what stands before `at` does not belong to the same word; the `n` of an escaped line break does not.
 fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
@@ -121,31 +155,35 @@ fn has_left_edge(text: &str, at: usize) -> bool {
     }
 }
 
-/// Replaces what was found by `[redacted:<name>]` and counts it by name.
+/// A text out of which something was taken, with the places of the new markers in it.
+pub(super) struct Replaced {
+    pub text: String,
+    pub markers: Vec<Range<usize>>,
+}
+
+/// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if nothing of it tells anything.
 ///
-/// Overlapping finds become one, under the name of the first. A marker that stands in the text already is never
-/// touched, so that what is done once is not done again.
-pub(super) fn replace(
-    text: &str,
-    mut found: Vec<Found>,
-    findings: &mut BTreeMap<&'static str, usize>,
-) -> Option<String> {
+/// `found` is [`joined`]. A marker that stands in the text already is never touched, so that what is done once is not
+/// done again.
+pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'static str, usize>) -> Option<Replaced> {
     if found.is_empty() {
         return None;
     }
-    found.sort_by_key(|found| (found.range.start, found.rank));
-    let mut out = String::with_capacity(text.len());
-    let mut done = 0;
-    for found in without_markers(text, joined(found)) {
+    let (mut out, mut markers, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for found in without_markers(text, found) {
         out.push_str(&text[done..found.range.start]);
+        let start = out.len();
         out.extend(["[redacted:", found.name, "]"]);
+        markers.push(start..out.len());
         *findings.entry(found.name).or_default() += 1;
         done = found.range.end;
     }
-    (done > 0).then(|| out + &text[done..])
+    (done > 0).then(|| Replaced { text: out + &text[done..], markers })
 }
 
-fn joined(found: Vec<Found>) -> Vec<Found> {
+/// Returns the finds in order of place, those that overlap as one under the name of the first.
+pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
         match joined.last_mut() {

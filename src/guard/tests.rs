@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use super::scan::READ_BYTES;
 use super::{Guard, SECRETS};
 use crate::transcript::{Message, Transcript};
 
@@ -125,7 +126,7 @@ const INNOCENT: &[&str] = &[
     "exit code: 1234", "HTTP code 4041", "the verification code is wrong", "OTP: not set", "OTP is sent by mail", "backup codes are in the safe", "recovery code: see the mail",
     "the recovery phrase is written on paper in the drawer of my desk at home", "la clave es la paciencia", "la clave primaria es order_id", "I changed my password to something else",
     "set the password as soon as possible", "use this as the password", "that is the password", "the password column is PasswordHash", "key = 1979-05-27T07:32:00Z", "CVV: three digits", "cvc: 12",
-    "change the password to be safe", "we reset the password to the default", "密码改成了新的", "密码长度至少8位", "the user and the password are checked",
+    "change the password to be safe", "we reset the password to the default", "密码改成了新的", "密码长度至少8位", "密码 100000 次尝试", "密码 202603 版", "the user and the password are checked",
     "token=token", "export TOKEN=$(cat token.txt)", "--token-file /run/secrets/token", "token: ${{ secrets.GITHUB_TOKEN }}", "my password is in 1Password",
 ];
 
@@ -190,6 +191,11 @@ const WRITTEN: &[(&str, &str)] = &[
     ("seed phrase:\nmaple river candle orbit tiger lemon window paper silver garden mirror cloud", "mirror cloud"),
     ("my seed words are maple river candle orbit tiger lemon window paper silver garden mirror cloud", "maple river"), ("the CVV is 482", "482"),
     ("Cookie: token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123456789", "eyJzdWIi"),
+    ("取款密码 482913", "482913"), ("取款密码 482913，别忘了", "482913"),
+    (r#"password="a\"Maple9""#, "Maple9"), (r#"password="a\\"Maple9""#, "Maple9"), (r#"{\"password\": \"abcd\\\"Maple9\"}"#, "Maple9"),
+    ("key sk-proj-aB3dE5gH7jK9mN2pQ4rS\n  tV8wXyZaB3dE5gH7jK9m", "XyZaB3dE"), ("sk-ant-api03-aB3dE5gH7jK9mN2pQ4rS\r\nrS6tV8wXyZaB3 is mine", "V8wXyZ"),
+    ("\"sk-proj-aB3dE5gH7jK9mN2pQ4rS\\n    tV8wXyZaB3dE\\n    q7RkPz2LmN4x\"", "kPz2L"), ("re_aB3dE5gH_jK9mN2pQ4rS6tV8wXyZaB\n\ttV8wXyZaB3dE.", "XyZaB3"),
+    ("sbp_v0_x fw_ab3de5gh7jk9mn2pq4rs6t\n 8w3x5y7z2q4r6", "5y7z"),
     ("password=ünïcödé9", "ünïcödé9"), ("token=🔑abc123456", "🔑abc123456"),
 ];
 
@@ -224,6 +230,25 @@ fn nothing_of_a_secret_is_left_in_a_transcript() {
     let parts = [key_parts, block_parts, cut_parts, password_parts].concat();
     assert_eq!(parts.into_iter().filter(|part| survives(part, &text)).collect::<Vec<_>>(), [""; 0], "{text}");
     assert!(text.contains("Here is my key, [redacted:anthropic-key], use it."), "{text}");
+}
+
+#[test]
+fn what_follows_a_token_on_the_next_line_stays_if_it_is_no_part_of_it() {
+    let lines = [
+        "Internationalization is hard, so use it well.",
+        "  claude-sonnet-4-20250514",
+        "ANTHROPIC_MODEL=claude-sonnet-4-20250514",
+        "src/guard/Base64Encoder.rs is the file",
+        "9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "3f2b8c1e-9d4a-4f6b-8e7c-0a1b2c3d4e5f",
+        "OAuth2ProviderName = x",
+        "2026-03-01T10:00:00Z done",
+        "\nrS6tV8wXyZaB3dE5",
+    ];
+    for line in lines {
+        let text = format!("sk-proj-aB3dE5gH7jK9mN2pQ4rS\n{line}");
+        assert_eq!(redact(&text), format!("[redacted:openai-project-key]\n{line}"));
+    }
 }
 
 /// Pieces from which texts are put together that come close to secrets.
@@ -277,4 +302,26 @@ fn hostile_repetition_without_a_secret_passes_unchanged() {
         let text = piece.repeat(100_000 / piece.len());
         assert_eq!(redact(&text), text, "{piece}");
     }
+}
+
+/// How often each byte of a text may be read, on average. Reading on to the end from every hint, or all again for
+/// every find, is twice as often and more at this size.
+const READS: usize = 400;
+
+#[test]
+fn every_hint_repeated_is_read_in_proportion_to_its_length() {
+    let hints: BTreeSet<&str> = SECRETS.iter().flat_map(|row| row.hints).copied().collect();
+    let mut failures = Vec::new();
+    for hint in hints {
+        for piece in [hint.to_owned(), format!("{hint}="), format!("{hint}: ")] {
+            let text = piece.repeat(20_000 / piece.len());
+            READ_BYTES.set(0);
+            redact(&text);
+            let reads = READ_BYTES.get() / text.len();
+            if reads > READS {
+                failures.push(format!("{piece:?} was read {reads} times"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

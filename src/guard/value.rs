@@ -37,7 +37,7 @@ pub(super) fn read(text: &str, at: usize) -> Option<Value<'_>> {
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
         let closing = format!("{}{close}", &near[..slashes]);
-        let end = inside.find(&closing).filter(|end| !inside[..*end].contains('\n'))?;
+        let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
     }
@@ -47,6 +47,20 @@ pub(super) fn read(text: &str, at: usize) -> Option<Value<'_>> {
     let run = &run[..before_next_pair(run)];
     let run = run.trim_end_matches([',', ';', ')', '}', ']', '>', '*', ':', '.']);
     Some(Value { range: at..at + run.len(), text: run, quoted: false })
+}
+
+/// Where `inside` is closed, past quotes that are escaped in it; at the first of them if it is not closed behind them.
+fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
+    let first = inside.find(closing)?;
+    let is_open = |at: &usize| {
+        let quote = at + slashes;
+        let before = quote - inside[..quote].trim_end_matches('\\').len();
+        let in_word = inside[at + closing.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+        before <= slashes || ((before - slashes) / (slashes + 1)).is_multiple_of(2) && !in_word
+    };
+    let line = inside.find('\n').unwrap_or(inside.len());
+    let closed = inside[..line].match_indices(closing).map(|(at, _)| at).find(is_open);
+    Some(closed.unwrap_or(first))
 }
 
 /// Where the value really ends that was judged by its first bytes; only asked of what goes, so that no stretch of text
