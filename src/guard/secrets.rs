@@ -235,7 +235,7 @@ pub const SECRETS: &[Secret] = &[
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
         r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?: (?:to|as|auf|a)|改成了?|改为|设成了?|设为| -|=| →)? ?["'“`]?(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,64})"#,
         "I changed my password to {a14}").taking(Part::Group(is_strong)),
-    inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>\d{6})(?: ?[^ \d位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
+    inner("numeric-password", &["密码 ", "密碼 ", "口令 "], r"(?:密码|密碼|口令) {1,2}(?P<secret>\d{6})(?: [^ \d位个個次年元字版]|[^ \d位个個次年元字版A-Za-z.:-]| ?\z)", "取款密码 {d6}"),
     inner("password-named-after", &[" as the password", " as password", " is my password", " is the password"],
         r#"(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,64})["'”`]? (?:as|is) (?:(?:the|my) )?password"#, "use {a14} as the password").reaching(66).taking(Part::Group(is_strong)),
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
