@@ -120,6 +120,17 @@ pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether a value is a dotted name such as `project.node22_version`, as attributes of memories are called.
+pub(super) fn is_dotted_name(value: &str) -> bool {
+    let is_part = |part: &str| {
+        part.len() <= 24
+            && part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            && part.bytes().filter(u8::is_ascii_digit).count() <= 4
+    };
+    value.contains('.') && value.split('.').all(is_part)
+}
+
 /// Whether a value looks machine-made: at least eight characters, letters and digits, no name of anything.
 pub(super) fn is_opaque(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::judge::{
-    is_alphabetic_script, is_chosen, is_code, is_common, is_opaque, is_placeholder, is_type, is_word, names_secret,
+    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_opaque, is_placeholder, is_type, is_word,
+    names_secret,
 };
 use super::value::{self, Naming};
 use super::words::{GRAMMAR, UNITS};
@@ -30,7 +31,7 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
                 && (value.quoted || !is_common(said) && !names_secret(said))
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
-        Naming::Key => is_opaque(said) && !said.contains('/'),
+        Naming::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
     };
     let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
     holds.then(|| value.range.start..value.range.start + said.len())

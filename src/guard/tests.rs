@@ -99,6 +99,7 @@ fn every_row_takes_out_its_example_wherever_it_stands() {
 /// Texts that hold no secret.
 #[rustfmt::skip]
 const INNOCENT: &[&str] = &[
+    "{\"key\":\"project.node22_version\",\"value\":\"22\"}", "the key is project.svc1000x_port",
     "the token budget is 4000", "password must be 12 characters", "the password is at least 12 characters long", "Your password is too weak.",
     "The password is required.", "the API key is missing", "the token is expired", "my password is wrong", "The token is valid for 15 minutes.",
     "We store the password hashed with bcrypt2", "max_tokens=4096", "\"max_tokens\": 4096", "token_count: 51200", "\"total_tokens\": 88123",

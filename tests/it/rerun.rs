@@ -185,4 +185,6 @@ fn a_plan_of_more_than_one_batch_pays_for_the_run_after_it() {
     let done = summary(&world.good(&["run", "logs", "--json"]));
     assert_eq!(server.count() - asked, 0);
     assert_eq!(done["decisions"], planned["decisions"]);
+    // Each of 125 values changed once.
+    assert_eq!(world.active().len(), 125);
 }
