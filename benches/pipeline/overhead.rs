@@ -16,7 +16,7 @@ use super::server::Server;
 const MESSAGES: usize = 6_000;
 const FILES: usize = 12;
 const PROJECTS: usize = 3;
-const DELAY: Duration = Duration::from_millis(200);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// Measures a run over 6,000 messages with four and with eight calls in flight.
 pub fn measure(report: &mut Report) {
@@ -62,7 +62,8 @@ fn add_rows(report: &mut Report, server: &Server, used: &Used, jobs: usize, writ
     assert_eq!(messages, written, "every message is read");
     // Grey questions come at the end, one after another.
     let ideal = DELAY.as_secs_f64() * (figure(windows) / figure(jobs) + figure(relations));
-    let calls = format!("200 ms × ({windows} windows ÷ {jobs} + {relations} grey questions)");
+    let seconds = DELAY.as_secs_f64();
+    let calls = format!("{seconds} s × ({windows} windows ÷ {jobs} + {relations} grey questions)");
     let wall = used.wall.as_secs_f64();
     report.add(
         Row::new(format!("{messages} messages, --jobs {jobs}"), wall, "s")

@@ -25,6 +25,7 @@ const SECRETS: &[(&str, &str)] = &[
     ("env line", concat!("kV8", "w#Lq2nZ9pXy4T")),
     ("url", concat!("hB3x", "Wm7Kd9Qz2Rv")),
     ("tool output", concat!("gh", "p_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8")),
+    ("wrapped key", concat!("sk-", "proj-", "Tm4Wq9Zr2Lx7Vb5Nc8Kd3Hj6Gf1Ps0YaQe", "9Ru2Xw7Bk4Mz6Ct1Vn8Lh3Dp5Jg0So")),
     ("title", concat!("gh", "p_", "Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4J3i2")),
     ("cwd", concat!("gl", "pat-", "Hq3Nv8Ls5Dk2Wm7Bx9Tc")),
 ];
@@ -59,6 +60,8 @@ fn log() -> String {
     message(3, "user", format!("Remember that the password is {} for staging.", secret("prose")).into());
     message(4, "user", format!("My .env:\nDB_HOST=db1\nDB_PASSWORD={}\nDEBUG=1", secret("env line")).into());
     message(5, "user", format!("We connect to postgres://app:{}@db1.shop.test/orders.", secret("url")).into());
+    let (first, rest) = secret("wrapped key").split_at(42);
+    message(6, "user", format!("The terminal wraps it:\n{first}\n  {rest}\nand goes on.").into());
     message(
         7,
         "assistant",
