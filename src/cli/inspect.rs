@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short};
+use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short, tail};
 
 /// Show everything that is known of a memory
 #[derive(Debug, clap::Args)]
@@ -215,10 +215,6 @@ fn spell(value: &Value) -> Option<String> {
         Value::Array(items) if items.is_empty() => None,
         other => Some(other.to_string()),
     }
-}
-
-fn tail(id: &str) -> &str {
-    &id[id.len().saturating_sub(8)..]
 }
 
 /// Returns the memories meant by `parts`.

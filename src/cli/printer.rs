@@ -173,10 +173,14 @@ fn tell(line: impl Display) {
     writeln!(anstream::stderr().lock(), "{line}").ok();
 }
 
+/// Returns the last eight characters of the id of a memory or run.
+pub fn tail(id: &str) -> &str {
+    &id[id.len().saturating_sub(8)..]
+}
+
 /// Returns the last eight characters of an id: what a person types. The first ones of a `UUIDv7` are its time.
 pub fn short(id: &afterthought::memory::MemoryId) -> String {
-    let text = id.as_str();
-    text[text.len().saturating_sub(8)..].to_owned()
+    tail(id.as_str()).to_owned()
 }
 
 /// Returns `text` on one line and at most `limit` characters long.

@@ -6,7 +6,7 @@ use afterthought::consolidate::{Change, Decision, Plan};
 use afterthought::pipeline::Summary;
 use serde_json::json;
 
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short, tail};
 
 /// Changes that are shown before the rest is only counted; `list` shows them all.
 const SHOWN: usize = 200;
@@ -153,7 +153,7 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
     tell_cost(out, summary);
     tell_losses(out, summary);
     if let Some(run) = summary.run.as_deref().filter(|_| summary.changes() > 0) {
-        let id = &run[run.len().saturating_sub(8)..];
+        let id = tail(run);
         out.note(format_args!("{DIM}`afterthought list` shows them, `afterthought undo {id}` takes them back{DIM:#}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::short;
+use super::printer::{short, tail};
 
 /// List what was run, newest first
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
             let id = run.id.as_str();
             let paths = run.arguments.get("paths").map(ToString::to_string).unwrap_or_default();
             [
-                id[id.len().saturating_sub(8)..].to_owned(),
+                tail(id).to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 run.status.as_str().to_owned(),
                 count("/transcripts"),
