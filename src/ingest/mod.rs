@@ -1,39 +1,32 @@
 //! Reading conversation logs: bytes in, [`Transcript`]s out.
 //!
-//! Each format is one file and one row of [`INGESTORS`]. A format is recognised by content, never by the file's name
-//! alone. Ingestors parse only: they never call a model and never touch the store.
+//! `reading` opens what is on disk: files, compressed files, archives, folders and databases. `message` holds what
+//! formats share when they make messages. The other folders are families of formats; each format is one file and one
+//! row of [`INGESTORS`]. A format is recognised by content, never by the file's name alone. Ingestors parse only: they
+//! never call a model and never touch the store.
 
-mod assemble;
-mod blocks;
-mod chatgpt;
-mod chatgpt_content;
-mod chatgpt_tree;
-mod claude_code;
-mod codex;
-mod detect;
-mod discover;
-mod identity;
-mod injected;
-mod input;
-mod label;
-mod lenient;
-mod openai_chat;
-mod openai_message;
-mod parts;
-mod plain;
-mod records;
-mod speaker;
-mod webvtt;
+mod agents;
+mod api;
+mod assistants;
+mod datasets;
+mod message;
+mod people;
+mod reading;
+mod text;
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-pub use assemble::Assembler;
-pub use detect::{Head, detect};
-pub use discover::{Discovered, discover};
-pub use input::{Input, open};
-pub use records::{Record, Records};
+pub use message::assemble::Assembler;
+use message::{blocks, identity, injected, label, lenient, parts, speaker};
+#[expect(unused_imports, reason = "the formats to come")]
+use reading::database;
+pub use reading::detect::{Head, Logs, detect, detect_folder};
+pub use reading::discover::{Discovered, Found, discover};
+pub use reading::folder::Folder;
+pub use reading::input::{Input, open};
+pub use reading::records::{Record, Records};
 
 use crate::transcript::Transcript;
 
@@ -66,17 +59,45 @@ pub trait Ingestor: Sync {
     /// # Errors
     /// [`IngestError::Read`] if the bytes cannot be read to their end; what was given to `sink` before stays good.
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>;
+    /// Whether `folder`, a directory or an archive, is as a whole one log of this format, such as a Slack export whose
+    /// names stand in one file and whose messages in others. Its files are then not read one by one.
+    fn sniff_folder(&self, _folder: &Folder) -> bool {
+        false
+    }
+    /// Reads a folder for which [`Ingestor::sniff_folder`] holds.
+    ///
+    /// # Errors
+    /// As [`Ingestor::read`].
+    fn read_folder(&self, folder: &Folder, _sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        Err(IngestError::UnknownFormat { path: folder.path().to_owned() })
+    }
+    /// Whether this is the conversation of other people, gathered to train or to measure models. Such a file is read
+    /// only where a person names it, never because it stands in a folder.
+    fn is_dataset(&self) -> bool {
+        false
+    }
 }
 
 /// Every format that can be read, in the order in which a file is tried against them.
 pub const INGESTORS: &[&dyn Ingestor] = &[
-    // Agents' logs and exports have unmistakable marks; text forms are guessed, so they come last.
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &webvtt::WebVtt,
-    &chatgpt::ChatGpt,
-    &openai_chat::OpenAiChat,
-    &plain::Plain,
+    // Marks that no other format has come first; the general and the guessed come last.
+    // Agents.
+    &agents::claude_code::ClaudeCode,
+    &agents::codex::Codex,
+    //
+    // Assistants.
+    &assistants::chatgpt::ChatGpt,
+    //
+    // Requests, replies and traces of programs.
+    //
+    // People.
+    &people::webvtt::WebVtt,
+    //
+    // Datasets.
+    //
+    // What is general or guessed.
+    &api::openai_chat::OpenAiChat,
+    &text::plain::Plain,
 ];
 
 /// Receives what an ingestor reads.
@@ -140,6 +161,14 @@ pub enum IngestError {
     NoSuchFormat {
         /// The name as given.
         name: String,
+    },
+    /// A database that cannot be read, or whose tables are not as expected.
+    #[error("cannot read the database {}: {reason}; close the program that writes it, or copy the file and read the copy", .path.display())]
+    Database {
+        /// The path as given.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
     },
     /// A file without content.
     #[error("{} is empty; nothing to read", spelled(.path))]

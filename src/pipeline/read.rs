@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 
 use crate::guard::{Cleaned, Guard, Redacted};
-use crate::ingest::{self, IngestError, Ingestor, Sink, Skipped};
+use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped};
 use crate::transcript::Transcript;
 
 /// Transcripts that may wait to be extracted; more would only hold memory.
@@ -29,6 +29,8 @@ pub struct FileReport {
     pub path: PathBuf,
     /// The ingestor that read it; `None` for a file in a folder that is no log of a known format.
     pub format: Option<&'static str>,
+    /// Whether it was passed over because it is a dataset that nobody named.
+    pub is_dataset: bool,
     /// Records that could not be used.
     pub skipped: Vec<Skipped>,
     /// Records that were repaired.
@@ -55,10 +57,9 @@ pub fn start(sources: &Sources, guard: Guard) -> Result<mpsc::Receiver<ReadEvent
     let found = ingest::discover(&sources.paths)?;
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     std::thread::spawn(move || {
-        for (path, named) in found.files.into_iter().zip(found.named) {
-            let outcome = read_file(path.clone(), named, forced, &guard, &sender);
-            let event = outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead);
-            if sender.blocking_send(event).is_err() {
+        let reader = Reader { forced, guard, sender };
+        for found in found {
+            if reader.read(found).is_err() {
                 return;
             }
         }
@@ -66,30 +67,96 @@ pub fn start(sources: &Sources, guard: Guard) -> Result<mpsc::Receiver<ReadEvent
     Ok(receiver)
 }
 
-fn read_file(
-    path: PathBuf,
-    named: bool,
+/// Nobody wants the rest.
+struct Closed;
+
+struct Reader {
     forced: Option<&'static dyn Ingestor>,
-    guard: &Guard,
-    sender: &mpsc::Sender<ReadEvent>,
-) -> Result<FileReport, IngestError> {
-    let unread = |path| FileReport { path, format: None, skipped: Vec::new(), repaired: 0 };
-    let input = match ingest::open(&path) {
-        // In a folder, an empty file is no mistake of anybody's.
-        Err(IngestError::Empty { .. }) if !named => return Ok(unread(path)),
-        opened => opened?,
-    };
-    let ingestor = match forced.map_or_else(|| ingest::detect(&input), Ok) {
-        Err(IngestError::UnknownFormat { .. }) if !named => return Ok(unread(path)),
-        found => found?,
-    };
-    let mut accept = |transcript| {
-        let (transcript, cleaned) = guard.clean_transcript(transcript);
-        // A closed channel means that nobody wants the rest; the thread ends with the file.
-        sender.blocking_send(ReadEvent::Transcript(Box::new(transcript), cleaned)).ok();
-    };
-    let mut sink = Sink::new(&mut accept);
-    ingestor.read(input, &mut sink)?;
-    let Sink { skipped, repaired, .. } = sink;
-    Ok(FileReport { path, format: Some(ingestor.name()), skipped, repaired })
+    guard: Guard,
+    sender: mpsc::Sender<ReadEvent>,
+}
+
+impl Reader {
+    fn read(&self, found: Found) -> Result<(), Closed> {
+        let Found { path, named } = found;
+        match Logs::open(&path) {
+            Ok(Logs::File(input)) => self.tell(path, self.read_file(*input, named)),
+            Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),
+            Err(error) => self.tell(path.clone(), passed_over(error, path, named)),
+        }
+    }
+
+    /// Reads a directory or an archive: as a whole if a format takes it so, else file by file.
+    fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
+        let path = folder.path().to_owned();
+        let taker = match self.forced {
+            Some(forced) => Some(forced).filter(|ingestor| ingestor.sniff_folder(folder)),
+            None => ingest::detect_folder(folder),
+        };
+        if let Some(ingestor) = taker {
+            return self.tell(
+                path,
+                self.read_by(ingestor, folder.path().to_owned(), |sink| ingestor.read_folder(folder, sink)),
+            );
+        }
+        let mut any = false;
+        for name in folder.all_files() {
+            let path = folder.path().join(&name);
+            let outcome = match folder.open(&name) {
+                Ok(input) => self.read_file(input, false),
+                Err(error) => passed_over(error, path.clone(), false),
+            };
+            any |= outcome.as_ref().map_or(true, |report| report.format.is_some() || report.is_dataset);
+            self.tell(path, outcome)?;
+        }
+        if named && !any { self.tell(path.clone(), Err(IngestError::UnknownFormat { path })) } else { Ok(()) }
+    }
+
+    fn read_file(&self, input: Input, named: bool) -> Result<FileReport, IngestError> {
+        let path = input.path.clone();
+        let ingestor = match self.forced.map_or_else(|| ingest::detect(&input), Ok) {
+            Ok(ingestor) => ingestor,
+            Err(error) => return passed_over(error, path, named),
+        };
+        if ingestor.is_dataset() && !named && self.forced.is_none() {
+            return Ok(FileReport { is_dataset: true, ..FileReport::unread(path) });
+        }
+        self.read_by(ingestor, path, |sink| ingestor.read(input, sink))
+    }
+
+    fn read_by(
+        &self,
+        ingestor: &'static dyn Ingestor,
+        path: PathBuf,
+        read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>,
+    ) -> Result<FileReport, IngestError> {
+        let mut accept = |transcript| {
+            let (transcript, cleaned) = self.guard.clean_transcript(transcript);
+            // A closed channel means that nobody wants the rest; the thread ends with the file.
+            self.sender.blocking_send(ReadEvent::Transcript(Box::new(transcript), cleaned)).ok();
+        };
+        let mut sink = Sink::new(&mut accept);
+        read(&mut sink)?;
+        let Sink { skipped, repaired, .. } = sink;
+        Ok(FileReport { format: Some(ingestor.name()), skipped, repaired, ..FileReport::unread(path) })
+    }
+
+    fn tell(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
+        let event = outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead);
+        self.sender.blocking_send(event).map_err(|_| Closed)
+    }
+}
+
+impl FileReport {
+    fn unread(path: PathBuf) -> Self {
+        Self { path, format: None, is_dataset: false, skipped: Vec::new(), repaired: 0 }
+    }
+}
+
+/// In a folder, an empty file or one of no known format is no mistake of anybody's.
+fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileReport, IngestError> {
+    match error {
+        IngestError::Empty { .. } | IngestError::UnknownFormat { .. } if !named => Ok(FileReport::unread(path)),
+        error => Err(error),
+    }
 }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use afterthought::extract::validate::quote_found;
 use afterthought::extract::window::WindowBudget;
 use afterthought::guard::Guard;
-use afterthought::ingest::{Sink, detect, discover, open};
+use afterthought::ingest::{Found, Sink, detect, discover, open};
 use afterthought::llm::{Budget, Limits, Replay};
 use afterthought::memory::CATEGORIES;
 use afterthought::pipeline::{self, Extractor, Options, Pipeline, Sources, Summary};
@@ -31,7 +31,7 @@ const CHANGED_AT: &str = "2026-11-21T10:57:00Z";
 fn logs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let changed_at = SystemTime::from(CHANGED_AT.parse::<jiff::Timestamp>().unwrap());
-    for path in discover(&[LOGS.into()]).unwrap().files {
+    for Found { path, .. } in discover(&[LOGS.into()]).unwrap() {
         let copy = folder.path().join(path.strip_prefix(LOGS).unwrap());
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
         std::fs::copy(&path, &copy).unwrap();
@@ -60,7 +60,7 @@ fn run(store: &Store, logs: &Path) -> Summary {
 /// The conversations as the pipeline sees them, by key.
 fn transcripts(logs: &Path) -> BTreeMap<String, Transcript> {
     let mut seen = BTreeMap::new();
-    for path in discover(&[logs.to_owned()]).unwrap().files {
+    for Found { path, .. } in discover(&[logs.to_owned()]).unwrap() {
         let input = open(&path).unwrap();
         let ingestor = detect(&input).unwrap();
         let mut accept = |transcript: Transcript| {

@@ -73,7 +73,7 @@ fn fixtures() -> Vec<Transcript> {
         }
         let input = open(entry.path()).unwrap();
         let claimed = {
-            let head = Head::new(input.head(), input.head_is_all());
+            let head = Head::of(&input);
             INGESTORS.iter().find(|ingestor| ingestor.sniff(&head)).unwrap()
         };
         let mut accept = |transcript| seen.push(transcript);

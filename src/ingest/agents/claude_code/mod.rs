@@ -1,0 +1,149 @@
+//! Claude Code session logs: one JSONL file a session, and one for each of its sub-agents.
+//!
+//! Each block of a log line becomes a message of its own, under the line's uuid; the lines of one answer follow each
+//! other. What the user typed is told apart from what the program wrote into the user's turn (`words`), and of a
+//! conversation that was rewound only the newest branch is kept (`branches`).
+
+mod branches;
+mod line;
+mod session;
+mod words;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use self::line::Line;
+use self::session::{Session, Summary};
+use crate::ingest::lenient::Object;
+use crate::ingest::{Head, IngestError, Ingestor, Input, Records, Sink};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "claude-code";
+
+/// Line types beside messages; with a session id they are Claude Code's own.
+const BOOKKEEPING_TYPES: &[&str] = &[
+    "agent-name",
+    "agent-setting",
+    "ai-title",
+    "attachment",
+    "custom-title",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "system",
+];
+
+/// Reads Claude Code sessions.
+pub struct ClaudeCode;
+
+impl Ingestor for ClaudeCode {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Claude Code session and sub-agent logs"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.most_lines(is_own_line) || head.document.as_ref().is_some_and(is_own_line)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut sessions = Sessions::new(&input);
+        let mut records = Records::lines(input);
+        while let Some((number, line)) = records.next_json::<Object<Line>>(sink)? {
+            match line.0 {
+                Some(line) if line.is_broken() => sink.skip(number, "the line holds no message object"),
+                Some(line) => sessions.take(line, sink),
+                None => sink.skip(number, "not a JSON object"),
+            }
+        }
+        sessions.finish(sink);
+        Ok(())
+    }
+}
+
+fn is_own_line(line: &Value) -> bool {
+    let is_text = |key: &str| line.get(key).is_some_and(Value::is_string);
+    let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
+    match kind {
+        "user" | "assistant" => {
+            let role = line.pointer("/message/role").and_then(Value::as_str);
+            (role == Some(kind)) && (is_text("uuid") || is_text("sessionId"))
+        }
+        "summary" => is_text("leafUuid"),
+        "file-history-snapshot" | "file-history-delta" => is_text("messageId"),
+        _ => is_text("sessionId") && BOOKKEEPING_TYPES.contains(&kind),
+    }
+}
+
+/// The sessions of one file: one, unless several logs were joined into it.
+struct Sessions {
+    /// Name of the file, if it is a session's uuid: then all lines belong to that session, as a resumed session's
+    /// file begins with lines copied from the one before.
+    file_id: Option<String>,
+    stem: String,
+    origin: String,
+    open: Vec<Session>,
+    index: HashMap<String, usize>,
+    last: usize,
+    summaries: Vec<Summary>,
+}
+
+impl Sessions {
+    fn new(input: &Input) -> Self {
+        let stem = input.stem();
+        let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem).to_owned();
+        Self {
+            file_id: uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone()),
+            stem,
+            origin: input.path.display().to_string(),
+            open: Vec::new(),
+            index: HashMap::new(),
+            last: 0,
+            summaries: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, mut line: Line, sink: &mut Sink<'_>) {
+        if let (Some(text), Some(leaf)) = (line.summary.0.take(), line.leaf_uuid.0.take()) {
+            self.summaries.push(Summary { text, leaf });
+            return;
+        }
+        self.last = self.place(&line);
+        self.open[self.last].take(line, &self.summaries, sink);
+    }
+
+    /// Finds the session of `line`, or opens it; a line that names none belongs to the one before it.
+    fn place(&mut self, line: &Line) -> usize {
+        let id = match (&self.file_id, &line.session_id.0) {
+            (Some(file_id), _) => file_id.clone(),
+            (None, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.as_str()),
+            (None, Some(id)) => id.clone(),
+            (None, None) if self.open.is_empty() => self.stem.clone(),
+            (None, None) => return self.last,
+        };
+        *self.index.entry(id).or_insert_with_key(|id| {
+            self.open.push(Session::new(id, &self.origin));
+            self.open.len() - 1
+        })
+    }
+
+    fn finish(self, sink: &mut Sink<'_>) {
+        for session in self.open {
+            session.finish(&self.summaries, sink);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+//! Logs of agents that work on a project: coding agents and their like.
+
+pub mod claude_code;
+pub mod codex;

@@ -1,0 +1,3 @@
+//! What programs keep of their calls to a model: requests, replies, traces.
+
+pub mod openai_chat;

@@ -1,0 +1,3 @@
+//! Exports and stores of chat assistants.
+
+pub mod chatgpt;

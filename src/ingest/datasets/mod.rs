@@ -1,0 +1,1 @@
+//! Conversations gathered to train or to measure models.

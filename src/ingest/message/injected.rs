@@ -1,0 +1,92 @@
+//! Telling text that a program wrote into the user's turn from what the user typed.
+
+/// Tags around text that agents and their plug-ins put into a user's turn.
+const INJECTED_TAGS: &[&str] = &[
+    "system-reminder",
+    "system_reminder",
+    "system-instruction",
+    "system_instruction",
+    "environment_context",
+    "environment_details",
+    "user_instructions",
+    "permissions instructions",
+    "collaboration_mode",
+    "turn_aborted",
+    "hook_prompt",
+    "hook_context",
+    "session_context",
+    "user_info",
+    "current_datetime",
+    "relevant_memories",
+    "persisted-output",
+    "task-notification",
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "skill",
+    "subagent_notification",
+];
+
+/// Whether `text` is nothing but injected blocks; a block that is never closed reaches to the end.
+pub fn is_only_injected(text: &str) -> bool {
+    let mut rest = text.trim();
+    let mut found = false;
+    while let Some(after) = without_leading_block(rest) {
+        rest = after.trim_start();
+        found = true;
+    }
+    found && rest.is_empty()
+}
+
+fn without_leading_block(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('<')?;
+    let tag = INJECTED_TAGS.iter().find(|tag| {
+        inner.strip_prefix(**tag).is_some_and(|after| after.starts_with(|c: char| c == '>' || c.is_whitespace()))
+    })?;
+    let close = format!("</{tag}>");
+    Some(text.find(&close).map_or("", |place| &text[place + close.len()..]))
+}
+
+/// Returns what stands between `<tag>` and `</tag>`, trimmed.
+pub fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("<{tag}>"))?;
+    let inner = after.split_once(&format!("</{tag}>")).map_or(after, |(inner, _)| inner);
+    Some(inner.trim())
+}
+
+/// Returns a tool call as one line: the name, and at most 100 characters of its target.
+pub fn call_line(name: &str, target: &str) -> String {
+    const MAX_TARGET_CHARS: usize = 100;
+    let folded = target.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = folded.chars().take(MAX_TARGET_CHARS).collect();
+    if shown.len() < folded.len() {
+        shown.pop();
+        shown.push('…');
+    }
+    let name = if name.is_empty() { "tool" } else { name };
+    format!("{name} {shown}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_injected_texts_are_told_apart() {
+        assert!(is_only_injected("<system-reminder>a</system-reminder>\n<ide_selection x=\"1\">b</ide_selection>"));
+        assert!(is_only_injected("<permissions instructions>never closed"));
+        assert!(!is_only_injected("<system-reminder>a</system-reminder> use tabs"));
+        assert!(!is_only_injected("<skillful>a</skillful>"));
+        assert!(!is_only_injected(""));
+    }
+
+    #[test]
+    fn a_call_is_one_line_of_bounded_length() {
+        assert_eq!(call_line("Bash", "ls\n  -la"), "Bash ls -la");
+        assert_eq!(call_line("", ""), "tool");
+        assert_eq!(call_line("Read", &"文".repeat(300)).chars().count(), "Read ".len() + 100);
+    }
+}

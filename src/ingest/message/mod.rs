@@ -1,0 +1,10 @@
+//! What formats share when they make messages out of records.
+
+pub mod assemble;
+pub mod blocks;
+pub mod identity;
+pub mod injected;
+pub mod label;
+pub mod lenient;
+pub mod parts;
+pub mod speaker;

@@ -1,0 +1,3 @@
+//! Conversations among people: meetings, chats, mail.
+
+pub mod webvtt;

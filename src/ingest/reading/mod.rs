@@ -1,0 +1,9 @@
+//! From a path to bytes: files, compressed files, archives, folders and databases; and telling formats apart.
+
+mod archive;
+pub mod database;
+pub mod detect;
+pub mod discover;
+pub mod folder;
+pub mod input;
+pub mod records;

@@ -1,0 +1,3 @@
+//! Text that people can read: labelled speakers, Markdown.
+
+pub mod plain;

@@ -1,0 +1,263 @@
+//! Every format: golden transcripts of its fixtures, told apart from all others, and damage of every kind.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use afterthought::ingest::{
+    Found, Head, INGESTORS, Ingestor, Logs, Sink, by_name, detect, detect_folder, discover, open,
+};
+use afterthought::transcript::Transcript;
+use proptest::prelude::*;
+
+/// Formats so general that they may also claim what a format further up in the table has taken already.
+const GENERAL: &[&str] = &["openai-chat", "plain"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// Returns the logs of a format's folder: files, and folders that are one log as a whole.
+fn fixtures(format: &str) -> Vec<PathBuf> {
+    let folder = root().join(format);
+    let found = discover(std::slice::from_ref(&folder));
+    found
+        .unwrap_or_else(|error| panic!("{format} needs a fixture: {error}"))
+        .into_iter()
+        .map(|Found { path, .. }| path)
+        .collect()
+}
+
+fn read_into(logs: Logs, ingestor: &dyn Ingestor) -> (Vec<Transcript>, String) {
+    let mut seen = Vec::new();
+    let mut accept = |transcript| seen.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    match logs {
+        Logs::File(input) => ingestor.read(*input, &mut sink).unwrap(),
+        Logs::Folder(folder) if ingestor.sniff_folder(&folder) => ingestor.read_folder(&folder, &mut sink).unwrap(),
+        Logs::Folder(folder) => {
+            for name in folder.all_files() {
+                let input = folder.open(&name).unwrap();
+                if ingestor.sniff(&Head::of(&input)) {
+                    ingestor.read(input, &mut sink).unwrap();
+                }
+            }
+        }
+    }
+    let skipped = sink.skipped.iter().fold(String::new(), |mut text, skipped| {
+        writeln!(text, "skipped {}: {}", skipped.record, skipped.reason).unwrap();
+        text
+    });
+    (seen, skipped)
+}
+
+/// Writes transcripts as people would check them; derived identities stay, folders and times of files go.
+fn render(transcripts: &[Transcript], skipped: &str) -> String {
+    let mut text = String::new();
+    for one in transcripts {
+        let origin = one.origin.rsplit('/').next().unwrap_or_default();
+        let line = [&one.title, &one.project, &one.model].map(|field| field.as_deref().unwrap_or("-"));
+        writeln!(text, "= {} ({origin}) title {} project {} model {}", one.key(), line[0], line[1], line[2]).unwrap();
+        for message in &one.messages {
+            let speaker = message.speaker.as_deref().unwrap_or("-");
+            let time = message.time.map_or("-".to_owned(), |time| {
+                let offset = time.offset_seconds.map_or("?".to_owned(), |seconds| format!("{:+}", seconds / 60));
+                format!("{} {offset} {:?}", time.at, time.source)
+            });
+            writeln!(
+                text,
+                "[{}] {:?} {:?} {speaker} | {time}\n{}",
+                message.id, message.role, message.kind, message.text
+            )
+            .unwrap();
+        }
+        text.push('\n');
+    }
+    text + skipped
+}
+
+#[test]
+fn every_format_reads_its_fixtures_as_its_golden_transcript_says() {
+    for ingestor in INGESTORS {
+        let mut text = String::new();
+        for path in fixtures(ingestor.name()) {
+            let (seen, skipped) = read_into(Logs::open(&path).unwrap(), *ingestor);
+            assert!(!seen.is_empty(), "{} holds no conversation", path.display());
+            let name = path.strip_prefix(root()).unwrap().display();
+            write!(text, "### {name}\n{}\n", render(&seen, &skipped)).unwrap();
+        }
+        // A checked-out file has another time of change each time; and no scanner should take the fixtures' invented
+        // token for a real one.
+        let filters = [(r"\| \S+ \? File\n", "| (of the file)\n"), ("gh[p]_[A-Za-z0-9]{36}", "[token]")];
+        insta::with_settings!({ filters => filters, description => ingestor.about() }, {
+            insta::assert_snapshot!(ingestor.name(), text);
+        });
+    }
+}
+
+#[test]
+fn every_fixture_is_told_apart_from_all_other_formats() {
+    let mut confused = Vec::new();
+    for owner in INGESTORS {
+        for path in fixtures(owner.name()) {
+            let (taker, claims): (Option<&str>, Vec<&str>) = match Logs::open(&path).unwrap() {
+                Logs::File(input) => {
+                    let head = Head::of(&input);
+                    let claims = INGESTORS.iter().filter(|row| row.sniff(&head)).map(|row| row.name()).collect();
+                    (detect(&input).ok().map(Ingestor::name), claims)
+                }
+                Logs::Folder(folder) if detect_folder(&folder).is_some() => {
+                    let claims =
+                        INGESTORS.iter().filter(|row| row.sniff_folder(&folder)).map(|row| row.name()).collect();
+                    (detect_folder(&folder).map(Ingestor::name), claims)
+                }
+                Logs::Folder(_) => continue,
+            };
+            let others = claims.iter().filter(|name| **name != owner.name() && !GENERAL.contains(name)).count();
+            if taker != Some(owner.name()) || others > 0 {
+                confused.push(format!("{}: taken by {taker:?}, claimed by {claims:?}", path.display()));
+            }
+        }
+    }
+    assert_eq!(confused, Vec::<String>::new());
+}
+
+#[test]
+fn the_table_is_complete_and_its_words_are_for_people() {
+    let folders = std::fs::read_dir(root()).unwrap().flatten().map(|entry| entry.file_name());
+    for folder in folders.map(|name| name.to_string_lossy().into_owned()) {
+        assert!(by_name(&folder).is_ok(), "fixtures/{folder} is no format");
+    }
+    for (place, ingestor) in INGESTORS.iter().enumerate() {
+        let name = ingestor.name();
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte.is_ascii_digit()), "{name}");
+        assert!(INGESTORS[..place].iter().all(|other| other.name() != name), "{name} stands twice");
+        assert!(!ingestor.about().is_empty() && !ingestor.rule().is_empty(), "{name} says nothing of itself");
+    }
+}
+
+#[test]
+fn the_projects_own_documents_and_sources_are_claimed_by_nobody() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let walk = ["src", "tests/it", "Cargo.toml", "Cargo.lock", "README.md", "docs"].map(|name| manifest.join(name));
+    let files = walk.iter().filter(|path| path.exists()).flat_map(|path| walkdir::WalkDir::new(path).into_iter());
+    let sources = ["rs", "md", "toml", "lock"];
+    for entry in files.map(Result::unwrap) {
+        let ending = entry.path().extension().unwrap_or_default().to_string_lossy().into_owned();
+        if entry.file_type().is_file() && sources.contains(&ending.as_str()) {
+            let input = open(entry.path()).unwrap();
+            let head = Head::of(&input);
+            let claims: Vec<_> = INGESTORS.iter().filter(|row| row.sniff(&head)).map(|row| row.name()).collect();
+            assert_eq!(claims, Vec::<&str>::new(), "{}", entry.path().display());
+        }
+    }
+}
+
+/// Returns the bytes of the fixtures that are single files.
+fn samples() -> Vec<(&'static dyn Ingestor, Vec<u8>)> {
+    let of = |ingestor: &'static dyn Ingestor| {
+        let files = fixtures(ingestor.name()).into_iter().filter(|path| path.is_file());
+        files.map(move |path| (ingestor, std::fs::read(path).unwrap()))
+    };
+    INGESTORS.iter().copied().flat_map(of).collect()
+}
+
+/// Detects and reads `bytes` in a file of its own, as a person's damaged log would be.
+fn survive(ingestor: &dyn Ingestor, bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    std::fs::write(&path, bytes).unwrap();
+    let Ok(input) = open(&path) else { return };
+    let head = Head::of(&input);
+    let _claims = INGESTORS.iter().filter(|row| row.sniff(&head)).count();
+    drop(head);
+    let mut accept = |part: Transcript| {
+        assert!(part.messages.iter().all(|message| !message.text.is_empty()));
+    };
+    // A file that cannot be read to its end may say so; what it must not do is panic.
+    let _outcome = ingestor.read(input, &mut Sink::new(&mut accept));
+}
+
+#[test]
+fn hostile_logs_are_survived_by_every_format() {
+    let deep = format!("{}1{}", r#"{"content":["#.repeat(100_000), "]}".repeat(100_000));
+    let rows = [
+        "[".repeat(300_000),
+        "{\"mapping\":".repeat(100_000),
+        "[}]]}{\"messages\":[}".to_owned(),
+        format!("WEBVTT\n\n00:01.000 --> 00:02.000\n{}", "<a".repeat(300_000)),
+        format!("_**User ({})**_", " 1".repeat(300_000)),
+        "**".repeat(300_000),
+        format!(r#"[{{"role":"user","content":[{deep}]}}]"#),
+        deep,
+        "\n".repeat(300_000) + "x",
+        "\u{200e}[".repeat(100_000),
+    ];
+    for ingestor in INGESTORS {
+        for text in &rows {
+            survive(*ingestor, text.as_bytes());
+        }
+    }
+}
+
+/// Returns how many of `bytes` stand before `share` of them.
+fn cut(bytes: &[u8], share: f64) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let cut = (bytes.len() as f64 * share) as usize;
+    cut
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn logs_cut_at_any_byte_are_read_without_panic(share in 0.0..1.0_f64) {
+        for (ingestor, bytes) in samples() {
+            survive(ingestor, &bytes[..cut(&bytes, share)]);
+        }
+    }
+
+    #[test]
+    fn damaged_logs_are_read_without_panic(damage in prop::collection::vec((0.0..1.0_f64, any::<u8>()), 1..20)) {
+        for (ingestor, mut bytes) in samples() {
+            for (share, byte) in &damage {
+                let place = cut(&bytes, *share);
+                bytes[place] = *byte;
+            }
+            survive(ingestor, &bytes);
+        }
+    }
+
+    #[test]
+    fn logs_with_values_of_other_types_are_read_without_panic(
+        places in prop::collection::vec(0.0..1.0_f64, 1..6),
+        value in prop::sample::select(&["null", "[]", "{}", "-1", "1e400", "true", "\"\"", "\"9999-99-99\"", "[[{}]]"][..]),
+    ) {
+        for (ingestor, bytes) in samples() {
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            survive(ingestor, exchanged(&text, &places, value).as_bytes());
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_by_any_format_without_panic(text in "(WEBVTT\n\n)?([a-zé<>*_#`:：{}\\[\\]\" \n-]|--> |User: |Ana: |00:01.000 |1/2/24, 10:00 - |#### |From x ){0,80}") {
+        for ingestor in INGESTORS {
+            survive(*ingestor, text.as_bytes());
+        }
+    }
+}
+
+/// Puts `value` in the place of some JSON values of `text`: those that follow a colon nearest behind each of `places`.
+fn exchanged(text: &str, places: &[f64], value: &str) -> String {
+    let mut text = text.to_owned();
+    for share in places {
+        let from = text.floor_char_boundary(cut(text.as_bytes(), *share));
+        let Some(colon) = text[from..].find("\":").map(|at| from + at + 2) else { continue };
+        let rest = &text[colon..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<serde_json::Value>();
+        if let Some(Ok(_)) = values.next() {
+            let end = colon + values.byte_offset();
+            text.replace_range(colon..end, value);
+        }
+    }
+    text
+}
