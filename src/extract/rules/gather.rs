@@ -73,7 +73,7 @@ impl<'a> Gathered<'a> {
 
 /// Returns who speaks in `message`, and on which day.
 pub(super) fn voice(message: &Message) -> Voice<'_> {
-    Voice { speaker: message.speaker.as_deref(), today: message.time.map(|time| time.civil().date()) }
+    Voice { speaker: message.speaker.as_deref(), now: message.time.map(|time| time.civil()) }
 }
 
 /// Adds what the person states in message `at` of the transcript.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use jiff::civil::Date;
+use jiff::civil::DateTime;
 use regex::{Match, Regex, RegexSet};
 
 use super::date::Dated;
@@ -102,7 +102,7 @@ pub(super) struct Language {
     /// Pattern of a plain yes.
     pub(super) yes: &'static str,
     /// Puts absolute dates in place of relative ones.
-    pub(super) dates: fn(&str, Option<Date>) -> Dated,
+    pub(super) dates: fn(&str, Option<DateTime>) -> Dated,
     /// Turns a clause to the third person; `None` where that is not safe.
     pub(super) third_person: fn(&str, Option<&str>) -> Option<String>,
     /// How things are said.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use jiff::civil::Date;
+use jiff::civil::DateTime;
 use regex::{Captures, Regex};
 
 use super::build::{self, Finding};
@@ -13,13 +13,13 @@ use super::own_name;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 
-/// Who speaks, and on which day.
+/// Who speaks, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Voice<'a> {
     /// The person's name, in conversations among people.
     pub(super) speaker: Option<&'a str>,
-    /// The speaker's own day.
-    pub(super) today: Option<Date>,
+    /// The reading of the speaker's own clock.
+    pub(super) now: Option<DateTime>,
 }
 
 /// A cue that matched a clause, with what it captured.
@@ -41,7 +41,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     if is_out_of_range(text) || language.forbids(text) {
         return Vec::new();
     }
-    let dated = (language.language.dates)(text, voice.today);
+    let dated = (language.language.dates)(text, voice.now);
     let told = own_name::named_again(&dated.text);
     let introduced = own_name::introduced(&told);
     let parts = introduced.iter().map(String::as_str).chain(clauses(language, &told));
