@@ -26,7 +26,13 @@ pub fn is_too_deep(text: &str) -> bool {
     depth(text) > MAX_DEPTH
 }
 
+/// Parses with the recursion that `serde_json` allows by itself, and only what is nested more deeply with a growing
+/// stack: measuring the depth of every record first would cost as much as parsing it.
 fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    match serde_json::from_str(text) {
+        Err(error) if is_recursion(&error) => {}
+        outcome => return outcome,
+    }
     if is_too_deep(text) {
         return Err(serde::de::Error::custom("nested too deeply"));
     }
@@ -35,6 +41,11 @@ fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let value = T::deserialize(serde_stacker::Deserializer::new(&mut reader))?;
     reader.end()?;
     Ok(value)
+}
+
+/// Whether parsing ended at the limit of `serde_json`, which tells so in words alone.
+fn is_recursion(error: &serde_json::Error) -> bool {
+    error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
 /// Returns how many brackets are open at once in `text` at most.

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub enum Goal {
     /// Not above this.
     AtMost(f64),
+    /// Not below this.
+    AtLeast(f64),
 }
 
 /// One figure.
@@ -56,6 +58,7 @@ impl Row {
         let met = match self.goal {
             None => return "",
             Some(Goal::AtMost(limit)) => self.value <= limit,
+            Some(Goal::AtLeast(limit)) => self.value >= limit,
         };
         if met { "met" } else { "MISSED" }
     }
@@ -67,6 +70,7 @@ impl Row {
     fn cells(&self, part: &str) -> [String; 7] {
         let goal = self.goal.map(|goal| match goal {
             Goal::AtMost(limit) => format!("≤ {}", short(limit)),
+            Goal::AtLeast(limit) => format!("≥ {}", short(limit)),
         });
         let beside = self.beside.as_ref().map(|(what, value)| format!("{what}: {}", short(*value)));
         [
@@ -83,6 +87,7 @@ impl Row {
     fn json(&self, part: &str) -> Value {
         let goal = self.goal.map(|goal| match goal {
             Goal::AtMost(limit) => json!({"at_most": limit}),
+            Goal::AtLeast(limit) => json!({"at_least": limit}),
         });
         let beside = self.beside.as_ref().map(|(what, value)| json!({"what": what, "value": value}));
         json!({

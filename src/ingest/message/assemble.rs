@@ -60,7 +60,7 @@ impl Assembler {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
             Kind::Prose | Kind::Summary | Kind::Attachment => MAX_PROSE_BYTES,
         };
-        message.text = clip(message.text.trim().replace('\0', "").as_str(), limit);
+        message.text = clip(message.text, limit);
         if message.text.is_empty() {
             return false;
         }
@@ -151,14 +151,23 @@ impl Transcript {
     }
 }
 
-/// Returns `text` within `limit` bytes: its start and its end, with what was cut in between named.
-fn clip(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
+/// Returns `text` without the space around it and without NUL, within `limit` bytes: its start and its end, with what
+/// was cut in between named. Only a text that needs none of this is not copied; what is cut away never is.
+fn clip(text: String, limit: usize) -> String {
+    let trimmed = text.trim();
+    if trimmed.len() <= limit {
+        return if trimmed.contains('\0') {
+            trimmed.replace('\0', "").trim().to_owned()
+        } else if trimmed.len() == text.len() {
+            text
+        } else {
+            trimmed.to_owned()
+        };
     }
-    let head = text.floor_char_boundary(limit * 3 / 4);
-    let tail = text.ceil_char_boundary(text.len() - limit / 4);
-    format!("{}\n[… {} bytes cut …]\n{}", &text[..head], tail - head, &text[tail..])
+    let head = trimmed.floor_char_boundary(limit * 3 / 4);
+    let tail = trimmed.ceil_char_boundary(trimmed.len() - limit / 4);
+    let clipped = format!("{}\n[… {} bytes cut …]\n{}", &trimmed[..head], tail - head, &trimmed[tail..]);
+    if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
 }
 
 #[cfg(test)]
@@ -204,8 +213,16 @@ mod tests {
     #[test]
     fn clipping_keeps_both_ends_on_character_boundaries() {
         let text = "é".repeat(4_000);
-        let clipped = clip(&text, 1_000);
+        let clipped = clip(text, 1_000);
         assert!(clipped.starts_with("éé") && clipped.ends_with("éé") && clipped.contains("bytes cut"));
         assert!(clipped.len() < 1_100);
+    }
+
+    #[test]
+    fn space_around_a_text_and_nul_in_it_are_dropped() {
+        for (text, kept) in [(" a b \n", "a b"), ("a\0b", "ab"), ("\0 \0", ""), ("ab", "ab")] {
+            assert_eq!(clip(text.to_owned(), 100), kept);
+        }
+        assert!(!clip("a\0".repeat(1_000), 100).contains('\0'));
     }
 }

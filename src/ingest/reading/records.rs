@@ -109,7 +109,7 @@ impl Records {
             if buffer.is_empty() {
                 return Ok((raw.total > 0).then_some(raw));
             }
-            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let end = memchr::memchr(b'\n', buffer);
             let taken = end.unwrap_or(buffer.len());
             raw.extend(&buffer[..taken]);
             self.reader.consume(taken + usize::from(end.is_some()));
@@ -143,7 +143,7 @@ impl Records {
             if buffer.is_empty() {
                 return Ok((raw.total > 0).then_some(raw));
             }
-            let end = buffer.iter().position(|byte| scan.ends_before(*byte));
+            let end = scan.end_in(buffer);
             let taken = end.unwrap_or(buffer.len());
             raw.extend(&buffer[..taken]);
             self.reader.consume(taken);
@@ -183,17 +183,38 @@ struct Scan {
 }
 
 impl Scan {
-    /// Takes the next byte, and says whether the element ended before it.
-    fn ends_before(&mut self, byte: u8) -> bool {
-        if self.in_string {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => self.in_string = false,
-                _ => {}
+    /// Returns where in `buffer`, the next bytes, the element ends; `None` if it goes on behind them.
+    fn end_in(&mut self, buffer: &[u8]) -> Option<usize> {
+        let mut place = 0;
+        while place < buffer.len() {
+            if self.in_string {
+                place += self.rest_of_string(&buffer[place..]);
+            } else if self.ends_before(buffer[place]) {
+                return Some(place);
+            } else {
+                place += 1;
             }
-            return false;
         }
+        None
+    }
+
+    /// Goes to the end of the string it is in, or of `buffer`, and returns how many bytes that took.
+    fn rest_of_string(&mut self, buffer: &[u8]) -> usize {
+        let mut place = usize::from(std::mem::take(&mut self.escaped));
+        while let Some(found) = buffer.get(place..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            place += found + 1;
+            if buffer[place - 1] == b'"' {
+                self.in_string = false;
+                return place;
+            }
+            self.escaped = place == buffer.len();
+            place += 1;
+        }
+        buffer.len()
+    }
+
+    /// Takes the next byte outside strings, and says whether the element ended before it.
+    fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             b',' | b']' if self.depth == 0 => return true,
             b'{' | b'[' => self.depth += 1,
@@ -239,6 +260,18 @@ mod tests {
         let (seen, _) = all(Records::elements(Input::from_text("x", text)));
         let texts: Vec<_> = seen.iter().map(|(_, text, _)| text.trim()).collect();
         assert_eq!(texts, [r#"{"a":"],[{","b":[1,2]}"#, "3", r#""x,y""#]);
+    }
+
+    #[test]
+    fn an_element_ends_at_the_same_place_wherever_the_buffer_does() {
+        let text = br#"{"a\\":"]\",[\\","b":[{}],"c":"\\\""},2"#;
+        let mut whole = Scan::default();
+        assert_eq!(whole.end_in(text), Some(text.len() - 2));
+        for cut in 0..text.len() - 1 {
+            let mut scan = Scan::default();
+            let first = scan.end_in(&text[..cut]);
+            assert_eq!(first.or_else(|| scan.end_in(&text[cut..]).map(|end| end + cut)), Some(text.len() - 2), "{cut}");
+        }
     }
 
     #[test]
