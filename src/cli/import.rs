@@ -1,72 +1,168 @@
 //! `import`: memories from a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use afterthought::consolidate::{self, Decision, Incoming};
-use afterthought::exchange::{Imported, import_as_is, parse_line};
+use afterthought::exchange::{Gathered, Imported, Terms, gather, import_as_is, recognise};
 use afterthought::guard::Guard;
-use afterthought::ingest::{Records, Sink, open};
+use afterthought::ingest::{Folder, Head, IngestError, Input, open};
 use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
+use afterthought::pipeline::Place;
 use afterthought::store::Store;
+use afterthought::transcript::Transcript;
+use anyhow::bail;
 use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 
-/// Import memories from JSONL: an export of ours, or objects with at least "content"
+/// Import memories that another program keeps, or an export of ours
 ///
-/// Importing a file again changes nothing. Secrets are taken out. With --consolidate each memory is settled with what
-/// is known, and one line a memory says how.
+/// Reads JSONL of our own export or of objects with "content"; MEMORY.md and daily notes; memories of mem0, of the MCP
+/// reference memory server, of mcp-memory-service, and of a Claude.ai export. Of a folder or zip file everything that
+/// is such a file is read. CLAUDE.md, AGENTS.md and their like are remembered as what agents are told at every start,
+/// so that runs do not learn it again; they become memories only with --instructions-as-memories.
+///
+/// Importing a file again changes nothing, but for sections that were edited. What was superseded, forgotten or
+/// rejected here does not come back. Secrets are taken out. With --consolidate each memory is settled with what is
+/// known, and one line a memory says how.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl"
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
 )]
 pub struct ImportArgs {
-    /// File of one memory a line, or - for standard input
-    file: PathBuf,
+    /// Files, folders or zip files, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read every file as this format instead of recognising it: jsonl, notes, instructions, mem0, mem0-markdown,
+    /// mcp-memory, mcp-memory-service, claude-ai-memories
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
     /// Settle each memory with what is known, instead of taking it as it is
     #[arg(long)]
     consolidate: bool,
+    /// Take the sections of CLAUDE.md, AGENTS.md and the like as memories too
+    #[arg(long)]
+    instructions_as_memories: bool,
 }
 
 pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let namespace = context.settings()?.namespace.value.unwrap_or_else(Namespace::global);
-    let (memories, failed) = read(args, &namespace, context)?;
-    let (store, guard) = (context.store()?, Guard::default());
-    if args.consolidate {
-        settle(&store, &guard, memories, context)?;
-    } else {
-        let counts = import_as_is(&store, &guard, memories, now())?;
-        if context.out.is_json() {
-            context.out.json(&json!({"added": counts.added, "known": counts.known, "failed": failed}))?;
+    let forced = context.settings()?.namespace.value;
+    let mut job = Job { args, context, forced, store: context.store()?, guard: Guard::default(), failed: 0, files: 0 };
+    for path in &args.paths {
+        if path.is_dir() || is_zip(path) {
+            job.folder(path)?;
         } else {
-            context
-                .out
-                .line(format_args!("{} added, {} known already, {failed} failed", counts.added, counts.known))?;
+            let input = open(path)?;
+            job.file(input)?;
         }
     }
-    Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+    Ok(if job.failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
 
-/// Reads the file; a bad line is told and counted.
-fn read(args: &ImportArgs, namespace: &Namespace, context: &Context<'_>) -> anyhow::Result<(Vec<Imported>, usize)> {
-    let mut ignore = |_| {};
-    let mut sink = Sink::new(&mut ignore);
-    let mut records = Records::lines(open(&args.file)?);
-    let (mut memories, mut failed) = (Vec::new(), 0);
-    while let Some(record) = records.next(&mut sink)? {
-        match parse_line(&record.text, record.number, namespace, now()) {
-            Ok(imported) => memories.push(imported),
-            Err(error) => {
-                failed += 1;
-                context.out.warn(format_args!("{}: {error}", args.file.display()));
+fn is_zip(path: &Path) -> bool {
+    path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
+}
+
+/// One command.
+struct Job<'a> {
+    args: &'a ImportArgs,
+    context: &'a Context<'a>,
+    forced: Option<Namespace>,
+    store: Store,
+    guard: Guard,
+    /// Records that could not be taken.
+    failed: usize,
+    /// Files that were read.
+    files: usize,
+}
+
+impl Job<'_> {
+    /// Reads the files of a directory or archive that hold memories; there must be one at least.
+    fn folder(&mut self, path: &Path) -> anyhow::Result<()> {
+        let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
+        let before = self.files;
+        for name in folder.all_files() {
+            let input = match folder.open(&name) {
+                Err(IngestError::Empty { .. }) => continue,
+                opened => opened?,
+            };
+            if self.args.format.is_some() || recognise(&Head::of(&input)).is_some() {
+                self.file(input)?;
             }
         }
+        if self.files == before {
+            bail!("{} holds no memories of a form that is known; see `afterthought import --help`", path.display());
+        }
+        Ok(())
     }
-    for skipped in &sink.skipped {
-        context.out.warn(format_args!("{}:{}: {}", args.file.display(), skipped.record, skipped.reason));
+
+    fn file(&mut self, input: Input) -> anyhow::Result<()> {
+        let path = input.path.clone();
+        let terms = Terms {
+            namespace: self.forced.clone().unwrap_or_else(Namespace::global),
+            is_forced: self.forced.is_some(),
+            now: now(),
+            instructions_as_memories: self.args.instructions_as_memories,
+        };
+        let (format, gathered) = gather(input, self.args.format.as_deref(), &terms).map_err(|error| match error {
+            IngestError::UnknownFormat { path } => anyhow::anyhow!(
+                "{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME",
+                path.display()
+            ),
+            other => other.into(),
+        })?;
+        self.files += 1;
+        for skipped in &gathered.skipped {
+            self.context.out.warn(format_args!("{}:{}: {}", path.display(), skipped.record, skipped.reason));
+        }
+        for left_out in &gathered.left_out {
+            self.context.out.detail(format_args!("{}:{}: {}", path.display(), left_out.record, left_out.reason));
+        }
+        let skipped = gathered.skipped.len();
+        self.failed += skipped;
+        self.keep(&path, format.name, gathered, skipped)
     }
-    Ok((memories, failed + sink.skipped.len()))
+
+    fn keep(&self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
+        let left_out = gathered.left_out.len();
+        if self.args.consolidate {
+            settle(&self.store, &self.guard, std::mem::take(&mut gathered.memories), self.context)?;
+            if gathered.known.is_empty() {
+                return Ok(());
+            }
+        }
+        let place = self.forced.clone().unwrap_or_else(|| home_of(path));
+        let counts = import_as_is(&self.store, &self.guard, gathered, &place, now())?;
+        if self.context.out.is_json() {
+            let value = json!({
+                "file": path, "format": format, "added": counts.added, "changed": counts.changed,
+                "known": counts.known, "known_context": counts.context, "left_out": left_out, "failed": skipped,
+            });
+            return Ok(self.context.out.json(&value)?);
+        }
+        let context = match counts.context {
+            0 => String::new(),
+            count => format!(", {count} lines of known context for {place}"),
+        };
+        Ok(self.context.out.line(format_args!(
+            "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {skipped} failed{context}",
+            path.display(),
+            counts.added,
+            counts.changed,
+            counts.known,
+        ))?)
+    }
+}
+
+/// Returns the namespace of the project in which a file of instructions stands; a person's own holds everywhere.
+fn home_of(path: &Path) -> Namespace {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let agents_own = |name: &std::ffi::OsStr| [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own);
+    let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(agents_own));
+    let home = std::env::home_dir();
+    let project = folder.filter(|folder| home.as_deref() != Some(*folder)).map(|folder| folder.display().to_string());
+    Place::of(&Transcript { project, ..Transcript::default() }, None).project
 }
 
 fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {

@@ -3,19 +3,21 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::Exported;
+use super::{Exported, Gathered};
 use crate::guard::Guard;
 use crate::json;
 use crate::memory::{
     Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
 };
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Writer};
 
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// The memory; a fresh id where the line has none.
     pub memory: Memory,
+    /// Whether its id is its own, so that it is another memory than one of the same words.
+    pub has_id: bool,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
     /// Its links, by the ids of the file.
@@ -85,7 +87,7 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to));
-    Imported { memory: exported.memory, evidence: exported.evidence, relations: relations.collect() }
+    Imported { memory: exported.memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
 
 fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
@@ -112,44 +114,61 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
     let at = plain.created_at.unwrap_or(now);
     let namespace = plain.namespace.unwrap_or_else(|| namespace.clone());
     let memory = Memory::new(claim, namespace, "import", ExtractionMethod::Imported, at);
-    Imported { memory: Memory { status: Status::Active, ..memory }, evidence: Vec::new(), relations: Vec::new() }
+    Imported {
+        memory: Memory { status: Status::Active, ..memory },
+        has_id: false,
+        evidence: Vec::new(),
+        relations: Vec::new(),
+    }
 }
 
 /// What an import came to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Memories that are new.
     pub added: usize,
-    /// Memories whose id or words were there.
+    /// Memories that an earlier import of the same file brought, and whose words the file has changed since.
+    pub changed: usize,
+    /// Memories whose id or words are there, or were there and were superseded or forgotten since.
     pub known: usize,
+    /// Lines that agents are told at every start, and that are new as such.
+    pub context: usize,
 }
 
 /// Writes memories as they are, in one transaction, but for the secrets in them; what is there already stays.
 ///
-/// Links are written where both ends are there in the end.
+/// What was retired or rejected here does not come back by importing it again. A memory with a key that an import gave
+/// it takes the file's new words. Links are written where both ends are there in the end. Known context of a file
+/// replaces what the file said before.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written; then nothing was.
 pub fn import_as_is(
     store: &Store,
     guard: &Guard,
-    memories: Vec<Imported>,
+    gathered: Gathered,
+    context_of: &Namespace,
     now: Timestamp,
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
         let (mut counts, mut links) = (Counts::default(), Vec::new());
-        for imported in memories {
-            let Imported { memory, evidence, relations } = imported;
+        for imported in gathered.memories {
+            let Imported { memory, has_id, evidence, relations } = imported;
             // First, since it is the cleaned text that a second import of the same file finds.
             let memory = guard.redact(memory).0;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
-            let known = writer.find(&memory.id)?.is_some()
-                || !writer.by_content(&memory.namespace, &memory.claim.content)?.is_empty();
-            if known {
-                counts.known += 1;
-            } else {
-                writer.insert(&memory, &guard.redact(evidence).0)?;
-                counts.added += 1;
+            match fate(writer, &memory, has_id)? {
+                Fate::Known => counts.known += 1,
+                Fate::Changes(before) => {
+                    let Memory { claim, .. } = memory.into_inner();
+                    let after = guard.redact(Memory { claim, ..before }).0;
+                    writer.update(&after, "import", Some("the file says it in other words now"))?;
+                    counts.changed += 1;
+                }
+                Fate::New => {
+                    writer.insert(&memory, &guard.redact(evidence).0)?;
+                    counts.added += 1;
+                }
             }
         }
         for (from, relation_type, to) in links {
@@ -157,8 +176,36 @@ pub fn import_as_is(
                 writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;
             }
         }
+        if !gathered.known.is_empty() {
+            counts.context = writer.set_known_context(context_of, &guard.redact(gathered.known).0)?;
+        }
         Ok(counts)
     })
+}
+
+/// What becomes of a memory of the file.
+enum Fate {
+    New,
+    Known,
+    Changes(Memory),
+}
+
+fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, StoreError> {
+    let Memory { id, claim, namespace, .. } = memory;
+    let attribute = claim.key.as_deref().zip(claim.value.as_deref());
+    let is_known = writer.find(id)?.is_some()
+        || if has_id {
+            !writer.by_content(namespace, &claim.content)?.is_empty()
+        } else {
+            writer.ever_held(namespace, &claim.content)?
+        }
+        || writer.rejected(namespace, &claim.content, attribute)?.is_some();
+    if is_known {
+        return Ok(Fate::Known);
+    }
+    let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
+    let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
+    Ok(before.map_or(Fate::New, Fate::Changes))
 }
 
 #[cfg(test)]
@@ -184,6 +231,22 @@ mod tests {
         let exported =
             Exported { memory: memory.clone(), sources: Vec::new(), relations: Vec::new(), evidence: Vec::new() };
         assert_eq!(parse(&serde_json::to_string(&exported).unwrap()).unwrap().memory, memory);
+    }
+
+    #[test]
+    fn a_second_import_changes_nothing_and_an_edited_section_only_itself() {
+        let (store, guard) = (Store::in_memory().unwrap(), Guard::default());
+        let import = |text: &str| {
+            let (_, gathered) = super::super::foreign::samples::read("MEMORY.md", text);
+            import_as_is(&store, &guard, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap()
+        };
+        let counts = |added, changed, known| Counts { added, changed, known, context: 0 };
+        assert_eq!(import("## Tea\ngreen\n## Pets\na cat\n"), counts(2, 0, 0));
+        assert_eq!(import("## Tea\ngreen\n## Pets\na cat\n"), counts(0, 0, 2));
+        assert_eq!(import("## Tea\nblack\n## Pets\na cat\n"), counts(0, 1, 1));
+        let black = store.by_content(&Namespace::global(), "black").unwrap().remove(0);
+        store.write(None, Timestamp::UNIX_EPOCH, |writer| writer.forget(&black.id, None)).unwrap();
+        assert_eq!(import("## Tea\nblack\n"), counts(0, 0, 1));
     }
 
     #[test]

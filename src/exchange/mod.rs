@@ -1,6 +1,7 @@
 //! Memories in and out of the store, as JSONL for programs and Markdown for people.
 
 mod export;
+mod foreign;
 mod import;
 mod markdown;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 
 pub use export::exported;
+pub use foreign::{Gathered, MEMORY_FORMATS, MemoryFormat, Terms, gather, recognise};
 pub use import::{Counts, ImportError, Imported, import_as_is, parse_line};
 pub use markdown::markdown;
 

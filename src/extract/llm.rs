@@ -237,7 +237,11 @@ fn given_up(dropped: Dropped) -> Dropped {
         DropReason::Invalid => {
             Dropped { reason: DropReason::NotSaid, detail: format!("withdrawn: {}", dropped.detail) }
         }
-        DropReason::WrongMessage | DropReason::QuoteNotFound | DropReason::NotSaid | DropReason::Secret => dropped,
+        DropReason::WrongMessage
+        | DropReason::QuoteNotFound
+        | DropReason::NotSaid
+        | DropReason::Secret
+        | DropReason::KnownContext => dropped,
     }
 }
 

@@ -115,6 +115,8 @@ pub enum DropReason {
     NotSaid,
     /// It says nothing once the secrets are taken out.
     Secret,
+    /// It repeats what agents are told at every start.
+    KnownContext,
 }
 
 /// What was paid, and what was known from before.

@@ -62,7 +62,7 @@ impl Checked {
 pub(super) fn is_mendable(reason: DropReason) -> bool {
     match reason {
         DropReason::Invalid | DropReason::WrongMessage | DropReason::QuoteNotFound => true,
-        DropReason::NotSaid | DropReason::Secret => false,
+        DropReason::NotSaid | DropReason::Secret | DropReason::KnownContext => false,
     }
 }
 

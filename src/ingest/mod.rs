@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
+pub use message::identity::instant;
 use message::{blocks, identity, injected, label, lenient, parts, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::cut::{Job, jobs};
+use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
@@ -15,7 +16,7 @@ use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, Likeness, StoreError, WindowKey};
+use crate::store::{Claimed, Finished, KnownLine, Likeness, StoreError, WindowKey};
 use crate::transcript::content_hash;
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
@@ -115,6 +116,7 @@ async fn extract_one<C: Complete>(
         // Where one namespace was asked for, nothing goes to another.
         extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
     }
+    drop_restated(&mut extraction, &known_context(pipeline, job));
     tally.borrow_mut().extracted(job, &extraction);
     let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
     (extraction, candidates)
@@ -150,6 +152,14 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Mem
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
     found.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+}
+
+/// Returns what agents are told at every start where the conversation was held.
+fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
+    let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
+    spaces.dedup();
+    // Without them a repetition is learnt once more; a broken file shows when the result is written.
+    spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
 }
 
 impl Tally<'_> {

@@ -13,6 +13,7 @@ mod known;
 mod ledgered;
 mod place;
 mod read;
+mod restated;
 mod run;
 mod settle;
 mod setup;

@@ -97,6 +97,18 @@ impl Database {
         })
     }
 
+    /// Whether `namespace` holds, or once held, a memory that says `content`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
+            let values = [normalised_hash(content), namespace.to_string()];
+            Ok(conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
+        })
+    }
+
     fn hits(&self, expression: &str, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
         let mut clauses = Clauses::default();
         clauses.push("memory_words MATCH ?", [Value::from(expression.to_owned())]);

@@ -261,14 +261,14 @@ const ROWS: &[Row] = &[
         prepare: newer,
         args: &["list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to 2; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, and this version knows up to SCHEMA; update afterthought, or choose another file with --db",
     },
     Row {
         name: "write to a newer schema",
         prepare: newer,
         args: &["run", "chat.json", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to 2; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, and this version knows up to SCHEMA; update afterthought, or choose another file with --db",
     },
     Row {
         name: "settings with a mistake",
@@ -394,7 +394,7 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("m.jsonl", "{\"content\":\"The user has a cat.\"}\n{\"content\":7}\n"),
         args: &["import", "m.jsonl"],
         code: 3,
-        told: "warning: m.jsonl: line 2 is no memory: a field is missing or of the wrong type near column 12; each line must be an object with at least \"content\"",
+        told: "warning: m.jsonl:2: no memory: a field is missing or of the wrong type near column 12; each line must be an object with at least \"content\"",
     },
     Row {
         name: "forget without saying what",
@@ -453,7 +453,8 @@ fn wrong(row: &Row) -> Option<String> {
     (row.prepare)(&desk);
     let told = desk.run(row.args);
     let is_kept = desk.memories().contains(&("active".to_owned(), KNOWN.to_owned()));
-    let as_said = (told.code, told.err.trim_end()) == (row.code, row.told);
+    let schema = std::fs::read_dir("src/store/migrations").unwrap().count().to_string();
+    let as_said = (told.code, told.err.trim_end()) == (row.code, row.told.replace("SCHEMA", &schema).as_str());
     (!as_said || !is_kept || !is_clear(&told))
         .then(|| format!("{}: {:?} kept {is_kept}\n{told:#?}", row.name, row.args))
 }

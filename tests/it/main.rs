@@ -10,6 +10,7 @@ mod formats;
 mod ingest_agents;
 mod layering;
 mod llm_faults;
+mod memory_imports;
 mod replay;
 mod rerun;
 mod rules_blind;

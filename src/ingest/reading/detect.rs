@@ -24,6 +24,8 @@ pub struct Head<'a> {
     pub tables: Vec<String>,
     /// The file's name in lower case, which may only settle what content leaves open.
     pub name: String,
+    /// The name of the folder that it stands in, in lower case.
+    pub folder: String,
 }
 
 impl<'a> Head<'a> {
@@ -31,7 +33,9 @@ impl<'a> Head<'a> {
     #[must_use]
     pub fn of(input: &'a Input) -> Self {
         let mut head = Self::new(input.head(), input.head_is_all());
-        head.name = input.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let lower = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().to_lowercase();
+        head.name = lower(input.path.file_name());
+        head.folder = lower(input.path.parent().and_then(Path::file_name));
         if head.text.starts_with(database::MAGIC) && !input.is_in_archive() {
             head.tables = database::tables(&input.path);
         }
@@ -50,7 +54,7 @@ impl<'a> Head<'a> {
             None if starts_json && lines.is_empty() => json::parse_prefix(&text),
             None => None,
         };
-        Self { text, document, lines, tables: Vec::new(), name: String::new() }
+        Self { text, document, lines, tables: Vec::new(), name: String::new(), folder: String::new() }
     }
 
     /// Returns the objects that a format can recognise itself by: the document or the first elements of its array.
