@@ -161,7 +161,7 @@ pub fn import_as_is(
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
-                    let after = guard.redact(Memory { claim, ..before }).0;
+                    let after = guard.redact(Memory { claim, ..*before }).0;
                     writer.update(&after, "import", Some("the file says it in other words now"))?;
                     counts.changed += 1;
                 }
@@ -187,7 +187,7 @@ pub fn import_as_is(
 enum Fate {
     New,
     Known,
-    Changes(Memory),
+    Changes(Box<Memory>),
 }
 
 fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, StoreError> {
@@ -205,7 +205,7 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     }
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
-    Ok(before.map_or(Fate::New, Fate::Changes))
+    Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
 const MIN_KNOWN_CHARS: usize = 8;
 
 fn sniff(head: &Head<'_>) -> bool {
-    NAMES.contains(&head.name.as_str()) || head.name.ends_with(".mdc")
+    NAMES.contains(&head.name.as_str()) || head.name.strip_suffix(".mdc").is_some()
 }
 
 fn read(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {

@@ -23,7 +23,7 @@ pub(super) const FORMAT: MemoryFormat = MemoryFormat {
 };
 
 fn sniff(head: &Head<'_>) -> bool {
-    let is_topic = head.name.ends_with(".md") && head.folder == "memory";
+    let is_topic = head.name.strip_suffix(".md").is_some() && head.folder == "memory";
     head.name.ends_with("memory.md")
         || is_topic
         || head.name.strip_suffix(".md").is_some_and(|stem| day_of(stem).is_some())

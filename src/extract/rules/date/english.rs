@@ -70,12 +70,12 @@ fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
-        return part_of_day(today.checked_add(days_ahead(&word).days()).ok()?, lower("part").as_deref());
+        return Some(part_of_day(today.checked_add(days_ahead(&word).days()).ok()?, lower("part").as_deref()));
     }
     if let Some(word) = lower("near") {
         let night = if word == "last night" { today.yesterday().ok()? } else { today };
         let part = word.strip_prefix("this ").unwrap_or("night");
-        return part_of_day(night, Some(part));
+        return Some(part_of_day(night, Some(part)));
     }
     if let (Some(count), Some(unit)) = (lower("n"), lower("span")) {
         let sign = if lower("way").is_some_and(|way| way == "ago") { -1 } else { 1 };
@@ -105,12 +105,12 @@ fn days_ahead(word: &str) -> i32 {
     }
 }
 
-fn part_of_day(date: Date, part: Option<&str>) -> Option<Resolved> {
-    Some(match part {
+fn part_of_day(date: Date, part: Option<&str>) -> Resolved {
+    match part {
         None => Resolved::day(date, "on"),
         Some("night") => Resolved { date, words: format!("the night of {date}"), preposition: "on" },
         Some(part) => Resolved { date, words: format!("the {part} of {date}"), preposition: "in" },
-    })
+    }
 }
 
 fn counted(now: DateTime, count: &str, unit: &str, sign: i32) -> Option<Resolved> {
