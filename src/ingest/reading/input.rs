@@ -127,6 +127,14 @@ impl Input {
         Self { path: name.into(), modified: None, reader, head, inside: None }
     }
 
+    /// Returns an input over `bytes`, which may be compressed, as if they stood in a file called `name`.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, IngestError> {
+        start(name.into(), Box::new(Cursor::new(bytes)), None, None)
+    }
+
     /// Opens the file called `name` in the same directory or archive, e.g. one that holds the title; `None` if there
     /// is none.
     #[must_use]
