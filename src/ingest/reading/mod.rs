@@ -4,6 +4,7 @@ mod archive;
 pub mod database;
 pub mod detect;
 pub mod discover;
+mod encoding;
 pub mod folder;
 pub mod input;
 pub mod records;
