@@ -1,3 +1,6 @@
 //! Conversations among people: meetings, chats, mail.
 
+mod cues;
+mod meeting;
+
 pub mod webvtt;
