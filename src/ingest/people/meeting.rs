@@ -33,7 +33,14 @@ impl Speech {
             let offset = SignedDuration::try_from(self.start).ok()?;
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
-        Message { speaker: self.speaker.clone(), time, ..Message::prose(Role::User, self.text.as_str()) }
+        let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
+        Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(Role::User, self.text.as_str()) }
+    }
+
+    /// Whether nothing but a noise is noted: `[Music]`.
+    fn is_noise(&self) -> bool {
+        let inside = self.text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        inside.is_some_and(|inside| !inside.contains(['[', ']']))
     }
 }
 

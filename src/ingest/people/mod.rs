@@ -3,4 +3,5 @@
 mod cues;
 mod meeting;
 
+pub mod srt;
 pub mod webvtt;
