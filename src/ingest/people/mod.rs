@@ -1,7 +1,11 @@
 //! Conversations among people: meetings, chats, mail.
 
+mod blocks;
 mod cues;
+mod dates;
 mod meeting;
 
+pub mod otter;
 pub mod srt;
+pub mod teams_text;
 pub mod webvtt;
