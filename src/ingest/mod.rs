@@ -93,6 +93,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // People.
     &people::webvtt::WebVtt,
     &people::srt::Srt,
+    &people::zoom_chat::ZoomChat,
+    &people::google_meet::GoogleMeet,
     &people::otter::Otter,
     &people::teams_text::TeamsText,
     //

@@ -5,7 +5,9 @@ mod cues;
 mod dates;
 mod meeting;
 
+pub mod google_meet;
 pub mod otter;
 pub mod srt;
 pub mod teams_text;
 pub mod webvtt;
+pub mod zoom_chat;
