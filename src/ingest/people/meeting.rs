@@ -53,7 +53,7 @@ pub struct Meeting {
     pub title: Option<String>,
     /// When it started; where nothing tells that, its messages have no time.
     pub start: Option<MessageTime>,
-    /// What stands around the words: attendees, summaries, notices.
+    /// What the program tells of the meeting: attendees, summaries, notices.
     pub around: String,
 }
 
@@ -86,7 +86,8 @@ impl Meeting {
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;
         draft.meta().created_at = self.start.map(|time| time.at);
-        let around = Message { kind: Kind::Context, time: self.start, ..Message::prose(Role::Other, self.around) };
+        // As context it would forbid memories of what was really said wherever a summary repeats it.
+        let around = Message { kind: Kind::Summary, time: self.start, ..Message::prose(Role::Other, self.around) };
         draft.push(around, sink);
         for speech in speeches {
             draft.push(speech.message(self.start), sink);

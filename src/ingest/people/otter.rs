@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Kind::Context, None, at("2024-03-04T10:00:00Z")),
+                (Kind::Summary, None, at("2024-03-04T10:00:00Z")),
                 (Kind::Prose, Some("Ana"), at("2024-03-04T10:00:02Z")),
                 (Kind::Prose, Some("Speaker 2"), at("2024-03-04T11:00:05Z")),
             ]

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                row(Kind::Context, "", "Ana Silva started transcription\nAna Silva stopped transcription"),
+                row(Kind::Summary, "", "Ana Silva started transcription\nAna Silva stopped transcription"),
                 row(Kind::Prose, "Ana Silva", "Hello.\nShall we?"),
                 row(Kind::Prose, "Luís (Guest)", "Yes."),
             ]

@@ -126,7 +126,7 @@ impl Line<'_> {
         let is_reaction = (words.starts_with("Reacted to \"") && words.contains("\" with "))
             || (words.starts_with("Removed a ") && words.contains(" reaction from \""));
         if is_reaction {
-            return vec![by(Kind::Context, words.to_owned())];
+            return vec![by(Kind::Attachment, format!("[{words}]"))];
         }
         let mut messages = Vec::new();
         if let Some(to) = self.only_to {
@@ -222,7 +222,7 @@ mod tests {
                 said("Luís", "thanks"),
                 row(Kind::Attachment, "Ana", "[in reply to: link is https...]"),
                 said("Ana", "It works."),
-                row(Kind::Context, "Rui", "Reacted to \"It works.\" with 👍"),
+                row(Kind::Attachment, "Rui", "[Reacted to \"It works.\" with 👍]"),
                 row(Kind::Attachment, "Rui", "[direct message to Ana]"),
                 said("Rui", "bye"),
             ]
