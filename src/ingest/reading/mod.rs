@@ -7,4 +7,5 @@ pub mod discover;
 mod encoding;
 pub mod folder;
 pub mod input;
+mod nested;
 pub mod records;
