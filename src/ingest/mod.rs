@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
-use message::{blocks, identity, injected, label, lenient, parts, speaker};
+use message::{blocks, identity, injected, label, lenient, parts, replies, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
