@@ -91,6 +91,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Requests, replies and traces of programs.
     //
     // People.
+    &people::telegram::Telegram,
     &people::webvtt::WebVtt,
     &people::srt::Srt,
     &people::zoom_chat::ZoomChat,

@@ -9,5 +9,6 @@ pub mod google_meet;
 pub mod otter;
 pub mod srt;
 pub mod teams_text;
+pub mod telegram;
 pub mod webvtt;
 pub mod zoom_chat;
