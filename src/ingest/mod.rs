@@ -92,6 +92,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     //
     // People.
     &people::telegram::Telegram,
+    &people::discord::Discord,
     &people::webvtt::WebVtt,
     &people::srt::Srt,
     &people::zoom_chat::ZoomChat,

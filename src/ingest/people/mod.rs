@@ -5,6 +5,7 @@ mod cues;
 mod dates;
 mod meeting;
 
+pub mod discord;
 pub mod google_meet;
 pub mod otter;
 pub mod srt;
