@@ -93,6 +93,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // People.
     &people::telegram::Telegram,
     &people::discord::Discord,
+    &people::messenger::Messenger,
     &people::webvtt::WebVtt,
     &people::srt::Srt,
     &people::zoom_chat::ZoomChat,

@@ -7,6 +7,7 @@ mod meeting;
 
 pub mod discord;
 pub mod google_meet;
+pub mod messenger;
 pub mod otter;
 pub mod srt;
 pub mod teams_text;
