@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
-use message::{blocks, identity, injected, label, lenient, parts, speaker};
+use message::{blocks, identity, injected, label, lenient, parts, replies, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
@@ -92,7 +92,15 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Requests, replies and traces of programs.
     //
     // People.
+    &people::telegram::Telegram,
+    &people::discord::Discord,
+    &people::messenger::Messenger,
     &people::webvtt::WebVtt,
+    &people::srt::Srt,
+    &people::zoom_chat::ZoomChat,
+    &people::google_meet::GoogleMeet,
+    &people::otter::Otter,
+    &people::teams_text::TeamsText,
     //
     // Datasets.
     //

@@ -71,6 +71,18 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
 }
 
+/// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets are.
+#[must_use]
+pub fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
+    const QUARTER: i64 = 900;
+    let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;
+    let quarters = difference.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
+    let offset = i32::try_from(quarters * QUARTER).ok()?;
+    // A clock far from every offset was set wrong, and tells nothing of the place.
+    let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
+    is_offset.then_some(offset)
+}
+
 fn from_file(date: Date, time: Time, offset_seconds: Option<i32>) -> Option<MessageTime> {
     let at = Offset::UTC.to_timestamp(date.to_datetime(time)).ok()?;
     Some(MessageTime { at, offset_seconds, source: TimeSource::File })
@@ -145,6 +157,21 @@ mod tests {
             [serde_json::json!(0), serde_json::json!(1e300), serde_json::json!("soon"), serde_json::json!(null)]
         {
             assert_eq!(told(nonsense), None);
+        }
+    }
+
+    #[test]
+    fn the_offset_of_a_clock_is_its_distance_from_the_instant() {
+        let rows = [
+            ("2026-03-04T12:00:00", Some(7_200)),
+            ("2026-03-04T04:30:00", Some(-19_800)),
+            ("2026-03-04T10:00:59", Some(0)),
+            ("2026-03-04T10:07:00", None),
+            ("2026-03-06T10:00:00", None),
+        ];
+        let at: Timestamp = "2026-03-04T10:00:00Z".parse().unwrap();
+        for (local, expected) in rows {
+            assert_eq!(offset_of_clock(local.parse().unwrap(), at), expected, "{local}");
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::archive::Archive;
+use super::encoding;
 use super::folder::Folder;
 use crate::ingest::IngestError;
 
@@ -182,6 +183,7 @@ impl Input {
     /// Reads everything as text, at most `limit` bytes; `None` if there is more than that.
     ///
     /// For formats in which nothing can be said before the end is seen; lines end in `\n` alone afterwards.
+    /// Text that is no UTF-8 at all is taken for Windows-1252.
     ///
     /// # Errors
     /// [`IngestError::Read`].
@@ -195,7 +197,7 @@ impl Input {
         if bytes.len() > limit {
             return Ok(None);
         }
-        Ok(Some(String::from_utf8_lossy(&bytes).replace("\r\n", "\n")))
+        Ok(Some(encoding::decoded(bytes).replace("\r\n", "\n")))
     }
 }
 

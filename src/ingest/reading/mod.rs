@@ -4,6 +4,8 @@ mod archive;
 pub mod database;
 pub mod detect;
 pub mod discover;
+mod encoding;
 pub mod folder;
 pub mod input;
+mod nested;
 pub mod records;

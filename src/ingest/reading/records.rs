@@ -1,9 +1,12 @@
-//! The records of a log, one at a time: the lines of a JSONL file, or the elements of one JSON array or object.
+//! The records of a log, one at a time: the lines of a JSONL file, or the elements of a JSON array.
 
 use std::io::{self, BufRead};
+use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use super::nested::{Nested, Stop};
 use crate::ingest::{IngestError, Input, MAX_RECORD_BYTES, Sink};
 use crate::json;
 
@@ -26,11 +29,24 @@ pub struct Records {
     path: std::path::PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Lines,
     Elements,
+    Nested(Box<Nested>, Place),
     Done,
+}
+
+/// Where the records of [`Records::elements_of`] stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first object.
+    Start,
+    /// Behind an element.
+    Inside,
+    /// Before an element that was found already.
+    Before,
+    /// Behind the last element of an object.
+    Behind,
 }
 
 impl Records {
@@ -45,10 +61,52 @@ impl Records {
     pub fn elements(input: Input) -> Self {
         let mut records =
             Self { path: input.path.clone(), reader: input.into_reader(), shape: Shape::Elements, number: 0 };
-        if records.skip_space().is_ok_and(|byte| byte == Some(b'[')) {
+        if skip_space(&mut records.reader).is_ok_and(|byte| byte == Some(b'[')) {
             records.reader.consume(1);
         }
         records
+    }
+
+    /// Reads the elements of the arrays at `paths` in one JSON document, object by object, holding one element at a
+    /// time: `messages`, or `chats.list.messages` for the `messages` of each element of `list` in `chats`.
+    ///
+    /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] goes on to the next that has
+    /// such an array. A document with one needs no call of it.
+    #[must_use]
+    pub fn elements_of(input: Input, paths: &[&'static str]) -> Self {
+        let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
+        Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
+    }
+
+    /// Returns the other fields of the object whose elements are read, as far as they stand before the place that is
+    /// reached: all of them once [`Records::next`] has ended. A field over 1 MiB is left out.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        match &self.shape {
+            Shape::Nested(nested, _) => &nested.fields,
+            Shape::Lines | Shape::Elements | Shape::Done => &NONE,
+        }
+    }
+
+    /// Goes on to the next object that has one of the arrays of [`Records::elements_of`], passing over what is left of
+    /// the current one; returns whether there is one.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if the file breaks off.
+    pub fn next_object(&mut self) -> Result<bool, IngestError> {
+        let failed = |source| IngestError::Read { path: self.path.clone(), source };
+        let Shape::Nested(nested, place) = &mut self.shape else { return Ok(false) };
+        while matches!(place, Place::Inside | Place::Before) {
+            match nested.seek(&mut self.reader).map_err(failed)? {
+                Stop::Element => drop(read_value(&mut self.reader, false, 0).map_err(failed)?),
+                Stop::Holder => *place = Place::Behind,
+                Stop::End => return Ok(false),
+            }
+        }
+        let stop = nested.seek(&mut self.reader).map_err(failed)?;
+        *place = if stop == Stop::Element { Place::Before } else { Place::Behind };
+        Ok(stop != Stop::End)
     }
 
     /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and passed over.
@@ -57,13 +115,14 @@ impl Records {
     /// [`IngestError::Read`] if the file breaks off.
     pub fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Record>, IngestError> {
         loop {
-            let read = match self.shape {
+            let read = match &self.shape {
                 Shape::Lines => self.read_line(),
                 Shape::Elements => self.read_element(),
+                Shape::Nested(..) => self.read_nested(),
                 Shape::Done => return Ok(None),
             };
             let read = read.map_err(|source| IngestError::Read { path: self.path.clone(), source })?;
-            let Some(Raw { mut bytes, complete, total }) = read else { return Ok(None) };
+            let Some(Raw { mut bytes, complete, total, .. }) = read else { return Ok(None) };
             self.number += 1;
             if total > MAX_RECORD_BYTES {
                 let (size, limit) = (total >> 20, MAX_RECORD_BYTES >> 20);
@@ -103,7 +162,7 @@ impl Records {
     }
 
     fn read_line(&mut self) -> io::Result<Option<Raw>> {
-        let mut raw = Raw::default();
+        let mut raw = Raw { limit: MAX_RECORD_BYTES, ..Raw::default() };
         loop {
             let buffer = self.reader.fill_buf()?;
             if buffer.is_empty() {
@@ -121,51 +180,70 @@ impl Records {
         }
     }
 
-    fn skip_space(&mut self) -> io::Result<Option<u8>> {
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            let Some(&first) = buffer.first() else { return Ok(None) };
-            if !first.is_ascii_whitespace() && first != b',' {
-                return Ok(Some(first));
-            }
-            self.reader.consume(1);
-        }
-    }
-
     fn read_element(&mut self) -> io::Result<Option<Raw>> {
-        if matches!(self.skip_space()?, None | Some(b']')) {
+        if matches!(skip_space(&mut self.reader)?, None | Some(b']')) {
             self.shape = Shape::Done;
             return Ok(None);
         }
-        let (mut raw, mut scan) = (Raw::default(), Scan::default());
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            if buffer.is_empty() {
-                return Ok((raw.total > 0).then_some(raw));
-            }
-            let end = scan.end_in(buffer);
-            let taken = end.unwrap_or(buffer.len());
-            raw.extend(&buffer[..taken]);
-            self.reader.consume(taken);
-            if end.is_some() || scan.closed() && self.reader.fill_buf()?.is_empty() {
-                raw.complete = true;
-                return Ok(Some(raw));
-            }
+        read_value(&mut self.reader, false, MAX_RECORD_BYTES)
+    }
+
+    fn read_nested(&mut self) -> io::Result<Option<Raw>> {
+        let Shape::Nested(nested, place) = &mut self.shape else { return Ok(None) };
+        let stop = match *place {
+            Place::Start | Place::Inside => nested.seek(&mut self.reader)?,
+            Place::Before => Stop::Element,
+            Place::Behind => return Ok(None),
+        };
+        *place = if stop == Stop::Element { Place::Inside } else { Place::Behind };
+        if stop == Stop::Element { read_value(&mut self.reader, false, MAX_RECORD_BYTES) } else { Ok(None) }
+    }
+}
+
+/// Passes over white space and commas, and returns the byte behind them without taking it.
+pub(super) fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        let Some(&first) = buffer.first() else { return Ok(None) };
+        if !first.is_ascii_whitespace() && first != b',' {
+            return Ok(Some(first));
+        }
+        reader.consume(1);
+    }
+}
+
+/// Reads one JSON value up to the comma or bracket behind it, which stays; of one over `limit` only the length is kept.
+pub(super) fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
+    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan { is_field, ..Scan::default() });
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok((raw.total > 0).then_some(raw));
+        }
+        let end = scan.end_in(buffer);
+        let taken = end.unwrap_or(buffer.len());
+        raw.extend(&buffer[..taken]);
+        reader.consume(taken);
+        if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
+            raw.complete = true;
+            return Ok(Some(raw));
         }
     }
 }
 
+/// The bytes of a record or field.
 #[derive(Default)]
-struct Raw {
-    bytes: Vec<u8>,
+pub(super) struct Raw {
+    pub bytes: Vec<u8>,
     complete: bool,
-    total: usize,
+    pub total: usize,
+    limit: usize,
 }
 
 impl Raw {
     fn extend(&mut self, bytes: &[u8]) {
         self.total += bytes.len();
-        if self.total <= MAX_RECORD_BYTES {
+        if self.total <= self.limit {
             self.bytes.extend_from_slice(bytes);
         } else {
             self.bytes = Vec::new();
@@ -173,9 +251,11 @@ impl Raw {
     }
 }
 
-/// Follows brackets and strings through the bytes of one array element.
+/// Follows brackets and strings through the bytes of one array element or field.
 #[derive(Default)]
 struct Scan {
+    /// Whether the value stands in an object, so that a brace ends it.
+    is_field: bool,
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -217,6 +297,7 @@ impl Scan {
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             b',' | b']' if self.depth == 0 => return true,
+            b'}' if self.depth == 0 && self.is_field => return true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             b'"' => self.in_string = true,
@@ -285,5 +366,87 @@ mod tests {
     fn a_cut_array_yields_its_whole_elements_and_marks_the_last() {
         let (seen, _) = all(Records::elements(Input::from_text("x", r#"[{"a":1},{"a":"#)));
         assert_eq!(seen, [(1, r#"{"a":1}"#.to_owned(), true), (2, r#"{"a":"#.to_owned(), false)]);
+    }
+
+    /// Returns what each object holds: its elements, and its other fields.
+    fn objects(paths: &[&'static str], text: &str) -> Vec<(Vec<String>, String)> {
+        let mut records = Records::elements_of(Input::from_text("x", text), paths);
+        let mut ignore = |_| {};
+        let mut sink = Sink::new(&mut ignore);
+        let mut seen = Vec::new();
+        while records.next_object().unwrap() {
+            let mut texts = Vec::new();
+            while let Some(record) = records.next(&mut sink).unwrap() {
+                texts.push(record.text.trim().to_owned());
+            }
+            seen.push((texts, serde_json::to_string(records.fields()).unwrap()));
+        }
+        seen
+    }
+
+    fn object(elements: &[&str], fields: &str) -> (Vec<String>, String) {
+        (elements.iter().map(|text| (*text).to_owned()).collect(), fields.to_owned())
+    }
+
+    #[test]
+    fn elements_inside_objects_come_with_the_fields_around_them() {
+        const PATHS: &[&str] = &["messages", "chats.list.messages"];
+        let rows = [
+            (
+                r#"{"name":"a","messages":[1,{"messages":[2]}],"id":7}"#,
+                vec![object(&["1", r#"{"messages":[2]}"#], r#"{"name":"a","id":7}"#)],
+            ),
+            (
+                r#"{"about":{"messages":[9]},"chats":{"messages":[9],"list":[{"id":1,"messages":[3]},8,{"id":2,"messages":[]},{"id":3}]},"left":{"list":[{"messages":[9]}]}}"#,
+                vec![object(&["3"], r#"{"id":1}"#), object(&[], r#"{"id":2}"#)],
+            ),
+            (
+                r#"[{"messages":["a","]"]},{"messages":["b"],"x":{"y":"}"}}]"#,
+                vec![object(&[r#""a""#, r#""]""#], "{}"), object(&[r#""b""#], r#"{"x":{"y":"}"}}"#)],
+            ),
+            (r#"{"messages":{"a":[1]}}"#, vec![]),
+            (r#""messages""#, vec![]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(objects(PATHS, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_rest_of_an_object_can_be_passed_over_and_one_object_needs_no_call() {
+        let two = r#"[{"messages":[1,2]},{"messages":[3]}]"#;
+        let mut ignore = |_| {};
+        let mut sink = Sink::new(&mut ignore);
+        let mut records = Records::elements_of(Input::from_text("x", two), &["messages"]);
+        assert_eq!(records.next(&mut sink).unwrap().unwrap().text, "1");
+        assert!(records.next_object().unwrap() && records.next_object().is_ok_and(|more| !more));
+        let (seen, _) = all(Records::elements_of(Input::from_text("x", two), &["messages"]));
+        assert_eq!(
+            seen.iter().map(|(number, text, _)| (*number, text.as_str())).collect::<Vec<_>>(),
+            [(1, "1"), (2, "2")]
+        );
+    }
+
+    #[test]
+    fn damage_ends_no_walk_early_and_never_holds_it_up() {
+        for text in [
+            r#"{"messages":[1,}2]}"#,
+            r#"{"a"]:1,"messages":[1,2]}"#,
+            r#"{:,"x":}{"messages":[[1"#,
+            r#"{"messages":[1,2"#,
+            r#"{"mess"#,
+            "}{[]",
+            "{{[[",
+        ] {
+            assert!(objects(&["messages"], text).len() <= 1, "{text}");
+        }
+        let cut = all(Records::elements_of(Input::from_text("x", r#"{"messages":[{"a":1},{"a":"#), &["messages"])).0;
+        assert_eq!(cut.iter().map(|(_, _, complete)| *complete).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn a_large_field_is_left_out_and_large_neighbours_cost_nothing() {
+        let text = format!(r#"{{"big":"{}","id":1,"messages":[2]}}"#, "x".repeat(2 << 20));
+        assert_eq!(objects(&["messages"], &text), [object(&["2"], r#"{"id":1}"#)]);
     }
 }
