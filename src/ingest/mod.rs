@@ -92,6 +92,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     //
     // People.
     &people::webvtt::WebVtt,
+    &people::whatsapp::WhatsApp,
     //
     // Datasets.
     //

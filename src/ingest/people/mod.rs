@@ -1,3 +1,4 @@
 //! Conversations among people: meetings, chats, mail.
 
 pub mod webvtt;
+pub mod whatsapp;
