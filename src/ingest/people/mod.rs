@@ -1,4 +1,5 @@
 //! Conversations among people: meetings, chats, mail.
 
+pub mod slack;
 pub mod webvtt;
 pub mod whatsapp;
