@@ -83,7 +83,7 @@ pub fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> 
     let mut messages =
         if SPOKEN.contains(&subtype) { said(value, names, author) } else { notice(value, subtype, names) };
     for message in &mut messages {
-        message.id = id.to_owned();
+        id.clone_into(&mut message.id);
         message.time = time;
     }
     Ok(Some(Post { stamp, thread: thread(value, id), last_reply: stamp_of(&value["latest_reply"]), messages }))
