@@ -101,6 +101,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::google_meet::GoogleMeet,
     &people::otter::Otter,
     &people::teams_text::TeamsText,
+    &people::slack::Slack,
+    &people::whatsapp::WhatsApp,
     //
     // Datasets.
     //

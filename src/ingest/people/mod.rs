@@ -14,3 +14,5 @@ pub mod teams_text;
 pub mod telegram;
 pub mod webvtt;
 pub mod zoom_chat;
+pub mod slack;
+pub mod whatsapp;

@@ -1,0 +1,253 @@
+//! What the program itself writes into an export, in the languages of the phones.
+
+/// Stands for pictures and files that were left out, in lower case, without marks.
+const OMITTED: &[(&str, &str)] = &[
+    // Android: one phrase for everything.
+    ("<media omitted>", "media"),
+    ("<medien ausgeschlossen>", "media"),
+    ("<médias omis>", "media"),
+    ("<multimedia omitido>", "media"),
+    ("<archivo omitido>", "media"),
+    ("<media omessi>", "media"),
+    ("<mídia oculta>", "media"),
+    ("<arquivo de mídia oculto>", "media"),
+    ("<ficheiro não revelado>", "media"),
+    ("<media weggelaten>", "media"),
+    ("<media jätettiin pois>", "media"),
+    ("<media utelämnat>", "media"),
+    ("<pominięto multimedia>", "media"),
+    ("<без медиафайлов>", "media"),
+    ("<medya dahil edilmedi>", "media"),
+    ("<省略多媒体文件>", "media"),
+    ("<媒体文件已省略>", "media"),
+    ("<媒體已略去>", "media"),
+    ("<メディアは含まれていません>", "media"),
+    ("<미디어 파일을 생략한 대화내용>", "media"),
+    ("<media tidak disertakan>", "media"),
+    ("<मीडिया के बिना>", "media"),
+    // iOS: one for each kind.
+    ("image omitted", "image"),
+    ("photo omitted", "image"),
+    ("video omitted", "video"),
+    ("video note omitted", "video"),
+    ("audio omitted", "audio"),
+    ("sticker omitted", "sticker"),
+    ("gif omitted", "image"),
+    ("document omitted", "file"),
+    ("contact card omitted", "contact"),
+    ("bild weggelassen", "image"),
+    ("video weggelassen", "video"),
+    ("audio weggelassen", "audio"),
+    ("sticker weggelassen", "sticker"),
+    ("gif weggelassen", "image"),
+    ("dokument weggelassen", "file"),
+    ("kontaktkarte ausgelassen", "contact"),
+    ("imagen omitida", "image"),
+    ("video omitido", "video"),
+    ("audio omitido", "audio"),
+    ("sticker omitido", "sticker"),
+    ("gif omitido", "image"),
+    ("documento omitido", "file"),
+    ("image absente", "image"),
+    ("vidéo absente", "video"),
+    ("audio omis", "audio"),
+    ("sticker omis", "sticker"),
+    ("document omis", "file"),
+    ("immagine omessa", "image"),
+    ("video omesso", "video"),
+    ("audio omesso", "audio"),
+    ("documento omesso", "file"),
+    ("imagem ocultada", "image"),
+    ("imagem omitida", "image"),
+    ("vídeo omitido", "video"),
+    ("áudio ocultado", "audio"),
+    ("afbeelding weggelaten", "image"),
+    ("video weggelaten", "video"),
+    ("audio weggelaten", "audio"),
+    ("kuva jätetty pois", "image"),
+    ("图像已忽略", "image"),
+    ("图片已忽略", "image"),
+    ("视频已忽略", "video"),
+    ("音频已忽略", "audio"),
+    ("贴图已忽略", "sticker"),
+    ("动图已忽略", "image"),
+    ("文档已忽略", "file"),
+    ("略過圖片", "image"),
+    ("略過影片", "video"),
+    ("略過音訊", "audio"),
+];
+
+/// Stands behind the name of a file that the export holds, in brackets.
+const ATTACHED: &[&str] = &[
+    "file attached",
+    "datei angehängt",
+    "archivo adjunto",
+    "fichier joint",
+    "file allegato",
+    "arquivo anexado",
+    "ficheiro anexado",
+    "bestand bijgevoegd",
+    "tiedosto liitetty",
+    "bifogad fil",
+    "załączono plik",
+    "файл добавлен",
+    "dosya ekli",
+    "文件附件",
+    "附件",
+    "檔案已附加",
+    "添付ファイル",
+    "파일 첨부됨",
+];
+
+/// What begins a message in place of a deleted one, in lower case.
+const DELETED: &[&str] = &[
+    "this message was deleted",
+    "you deleted this message",
+    "diese nachricht wurde gelöscht",
+    "du hast diese nachricht gelöscht",
+    "se eliminó este mensaje",
+    "eliminaste este mensaje",
+    "este mensaje fue eliminado",
+    "ce message a été supprimé",
+    "vous avez supprimé ce message",
+    "questo messaggio è stato eliminato",
+    "hai eliminato questo messaggio",
+    "mensagem apagada",
+    "esta mensagem foi apagada",
+    "você apagou esta mensagem",
+    "dit bericht is verwijderd",
+    "je hebt dit bericht verwijderd",
+    "tämä viesti poistettiin",
+    "poistit tämän viestin",
+    "данное сообщение удалено",
+    "вы удалили данное сообщение",
+    "bu mesaj silindi",
+    "bu mesajı sildiniz",
+    "此消息已删除",
+    "此消息已被删除",
+    "您已删除此消息",
+    "你已删除这条消息",
+    "這則訊息已刪除",
+    "你已刪除這則訊息",
+    "このメッセージは削除されました",
+    "삭제된 메시지입니다",
+];
+
+/// Ends a message that was edited, in angle brackets.
+const EDITED: &[&str] = &[
+    "this message was edited",
+    "diese nachricht wurde bearbeitet",
+    "se editó este mensaje",
+    "este mensaje fue editado",
+    "ce message a été modifié",
+    "questo messaggio è stato modificato",
+    "mensagem editada",
+    "esta mensagem foi editada",
+    "dit bericht is bewerkt",
+    "tätä viestiä muokattiin",
+    "данное сообщение изменено",
+    "bu mesaj düzenlendi",
+    "此消息已编辑",
+    "这条消息已经过编辑",
+    "這則訊息已編輯",
+    "このメッセージは編集されました",
+];
+
+/// Stands in the notice with which each chat begins.
+const ENCRYPTED: &[&str] = &[
+    "end-to-end",
+    "ende-zu-ende",
+    "extremo a extremo",
+    "bout en bout",
+    "ponta a ponta",
+    "de ponto a ponto",
+    "päästä päähän",
+    "totalsträcks",
+    "сквозн",
+    "uçtan uca",
+    "端到端加密",
+    "端對端加密",
+    "エンドツーエンド",
+    "종단간",
+];
+
+/// Begins a shared place.
+const LOCATIONS: &[&str] = &[
+    "location:",
+    "standort:",
+    "ubicación:",
+    "localisation :",
+    "posizione:",
+    "localização:",
+    "locatie:",
+    "sijainti:",
+    "位置：",
+    "位置:",
+];
+
+/// Begins a poll, whose question and answers the author wrote.
+const POLLS: &[&str] =
+    &["poll:", "umfrage:", "encuesta:", "sondage :", "sondaggio:", "enquete:", "peiling:", "投票：", "投票:"];
+
+/// Begins a line of the program that names no author but holds a colon.
+const NEVER_AUTHORS: &[&str] = &["‘", "\"", "“", "”", "„", "«", "»", "「", "end-to-end"];
+
+/// Returns what kind of file was left out, if `text` stands for one.
+#[must_use]
+pub fn omitted(text: &str) -> Option<&'static str> {
+    let text = text.trim().to_lowercase();
+    OMITTED.iter().find(|(phrase, _)| *phrase == text).map(|(_, kind)| *kind)
+}
+
+/// Whether `text` says that the file before it is attached.
+#[must_use]
+pub fn is_attached(text: &str) -> bool {
+    ATTACHED.contains(&text.trim().to_lowercase().as_str())
+}
+
+/// Whether `text` stands in place of a deleted message.
+#[must_use]
+pub fn is_deleted(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
+    // Who removed it may be named behind the phrase: "deleted by admin Ana".
+    DELETED
+        .iter()
+        .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
+}
+
+/// Whether `text` tells that a message was edited.
+#[must_use]
+pub fn is_edited(text: &str) -> bool {
+    EDITED.contains(&text.trim().trim_end_matches('.').to_lowercase().as_str())
+}
+
+/// Whether `text` is the notice with which a chat begins.
+#[must_use]
+pub fn is_encryption_notice(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.chars().count() > 15 && ENCRYPTED.iter().any(|phrase| text.contains(phrase))
+}
+
+/// Whether `text` begins as a shared place does.
+#[must_use]
+pub fn is_location(text: &str) -> bool {
+    begins(text, LOCATIONS)
+}
+
+/// Whether `text` begins as a poll does.
+#[must_use]
+pub fn is_poll(text: &str) -> bool {
+    begins(text, POLLS)
+}
+
+/// Whether `name`, which stands before a colon, belongs to a line of the program instead.
+#[must_use]
+pub fn is_no_author(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.split_whitespace().count() > 8 || NEVER_AUTHORS.iter().any(|part| name.contains(part))
+}
+
+fn begins(text: &str, phrases: &[&str]) -> bool {
+    let start = text.trim_start().chars().take(24).collect::<String>().to_lowercase();
+    phrases.iter().any(|phrase| start.starts_with(phrase))
+}
