@@ -84,6 +84,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Agents.
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
+    &agents::aider::Aider,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

@@ -1,4 +1,5 @@
 //! Logs of agents that work on a project: coding agents and their like.
 
+pub mod aider;
 pub mod claude_code;
 pub mod codex;
