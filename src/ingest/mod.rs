@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
-use message::{blocks, identity, injected, label, lenient, parts, speaker};
+use message::{blocks, identity, injected, label, lenient, parts, prompts, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
@@ -85,6 +85,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
     &agents::aider::Aider,
+    &agents::gemini_cli::GeminiCli,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

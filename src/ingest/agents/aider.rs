@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use crate::ingest::{
-    Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Record, Records, Sink, identity, parts,
-};
+use crate::ingest::injected::{call_line, slash_command};
+use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Record, Records, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
 /// The ingestor's name, stored with each transcript.
@@ -19,7 +18,7 @@ const NAME: &str = "aider";
 /// What stands before the local time at which a chat was started.
 const HEADER: &str = "# aider chat started at ";
 /// Commands whose argument is what the user says to the model.
-const ASKING: &[&str] = &["/ask", "/code", "/architect", "/context", "/help", "/editor", "/edit", "/think"];
+const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 
 /// Reads Aider's chat histories.
 pub struct Aider;
@@ -192,17 +191,11 @@ fn typed(text: &str) -> Message {
     if text == "<blank>" {
         return Message::user("");
     }
-    let (name, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let is_name = |name: &str| name.len() > 1 && name[1..].bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
-    if ASKING.contains(&name) && !argument.trim().is_empty() {
-        return Message::user(argument.trim());
-    }
-    let call = if let Some(command) = text.strip_prefix('!') {
-        parts::call_line("/run", command)
-    } else if name.starts_with('/') && is_name(name) {
-        parts::call_line(name, argument)
-    } else {
-        return Message::user(text);
+    let call = match (text.strip_prefix('!'), slash_command(text)) {
+        (Some(command), _) => call_line("/run", command),
+        (None, Some((name, words))) if ASKING.contains(&name) && !words.is_empty() => return Message::user(words),
+        (None, Some((name, argument))) => call_line(&format!("/{name}"), argument),
+        (None, None) => return Message::user(text),
     };
     Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call) }
 }

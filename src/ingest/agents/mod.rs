@@ -3,3 +3,4 @@
 pub mod aider;
 pub mod claude_code;
 pub mod codex;
+pub mod gemini_cli;

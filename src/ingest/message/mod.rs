@@ -7,4 +7,5 @@ pub mod injected;
 pub mod label;
 pub mod lenient;
 pub mod parts;
+pub mod prompts;
 pub mod speaker;
