@@ -86,6 +86,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::codex::Codex,
     &agents::aider::Aider,
     &agents::gemini_cli::GeminiCli,
+    &agents::cline::Cline,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

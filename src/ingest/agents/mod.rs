@@ -2,5 +2,6 @@
 
 pub mod aider;
 pub mod claude_code;
+pub mod cline;
 pub mod codex;
 pub mod gemini_cli;
