@@ -87,6 +87,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::aider::Aider,
     &agents::gemini_cli::GeminiCli,
     &agents::cline::Cline,
+    &agents::continue_dev::Continue,
+    &agents::blockcell::Blockcell,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,
