@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
-use message::{blocks, identity, injected, label, lenient, parts, replies, speaker};
+use message::{blocks, identity, injected, label, lenient, parts, prompts, replies, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
@@ -85,6 +85,11 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Agents.
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
+    &agents::aider::Aider,
+    &agents::gemini_cli::GeminiCli,
+    &agents::cline::Cline,
+    &agents::continue_dev::Continue,
+    &agents::blockcell::Blockcell,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

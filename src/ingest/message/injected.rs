@@ -57,6 +57,16 @@ pub fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     Some(inner.trim())
 }
 
+/// Splits `/name argument`, a command to the program, into its name without the slash and its argument.
+pub fn slash_command(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let (name, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = name.strip_prefix('/')?;
+    let is_name =
+        !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b':'));
+    is_name.then(|| (name, argument.trim()))
+}
+
 /// Returns a tool call as one line: the name, and at most 100 characters of its target.
 pub fn call_line(name: &str, target: &str) -> String {
     const MAX_TARGET_CHARS: usize = 100;
@@ -81,6 +91,15 @@ mod tests {
         assert!(!is_only_injected("<system-reminder>a</system-reminder> use tabs"));
         assert!(!is_only_injected("<skillful>a</skillful>"));
         assert!(!is_only_injected(""));
+    }
+
+    #[test]
+    fn commands_are_told_from_paths_and_words() {
+        assert_eq!(slash_command("/ask why  not?"), Some(("ask", "why  not?")));
+        assert_eq!(slash_command(" /mcp:list "), Some(("mcp:list", "")));
+        for other in ["/usr/lib is full", "/", "/ x", "把 x", "ask", ""] {
+            assert_eq!(slash_command(other), None, "{other}");
+        }
     }
 
     #[test]

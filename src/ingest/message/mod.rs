@@ -8,4 +8,5 @@ pub mod label;
 pub mod lenient;
 pub mod parts;
 pub mod replies;
+pub mod prompts;
 pub mod speaker;

@@ -150,6 +150,23 @@ impl Input {
         }
     }
 
+    /// Returns the names of all files in the folder called `name` beside this file, e.g. one that holds newer logs.
+    #[must_use]
+    pub fn names_beside(&self, name: &str) -> Vec<String> {
+        match &self.inside {
+            Some((folder, own)) => {
+                let parent = own.rsplit_once('/').map_or("", |(parent, _)| parent);
+                let prefix = format!("{parent}/{name}/");
+                let prefix = prefix.trim_start_matches('/');
+                folder.all_files().iter().filter_map(|file| Some(file.strip_prefix(prefix)?.to_owned())).collect()
+            }
+            None if self.path == Path::new("-") => Vec::new(),
+            None => {
+                self.path.parent().map(|parent| Folder::directory(&parent.join(name)).all_files()).unwrap_or_default()
+            }
+        }
+    }
+
     /// Whether it stands in an archive, so that no path leads to it.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The human-or-not test: what a text in the user's turn is.
 
-use crate::ingest::injected::{between, call_line, is_only_injected};
+use crate::ingest::injected::{between, call_line, is_only_injected, slash_command};
 use crate::transcript::{Kind, Role};
 
 /// How the program's own notes in the user's turn begin.
@@ -49,9 +49,7 @@ pub(super) fn refusal_words(answer: &str) -> Option<String> {
 }
 
 fn is_bare_command(text: &str) -> bool {
-    text.strip_prefix('/').is_some_and(|name| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
-    })
+    slash_command(text).is_some_and(|(_, argument)| argument.is_empty())
 }
 
 #[cfg(test)]
