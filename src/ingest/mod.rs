@@ -20,7 +20,6 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 use message::{blocks, identity, injected, label, lenient, parts, speaker};
-#[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
@@ -84,6 +83,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Agents.
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
+    &agents::goose::Goose,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

@@ -2,3 +2,5 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod goose;
+mod turn;

@@ -22,6 +22,8 @@ pub struct Head<'a> {
     pub lines: Vec<Value>,
     /// The names of the tables, if it is an `SQLite` database.
     pub tables: Vec<String>,
+    /// The columns of these tables, each as `table.column`.
+    pub columns: Vec<String>,
     /// The file's name in lower case, which may only settle what content leaves open.
     pub name: String,
 }
@@ -34,6 +36,7 @@ impl<'a> Head<'a> {
         head.name = input.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         if head.text.starts_with(database::MAGIC) && !input.is_in_archive() {
             head.tables = database::tables(&input.path);
+            head.columns = database::all_columns(&input.path);
         }
         head
     }
@@ -50,7 +53,7 @@ impl<'a> Head<'a> {
             None if starts_json && lines.is_empty() => json::parse_prefix(&text),
             None => None,
         };
-        Self { text, document, lines, tables: Vec::new(), name: String::new() }
+        Self { text, document, lines, tables: Vec::new(), columns: Vec::new(), name: String::new() }
     }
 
     /// Returns the objects that a format can recognise itself by: the document or the first elements of its array.
