@@ -84,6 +84,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
     &agents::goose::Goose,
+    &agents::opencode::OpenCode,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,
