@@ -2,6 +2,8 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod cursor;
+pub mod cursor_agent;
 pub mod goose;
 pub mod opencode;
 mod turn;

@@ -60,6 +60,22 @@ pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
+/// Returns the path that the address of a folder stands for; any other text as it is.
+pub(super) fn folder_path(address: &str) -> String {
+    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
+    let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    let path = String::from_utf8_lossy(&bytes).into_owned();
+    // `/c:/work` is how an address spells the drive of `c:/work`.
+    let has_drive = path.as_bytes().get(2) == Some(&b':');
+    path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +96,20 @@ mod tests {
         );
         assert_eq!(told("<T> is generic"), [(Kind::Prose, "<T> is generic".to_owned())]);
         assert_eq!(told("  "), []);
+    }
+
+    #[test]
+    fn addresses_of_folders_become_paths() {
+        let rows = [
+            ("file:///home/eli/my%20loom", "/home/eli/my loom"),
+            ("file:///c%3A/work", "c:/work"),
+            ("file:///a%zz%c3%a9%", "/a%zzé%"),
+            ("vscode-remote://host/x", "vscode-remote://host/x"),
+            ("/plain%20path", "/plain%20path"),
+        ];
+        for (address, path) in rows {
+            assert_eq!(folder_path(address), path);
+        }
     }
 
     #[test]
