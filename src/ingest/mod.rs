@@ -21,7 +21,6 @@ use jiff::Timestamp;
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
 use message::{blocks, identity, injected, label, lenient, parts, prompts, replies, speaker};
-#[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
@@ -90,6 +89,10 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::cline::Cline,
     &agents::continue_dev::Continue,
     &agents::blockcell::Blockcell,
+    &agents::goose::Goose,
+    &agents::opencode::OpenCode,
+    &agents::cursor::Cursor,
+    &agents::cursor_agent::CursorAgent,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

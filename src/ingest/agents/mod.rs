@@ -7,3 +7,8 @@ pub mod cline;
 pub mod codex;
 pub mod continue_dev;
 pub mod gemini_cli;
+pub mod cursor;
+pub mod cursor_agent;
+pub mod goose;
+pub mod opencode;
+mod turn;

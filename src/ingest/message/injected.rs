@@ -41,7 +41,8 @@ pub fn is_only_injected(text: &str) -> bool {
     found && rest.is_empty()
 }
 
-fn without_leading_block(text: &str) -> Option<&str> {
+/// Returns what follows the injected block that `text` begins with; `None` if it begins with none.
+pub fn without_leading_block(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('<')?;
     let tag = INJECTED_TAGS.iter().find(|tag| {
         inner.strip_prefix(**tag).is_some_and(|after| after.starts_with(|c: char| c == '>' || c.is_whitespace()))

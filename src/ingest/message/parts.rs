@@ -8,8 +8,23 @@ use serde_json::Value;
 /// Longest target of a call that is shown, in characters.
 const TARGET_CHARS: usize = 100;
 /// Arguments that tell what a call is about, the most telling first.
-const TARGETS: &[&str] =
-    &["file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "q", "url", "prompt", "name", "id"];
+const TARGETS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "target_file",
+    "targetFile",
+    "path",
+    "notebook_path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "q",
+    "url",
+    "prompt",
+    "name",
+    "id",
+];
 
 /// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
 #[must_use]

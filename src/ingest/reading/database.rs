@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row, Rows, Statement, ToSql};
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use crate::ingest::IngestError;
+use crate::ingest::{IngestError, Input, MAX_RECORD_BYTES};
+use crate::json;
 
 /// The first bytes of every `SQLite` file.
 pub const MAGIC: &str = "SQLite format 3\0";
@@ -53,14 +56,41 @@ pub fn open(path: &Path) -> Result<Database, IngestError> {
     Ok(Database { connection, path: path.to_owned(), _copy: Some(folder) })
 }
 
+/// Opens the database that `input` is; `None` if it is no database.
+///
+/// # Errors
+/// [`IngestError::Database`], also for a database in an archive or on standard input, to which no path leads.
+pub fn of(input: &Input) -> Result<Option<Database>, IngestError> {
+    if !input.head().starts_with(MAGIC) {
+        return Ok(None);
+    }
+    if input.is_in_archive() || input.path == Path::new("-") {
+        let reason = "it can only be read from a file of its own".to_owned();
+        return Err(IngestError::Database { path: input.path.clone(), reason });
+    }
+    open(&input.path).map(Some)
+}
+
 /// Returns the names of the tables in the database at `path`; none if it cannot be read.
 #[must_use]
 pub fn tables(path: &Path) -> Vec<String> {
+    names(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+}
+
+/// Returns the columns of all tables in the database at `path`, each as `table.column`; none if it cannot be read.
+#[must_use]
+pub fn all_columns(path: &Path) -> Vec<String> {
+    names(
+        path,
+        "SELECT t.name || '.' || c.name FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
+         WHERE t.type = 'table' ORDER BY t.name, c.cid",
+    )
+}
+
+/// Returns the names that `sql` lists.
+fn names(path: &Path, sql: &str) -> Vec<String> {
     let listed = |database: &Connection| -> rusqlite::Result<Vec<String>> {
-        database
-            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?
-            .query_map([], |row| row.get(0))?
-            .collect()
+        database.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
     };
     let found = connect(path, true).and_then(|database| listed(&database)).unwrap_or_default();
     if !found.is_empty() {
@@ -86,6 +116,90 @@ impl Database {
     pub fn error(&self, reason: impl std::fmt::Display) -> IngestError {
         IngestError::Database { path: self.path.clone(), reason: reason.to_string() }
     }
+
+    /// Makes sure that `table` has all of `columns`, so that a changed layout is told and not read as an empty log.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`] naming what is missing.
+    pub fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
+        let there = self.columns(table);
+        let missing = columns.iter().find(|column| !there.iter().any(|name| name == *column));
+        match missing {
+            Some(_) if there.is_empty() => Err(self.error(format_args!(
+                "there is no table {table}; the version of the program that wrote it is not supported"
+            ))),
+            Some(column) => Err(self.error(format_args!(
+                "the table {table} has no column {column}; the version of the program that wrote it is not supported"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns `column` for use in a statement, or `NULL` where `table` has no such column.
+    #[must_use]
+    pub fn or_null<'a>(&self, table: &str, column: &'a str) -> &'a str {
+        if self.columns(table).iter().any(|name| name == column) { column } else { "NULL" }
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`].
+    pub fn statement(&self, sql: &str) -> Result<Statement<'_>, IngestError> {
+        self.prepare(sql).map_err(|error| self.error(error))
+    }
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`].
+    pub fn rows<'a>(&self, statement: &'a mut Statement<'_>, values: &[&dyn ToSql]) -> Result<Rows<'a>, IngestError> {
+        statement.query(values).map_err(|error| self.error(error))
+    }
+
+    /// Steps to the next row.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`], for a damaged page.
+    pub fn next<'a, 'b>(&self, rows: &'a mut Rows<'b>) -> Result<Option<&'a Row<'b>>, IngestError> {
+        rows.next().map_err(|error| self.error(error))
+    }
+}
+
+/// Returns the text in a column, whichever way it is stored; `None` if there is none, or more than a record may have.
+#[must_use]
+pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() <= MAX_RECORD_BYTES => {
+            Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty())
+        }
+        ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => None,
+    }
+}
+
+/// Returns the whole number in a column as the number of a record; 0 if there is none.
+#[must_use]
+pub fn record_number(row: &Row<'_>, column: usize) -> usize {
+    row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
+}
+
+/// Parses the JSON in a column; tells whether it had to be repaired.
+///
+/// # Errors
+/// Why it cannot be used, in words that repeat none of its text.
+pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
+    let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
+    if size > MAX_RECORD_BYTES {
+        return Err(format!("record of {} MiB is over the limit of {} MiB", size >> 20, MAX_RECORD_BYTES >> 20));
+    }
+    let text = text(row, column).ok_or("a row without a value")?;
+    json::parse(&text).map_err(|error| match error {
+        _ if json::is_too_deep(&text) => "nested too deeply".to_owned(),
+        error if error.is_data() => "not of the expected shape".to_owned(),
+        error => format!("invalid JSON at column {}", error.column()),
+    })
 }
 
 fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
@@ -132,11 +246,40 @@ mod tests {
         };
         let before = listing();
         assert_eq!(tables(&path), ["chat"]);
+        assert_eq!(all_columns(&path), ["chat.id", "chat.words"]);
         let database = super::open(&path).unwrap();
         assert_eq!(database.columns("chat"), ["id", "words"]);
         let words: String = database.query_row("SELECT words FROM chat", [], |row| row.get(0)).unwrap();
         assert_eq!((words.as_str(), listing()), ("hi", before));
         assert!(database.execute("DELETE FROM chat", []).is_err());
+    }
+
+    #[test]
+    fn another_layout_is_told_by_what_it_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE chat (id, words);").unwrap();
+        let database = super::open(&path).unwrap();
+        let reason = |table, columns: &[&str]| match database.require(table, columns) {
+            Err(IngestError::Database { reason, .. }) => reason,
+            Ok(()) | Err(_) => String::new(),
+        };
+        assert_eq!(reason("chat", &["id", "words"]), "");
+        assert!(reason("chat", &["id", "said"]).contains("chat has no column said"));
+        assert!(reason("talk", &["id"]).contains("no table talk"));
+        assert_eq!((database.or_null("chat", "id"), database.or_null("chat", "said")), ("id", "NULL"));
+    }
+
+    #[test]
+    fn values_are_read_however_they_are_stored() {
+        let database = Connection::open_in_memory().unwrap();
+        let read = |sql: &str| {
+            database.query_row(sql, [], |row| Ok((text(row, 0), json::<serde_json::Value>(row, 0).ok()))).unwrap()
+        };
+        assert_eq!(read("SELECT NULL"), (None, None));
+        assert_eq!(read("SELECT 7"), (Some("7".to_owned()), Some((7.into(), false))));
+        assert_eq!(read("SELECT x'5b5d'"), (Some("[]".to_owned()), Some((serde_json::json!([]), false))));
+        assert_eq!(read("SELECT '{\"a\":'"), (Some("{\"a\":".to_owned()), None));
     }
 
     #[test]

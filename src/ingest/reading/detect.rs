@@ -22,6 +22,8 @@ pub struct Head<'a> {
     pub lines: Vec<Value>,
     /// The names of the tables, if it is an `SQLite` database.
     pub tables: Vec<String>,
+    /// The columns of these tables, each as `table.column`.
+    pub columns: Vec<String>,
     /// The file's name in lower case, which may only settle what content leaves open.
     pub name: String,
     /// The name of the folder that it stands in, in lower case.
@@ -38,6 +40,7 @@ impl<'a> Head<'a> {
         head.folder = lower(input.path.parent().and_then(Path::file_name));
         if head.text.starts_with(database::MAGIC) && !input.is_in_archive() {
             head.tables = database::tables(&input.path);
+            head.columns = database::all_columns(&input.path);
         }
         head
     }
@@ -54,7 +57,15 @@ impl<'a> Head<'a> {
             None if starts_json && lines.is_empty() => json::parse_prefix(&text),
             None => None,
         };
-        Self { text, document, lines, tables: Vec::new(), name: String::new(), folder: String::new() }
+        Self {
+            text,
+            document,
+            lines,
+            tables: Vec::new(),
+            columns: Vec::new(),
+            name: String::new(),
+            folder: String::new(),
+        }
     }
 
     /// Returns the objects that a format can recognise itself by: the document or the first elements of its array.
