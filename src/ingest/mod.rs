@@ -87,6 +87,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,
+    &assistants::deepseek::DeepSeek,
     //
     // Requests, replies and traces of programs.
     //
