@@ -88,6 +88,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Assistants.
     &assistants::chatgpt::ChatGpt,
     &assistants::deepseek::DeepSeek,
+    &assistants::claude_ai::ClaudeAi,
+    &assistants::claude_ai::ClaudeDesign,
     //
     // Requests, replies and traces of programs.
     //

@@ -133,3 +133,43 @@ fn a_whole_chatgpt_export_is_read_from_its_shards_alone() {
         assert_eq!((seen[0].key().as_str(), seen[1].origin.as_str()), ("chatgpt:c-pottery", origin.as_str()));
     }
 }
+
+#[test]
+fn a_whole_claude_export_gives_its_conversations_and_design_sessions_alone() {
+    let message = |id: &str, sender: &str, at: &str, words: &str| {
+        json!({"uuid": id, "sender": sender, "text": words, "created_at": at, "attachments": [], "files": [],
+            "content": [{"type": "text", "text": words, "citations": []}]})
+    };
+    let conversation = json!({"uuid": "c-tides", "name": "Tides", "created_at": "2026-01-05T07:00:00Z", "chat_messages": [
+        message("1", "human", "2026-01-05T07:00:01Z", "When is high tide?"),
+        message("2", "assistant", "2026-01-05T07:00:09Z", "At six.")]});
+    let design = json!({"uuid": "d-flag", "project": {"name": "Club flag"}, "messages": [{"uuid": "1", "role": "user",
+        "content": {"content": "A white flag.", "authorName": "Ines", "timestamp": "2026-01-06T07:00:00Z"}}]});
+    let files = [
+        ("conversations.json", json!([conversation]).to_string()),
+        ("design_chats/d-flag.json", design.to_string()),
+        ("memories.json", json!([{"account_uuid": "a", "conversations_memory": "**Rowing**\n\nInes rows.", "project_memories": {}}]).to_string()),
+        ("projects.json", json!([{"uuid": "p", "name": "Club", "prompt_template": "", "docs": [{"uuid": "d", "filename": "rules.md", "content": "Rule one."}]}]).to_string()),
+        ("users.json", json!([{"uuid": "u", "full_name": "Ines", "email_address": "ines@example.org"}]).to_string()),
+    ];
+    let (_place, paths) = laid_out(&files);
+    for path in paths {
+        let (taken, seen, skipped) = read(&path);
+        let taken: Vec<_> = taken.iter().filter(|(_, format)| format.starts_with("claude")).collect();
+        assert_eq!(
+            taken,
+            [
+                &("conversations.json".to_owned(), "claude-ai"),
+                &("design_chats/d-flag.json".to_owned(), "claude-design")
+            ]
+        );
+        assert_eq!(
+            told(&seen),
+            [
+                "Tides | 2026-01-05 07:00:01 User: When is high tide? | 2026-01-05 07:00:09 Assistant: At six.",
+                "- | 2026-01-06 07:00:00 User: A white flag.",
+            ]
+        );
+        assert_eq!(skipped, Vec::<String>::new());
+    }
+}

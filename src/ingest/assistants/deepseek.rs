@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::branch::{self, Node};
 use super::fields::{Clock, list, text, time};
+use super::rows;
 use crate::ingest::parts::file_label;
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
 /// Reads the DeepSeek data export.
@@ -29,14 +30,7 @@ impl Ingestor for DeepSeek {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let path = input.path.display().to_string();
-        let several = Head::of(&input).text.trim_start().starts_with('[');
-        let mut records = Records::elements(input);
-        while let Some((number, conversation)) = records.next_json::<Value>(sink)? {
-            let origin = if several { format!("{path}#{number}") } else { path.clone() };
-            read_conversation(&conversation, origin, number, sink);
-        }
-        Ok(())
+        rows::each(input, sink, read_conversation)
     }
 }
 

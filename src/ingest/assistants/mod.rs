@@ -2,5 +2,7 @@
 
 mod branch;
 pub mod chatgpt;
+pub mod claude_ai;
 pub mod deepseek;
 mod fields;
+mod rows;

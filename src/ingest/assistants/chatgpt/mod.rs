@@ -12,7 +12,8 @@ use self::content::{Placed, messages_of, role_of};
 use super::branch::{self, Node};
 use super::deepseek;
 use super::fields::{Clock, list, text};
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use super::rows;
+use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
 use crate::transcript::{Kind, MessageTime, Role};
 
 /// Marks of a conversation of which its owner wants nothing to be remembered.
@@ -39,17 +40,7 @@ impl Ingestor for ChatGpt {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let path = input.path.display().to_string();
-        let (several, is_lines) = {
-            let head = Head::of(&input);
-            (head.text.trim_start().starts_with('[') || !head.lines.is_empty(), !head.lines.is_empty())
-        };
-        let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
-        while let Some((number, conversation)) = records.next_json::<Value>(sink)? {
-            let origin = if several { format!("{path}#{number}") } else { path.clone() };
-            read_conversation(&conversation, origin, number, sink);
-        }
-        Ok(())
+        rows::each(input, sink, read_conversation)
     }
 }
 
