@@ -90,6 +90,9 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &assistants::deepseek::DeepSeek,
     &assistants::claude_ai::ClaudeAi,
     &assistants::claude_ai::ClaudeDesign,
+    &assistants::open_webui::OpenWebUi,
+    &assistants::librechat::LibreChat,
+    &assistants::chatbot_ui::ChatbotUi,
     //
     // Requests, replies and traces of programs.
     //

@@ -51,6 +51,47 @@ impl Records {
         records
     }
 
+    /// Reads the elements of the array called `key` in the one JSON object that `input` holds; none if there is no such
+    /// array.
+    #[must_use]
+    pub fn within(input: Input, key: &str) -> Self {
+        let mut records =
+            Self { path: input.path.clone(), reader: input.into_reader(), shape: Shape::Elements, number: 0 };
+        if !matches!(records.seek_array(key), Ok(true)) {
+            records.shape = Shape::Done;
+        }
+        records
+    }
+
+    /// Reads on to the first element of the array called `key` in the outermost object; returns whether there is one.
+    fn seek_array(&mut self, key: &str) -> io::Result<bool> {
+        let (mut scan, mut name, mut is_named) = (Scan::default(), Vec::new(), false);
+        while let Some(byte) = self.next_byte()? {
+            let (was_in_string, depth) = (scan.in_string, scan.depth);
+            scan.ends_before(byte);
+            match byte {
+                _ if scan.in_string && !was_in_string => name.clear(),
+                _ if scan.in_string => {
+                    // One byte more than the name is enough to tell it from a longer one.
+                    if name.len() <= key.len() {
+                        name.push(byte);
+                    }
+                }
+                b'"' | b' ' | b'\t' | b'\r' | b'\n' => {}
+                b':' => is_named = depth == 1 && name == key.as_bytes(),
+                b'[' if is_named => return Ok(true),
+                _ => is_named = false,
+            }
+        }
+        Ok(false)
+    }
+
+    fn next_byte(&mut self) -> io::Result<Option<u8>> {
+        let byte = self.reader.fill_buf()?.first().copied();
+        self.reader.consume(usize::from(byte.is_some()));
+        Ok(byte)
+    }
+
     /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and passed over.
     ///
     /// # Errors
@@ -246,6 +287,17 @@ mod tests {
         let (seen, _) = all(Records::elements(Input::from_text("x", "{\"a\":[1,2]}\n")));
         assert_eq!(seen.len(), 1);
         assert_eq!((seen[0].1.trim(), seen[0].2), ("{\"a\":[1,2]}", true));
+    }
+
+    #[test]
+    fn an_array_inside_an_object_is_found_by_its_name_at_the_top_alone() {
+        let text = r#"{"version":"items","x":{"items":[0]},"y":["items",":"], "items" : [ {"a":[1]} , 2 ],"z":[3]}"#;
+        let (seen, _) = all(Records::within(Input::from_text("x", text), "items"));
+        let texts: Vec<_> = seen.iter().map(|(_, text, _)| text.trim()).collect();
+        assert_eq!(texts, [r#"{"a":[1]}"#, "2"]);
+        for other in [r#"{"items":7,"more":[1]}"#, r#"[{"items":[1]}]"#, r#"{"items2":[1]}"#, "{\"items"] {
+            assert!(all(Records::within(Input::from_text("x", other), "items")).0.is_empty(), "{other}");
+        }
     }
 
     #[test]
