@@ -93,6 +93,10 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &assistants::open_webui::OpenWebUi,
     &assistants::librechat::LibreChat,
     &assistants::chatbot_ui::ChatbotUi,
+    &assistants::gemini_takeout::GeminiTakeout,
+    &assistants::ai_studio::AiStudio,
+    &assistants::grok::Grok,
+    &assistants::lm_studio::LmStudio,
     //
     // Requests, replies and traces of programs.
     //
