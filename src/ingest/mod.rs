@@ -96,6 +96,16 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,
+    &assistants::deepseek::DeepSeek,
+    &assistants::claude_ai::ClaudeAi,
+    &assistants::claude_ai::ClaudeDesign,
+    &assistants::open_webui::OpenWebUi,
+    &assistants::librechat::LibreChat,
+    &assistants::chatbot_ui::ChatbotUi,
+    &assistants::gemini_takeout::GeminiTakeout,
+    &assistants::ai_studio::AiStudio,
+    &assistants::grok::Grok,
+    &assistants::lm_studio::LmStudio,
     //
     // Requests, replies and traces of programs.
     //

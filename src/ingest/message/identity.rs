@@ -58,14 +58,20 @@ pub fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
     Some(MessageTime { at, offset_seconds: zulu.then_some(0), source })
 }
 
-/// Returns the instant that a number of seconds or milliseconds since 1970, or a written time, stands for.
+/// Returns the instant that a number since 1970 or a written time stands for; the number's size tells whether it counts
+/// seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     if let Some(text) = value.as_str() {
         return written_time(text, TimeSource::Log).map(|time| time.at);
     }
     let number = value.as_f64().filter(|number| *number > 0.0)?;
-    let seconds = if number > 1e11 { number / 1_000.0 } else { number };
+    let seconds = match number {
+        _ if number > 1e17 => number / 1e9,
+        _ if number > 1e14 => number / 1e6,
+        _ if number > 1e11 => number / 1e3,
+        _ => number,
+    };
     // Rounding to milliseconds keeps the noise of floating point out of stored times.
     #[expect(clippy::cast_possible_truncation, reason = "a number out of range saturates, and is then refused")]
     Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
@@ -148,10 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_seconds_or_milliseconds_and_nonsense_is_no_time() {
+    fn numbers_are_read_by_their_size_and_nonsense_is_no_time() {
         let told = |value| instant(&value).map(|at| at.to_string());
         assert_eq!(told(serde_json::json!(1_767_312_000.5)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
         assert_eq!(told(serde_json::json!(1_767_312_000_500_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(told(serde_json::json!(1_767_312_000_500_000_000_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
         assert_eq!(told(serde_json::json!("2026-01-02 03:04Z")).as_deref(), Some("2026-01-02T03:04:00Z"));
         for nonsense in
             [serde_json::json!(0), serde_json::json!(1e300), serde_json::json!("soon"), serde_json::json!(null)]

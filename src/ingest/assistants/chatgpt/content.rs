@@ -34,13 +34,7 @@ pub enum Placed {
 /// Returns what `message` says, at `time`.
 #[must_use]
 pub fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
-    let role = match message["author"]["role"].as_str() {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system" | "developer") => Role::System,
-        Some("tool") => Role::Tool,
-        Some(_) | None => Role::Other,
-    };
+    let role = role_of(message);
     let content = &message["content"];
     let Some(text) = text_of(content) else {
         return Placed::Unknown;
@@ -62,6 +56,18 @@ pub fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     let said = (!text.trim().is_empty()).then(|| made(kind, without_marks(&text)));
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
     Placed::Said(said.into_iter().chain(files).collect())
+}
+
+/// Returns on whose behalf `message` stands; old exports and shared pages write it without the `author` around it.
+#[must_use]
+pub fn role_of(message: &Value) -> Role {
+    match message["author"]["role"].as_str().or_else(|| message["role"].as_str()) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system" | "developer") => Role::System,
+        Some("tool") => Role::Tool,
+        Some(_) | None => Role::Other,
+    }
 }
 
 fn kind_of(message: &Value, role: Role) -> Kind {
@@ -89,6 +95,9 @@ fn kind_of(message: &Value, role: Role) -> Kind {
 
 /// Returns the text of any known kind of content; `None` for a kind that is not known and has none.
 fn text_of(content: &Value) -> Option<String> {
+    if let Some(text) = content.as_str() {
+        return Some(text.to_owned());
+    }
     let fields: &[&str] = match content["content_type"].as_str().unwrap_or("text") {
         "text" | "multimodal_text" => return Some(parts(content)),
         "thoughts" => return Some(thoughts(content)),

@@ -1,0 +1,74 @@
+//! What one message of `LibreChat` says.
+
+use serde_json::Value;
+
+use crate::ingest::Sink;
+use crate::ingest::assistants::fields::list;
+use crate::ingest::parts::{call_line, file_label, without_data};
+use crate::transcript::{Kind, Message, MessageTime, Role};
+
+/// Returns what `message` says, at `time`: its parts, or else its text, and its files.
+#[must_use]
+pub fn messages_of(message: &Value, time: Option<MessageTime>, sink: &mut Sink<'_>) -> Vec<Message> {
+    let role = match (&message["isCreatedByUser"], message["sender"].as_str()) {
+        (Value::Bool(true), _) => Role::User,
+        (Value::Bool(false), _) => Role::Assistant,
+        (_, Some(sender)) if sender.eq_ignore_ascii_case("user") => Role::User,
+        (_, Some(_) | None) => Role::Assistant,
+    };
+    let mut said: Vec<(Kind, String)> = Vec::new();
+    for part in list(&message["content"]) {
+        said.extend(of_part(part, sink));
+    }
+    if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
+        // Where an answer failed, its text is the program's report of that.
+        let kind = if message["error"] == true { Kind::Context } else { Kind::Prose };
+        let words = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
+        said.push((kind, without_data(words)));
+    }
+    for file in ["files", "attachments"].into_iter().flat_map(|field| list(&message[field])) {
+        let is_image = file["type"].as_str().is_some_and(|kind| kind.starts_with("image/"));
+        let label = file_label(if is_image { "image" } else { "file" }, file["filename"].as_str());
+        said.push((Kind::Attachment, label));
+    }
+    let id = message["messageId"].as_str().unwrap_or_default();
+    said.into_iter()
+        .map(|(kind, text)| {
+            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
+            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
+        })
+        .collect()
+}
+
+fn of_part(part: &Value, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
+    // A part's words stand under the name of its kind, bare or in a `value`.
+    let words =
+        |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
+    match part["type"].as_str().unwrap_or_default() {
+        "text" => vec![(Kind::Prose, without_data(&words("text")))],
+        "think" => vec![(Kind::Reasoning, words("think"))],
+        "error" => vec![(Kind::Context, words("error"))],
+        "tool_call" => {
+            let call = &part["tool_call"];
+            let (name, arguments) = [&call["name"], &call["function"]["name"]]
+                .into_iter()
+                .zip([&call["args"], &call["function"]["arguments"]])
+                .find(|(name, _)| name.is_string())
+                .unwrap_or((&call["type"], &call["input"]));
+            let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+            let output = call["output"].as_str().or_else(|| call["function"]["output"].as_str()).unwrap_or_default();
+            vec![
+                (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments)),
+                (Kind::ToolResult, without_data(output)),
+            ]
+        }
+        "image_file" | "image_url" => {
+            vec![(Kind::Attachment, file_label("image", part["image_file"]["filename"].as_str()))]
+        }
+        "" | "agent_update" => Vec::new(),
+        _ => {
+            sink.skip(1, "a part of a message whose kind is not known");
+            Vec::new()
+        }
+    }
+}
