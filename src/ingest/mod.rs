@@ -91,6 +91,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Requests, replies and traces of programs.
     //
     // People.
+    &people::mbox::Mbox,
     &people::slack::Slack,
     &people::webvtt::WebVtt,
     &people::whatsapp::WhatsApp,
