@@ -113,6 +113,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::telegram::Telegram,
     &people::discord::Discord,
     &people::messenger::Messenger,
+    &people::mbox::Mbox,
+    &people::slack::Slack,
     &people::webvtt::WebVtt,
     &people::srt::Srt,
     &people::zoom_chat::ZoomChat,

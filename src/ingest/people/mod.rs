@@ -12,6 +12,8 @@ pub mod otter;
 pub mod srt;
 pub mod teams_text;
 pub mod telegram;
+pub mod mbox;
+pub mod slack;
 pub mod webvtt;
 pub mod zoom_chat;
 pub mod slack;

@@ -157,7 +157,7 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
     } else {
         messages.push(made(Kind::Prose, text));
         // A preview of a link or a message passed on: shown under the author's words, but not said by the author.
-        messages.extend(shown.into_iter().map(|text| made(Kind::Context, text)));
+        messages.extend(shown.into_iter().map(|text| Message { speaker: None, ..made(Kind::Context, text) }));
     }
     messages.extend(files(value).map(|label| made(Kind::Attachment, label)));
     messages

@@ -1,0 +1,231 @@
+//! The text of a mail that was written as HTML alone.
+
+/// Elements whose content nobody sees.
+const HIDDEN: &[&str] = &["head", "style", "script", "template", "title"];
+/// Elements that stand on lines of their own.
+const BLOCKS: &[&str] = &[
+    "p",
+    "div",
+    "br",
+    "tr",
+    "table",
+    "ul",
+    "ol",
+    "li",
+    "blockquote",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "pre",
+    "section",
+    "article",
+    "header",
+    "footer",
+];
+/// Longest reference to a character, in bytes.
+const LONGEST_REFERENCE: usize = 12;
+
+/// Returns the text of `html`: a line for each block, `- ` before items, and `> ` before what is quoted.
+#[must_use]
+pub fn to_text(html: &str) -> String {
+    let mut page = Page::default();
+    let mut rest = html;
+    while let Some(open) = rest.find('<') {
+        page.append(&rest[..open]);
+        let inside = &rest[open + 1..];
+        if let Some(comment) = inside.strip_prefix("!--") {
+            rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+            continue;
+        }
+        if !inside.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')) {
+            page.append("<");
+            rest = inside;
+            continue;
+        }
+        // Without an end, no later bracket has one either.
+        let Some(close) = inside.find('>') else {
+            page.append(&rest[open..]);
+            rest = "";
+            break;
+        };
+        rest = &inside[close + 1..];
+        let name = tag_name(&inside[..close]);
+        match HIDDEN.iter().find(|hidden| **hidden == name) {
+            Some(hidden) => rest = behind_end(rest, hidden),
+            None => page.tag(&name),
+        }
+    }
+    page.append(rest);
+    page.finish()
+}
+
+/// Returns the name of a tag in lower case, with a slash before that of an end.
+fn tag_name(inside: &str) -> String {
+    let (slash, name) = inside.strip_prefix('/').map_or(("", inside), |name| ("/", name));
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    format!("{slash}{}", name[..end].to_ascii_lowercase())
+}
+
+/// Returns what follows the end tag of a hidden element.
+fn behind_end<'a>(rest: &'a str, name: &str) -> &'a str {
+    let mut ends = rest.match_indices("</").filter(|(place, _)| tag_name(&rest[place + 1..]) == format!("/{name}"));
+    let Some((place, _)) = ends.next() else { return "" };
+    rest[place..].find('>').map_or("", |end| &rest[place + end + 1..])
+}
+
+#[derive(Default)]
+struct Page {
+    lines: Vec<String>,
+    line: String,
+    quotes: usize,
+}
+
+impl Page {
+    fn append(&mut self, text: &str) {
+        for c in decode(text).chars() {
+            if !c.is_whitespace() {
+                self.line.push(c);
+            } else if !self.line.ends_with([' ', '\n']) && !self.line.is_empty() {
+                self.line.push(' ');
+            }
+        }
+    }
+
+    fn tag(&mut self, name: &str) {
+        let is_end = name.starts_with('/');
+        let bare = name.trim_start_matches('/');
+        if matches!(bare, "td" | "th") {
+            self.append(" ");
+        }
+        if !BLOCKS.contains(&bare) {
+            return;
+        }
+        self.end_line();
+        match (bare, is_end) {
+            ("blockquote", false) => self.quotes += 1,
+            ("blockquote", true) => self.quotes = self.quotes.saturating_sub(1),
+            ("li", false) => self.line.push_str("- "),
+            ("p", true) => self.lines.push(String::new()),
+            _ => {}
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let line = line.trim();
+        if !line.is_empty() && line != "-" {
+            // Deeper quotes are no more the author's than the first.
+            self.lines.push(format!("{}{line}", "> ".repeat(self.quotes.min(1))));
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.end_line();
+        self.lines.join("\n").trim().to_owned()
+    }
+}
+
+/// Decodes the character references that mail programs write.
+fn decode(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('&') {
+        decoded.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let near = &rest[..rest.floor_char_boundary(LONGEST_REFERENCE)];
+        if let Some((character, end)) = near.find(';').and_then(|end| Some((character(&near[1..end])?, end))) {
+            decoded.push(character);
+            rest = &rest[end + 1..];
+        } else {
+            decoded.push('&');
+            rest = &rest[1..];
+        }
+    }
+    decoded + rest
+}
+
+fn character(name: &str) -> Option<char> {
+    const NAMED: &[(&str, char)] = &[
+        ("amp", '&'),
+        ("lt", '<'),
+        ("gt", '>'),
+        ("quot", '"'),
+        ("apos", '\''),
+        ("nbsp", ' '),
+        ("ndash", '–'),
+        ("mdash", '—'),
+        ("hellip", '…'),
+        ("rsquo", '’'),
+        ("lsquo", '‘'),
+        ("rdquo", '”'),
+        ("ldquo", '“'),
+        ("euro", '€'),
+        ("auml", 'ä'),
+        ("ouml", 'ö'),
+        ("uuml", 'ü'),
+        ("Auml", 'Ä'),
+        ("Ouml", 'Ö'),
+        ("Uuml", 'Ü'),
+        ("szlig", 'ß'),
+        ("eacute", 'é'),
+        ("egrave", 'è'),
+        ("agrave", 'à'),
+        ("ccedil", 'ç'),
+        ("ntilde", 'ñ'),
+        ("oacute", 'ó'),
+        ("copy", '©'),
+        ("middot", '·'),
+        ("bull", '•'),
+        ("zwnj", '\u{200c}'),
+    ];
+    let Some(number) = name.strip_prefix('#') else {
+        return NAMED.iter().find(|(known, _)| *known == name).map(|(_, character)| *character);
+    };
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => number.parse(),
+    };
+    code.ok().and_then(char::from_u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_become_lines_and_quotes_are_marked() {
+        let rows = [
+            ("<html><head><title>x</title></head><body><p>One<br>two</p><p>three</p>", "One\ntwo\n\nthree"),
+            ("<div>a &amp; b&nbsp;&#8211; &#x263a; &unknown;</div>", "a & b – ☺ &unknown;"),
+            ("<ul><li>milk</li><li>tea</li></ul>", "- milk\n- tea"),
+            (
+                "Yes<blockquote class=q><div>Shall we?</div><blockquote>old</blockquote></blockquote>Ana",
+                "Yes\n> Shall we?\n> old\nAna",
+            ),
+            ("<STYLE>p{}</STYLE>a<!-- <p>no</p> -->b<script>if (1 < 2) {}</script >c", "abc"),
+            ("1 < 2 and <b>bold</b>", "1 < 2 and bold"),
+            ("open <b", "open <b"),
+            ("<table><tr><td>a</td><td>b</td></tr></table>", "a b"),
+        ];
+        for (html, text) in rows {
+            assert_eq!(to_text(html), text, "{html}");
+        }
+    }
+
+    #[test]
+    fn hostile_pages_end_soon() {
+        for html in [
+            "<".repeat(200_000),
+            "<style>".repeat(50_000),
+            "&".repeat(200_000),
+            "<!--".repeat(100_000),
+            "</style".repeat(50_000),
+        ] {
+            assert!(to_text(&html).len() <= html.len());
+        }
+    }
+}
