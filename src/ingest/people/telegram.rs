@@ -25,13 +25,15 @@ impl Ingestor for Telegram {
     }
 
     fn rule(&self) -> &'static str {
-        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or `chats` whose `list` holds such"
+        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` hold such"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
             let listed = |key: &str| export[key]["list"].as_array().into_iter().flatten();
-            is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
+            // In a large account the lists before the chats fill the head.
+            let is_account = export["personal_information"]["user_id"].is_i64() && export["about"].is_string();
+            is_account || is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
         })
     }
 
