@@ -68,7 +68,8 @@ impl Ingestor for Messenger {
             sink.skip(1, "a further part of a conversation; it is read with the part before it");
             return Ok(());
         }
-        let further = first.map_or(0, |first| (first + 1..).take_while(|number| part(*number).is_some()).count());
+        let further =
+            first.map_or(0, |first| (first + 1..=MOST_PARTS).take_while(|number| part(*number).is_some()).count());
         let mut thread = Thread { origin, first: first.unwrap_or(1), draft: None };
         // The last part holds the oldest messages.
         for number in (1..=further).rev() {

@@ -218,16 +218,12 @@ fn time(entry: &Value) -> Option<MessageTime> {
     let local: Option<DateTime> = entry["date"].as_str().and_then(|date| date.parse().ok());
     let seconds = entry["date_unixtime"].as_str().and_then(|text| text.parse().ok());
     let seconds = seconds.or_else(|| entry["date_unixtime"].as_i64());
-    match seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
-        Some(at) => {
-            let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
-            Some(MessageTime { at, offset_seconds, source: TimeSource::Log })
-        }
-        None => {
-            let at = Offset::UTC.to_timestamp(local?).ok()?;
-            Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
-        }
+    if let Some(at) = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+        let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
+        return Some(MessageTime { at, offset_seconds, source: TimeSource::Log });
     }
+    let at = Offset::UTC.to_timestamp(local?).ok()?;
+    Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
 }
 
 #[cfg(test)]
