@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::ingest::{Assembler, Folder, Head, IngestError, Ingestor, Input, Records, Sink, identity, parts};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
-/// Most parts of one conversation that are looked for.
+/// Highest number that a part may have.
 const MOST_PARTS: usize = 10_000;
 /// Lists of what is attached, and what each holds.
 const ATTACHED: &[(&str, &str)] = &[
@@ -61,20 +61,24 @@ impl Ingestor for Messenger {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let path = input.path.display().to_string();
-        let further = match input.path.file_name().and_then(|name| name.to_str()).and_then(part_number) {
-            Some(1) => (2..MOST_PARTS).map_while(|part| input.sibling(&format!("message_{part}.json"))).collect(),
-            Some(_) if input.sibling("message_1.json").is_some() => {
-                sink.skip(1, "a part of the conversation that begins with message_1.json; it is read with that");
-                return Ok(());
-            }
-            Some(_) | None => Vec::new(),
-        };
-        let mut thread = Thread::default();
-        for part in std::iter::once(input).chain(further) {
-            thread.add(part, sink)?;
+        let origin = input.path.display().to_string();
+        let part = |number: usize| input.sibling(&format!("message_{number}.json"));
+        let first = input.path.file_name().and_then(|name| name.to_str()).and_then(part_number);
+        if first.is_some_and(|first| first > 1 && part(first - 1).is_some()) {
+            sink.skip(1, "a further part of a conversation; it is read with the part before it");
+            return Ok(());
         }
-        thread.hand_over(path, sink);
+        let further =
+            first.map_or(0, |first| (first + 1..=MOST_PARTS).take_while(|number| part(*number).is_some()).count());
+        let mut thread = Thread { origin, first: first.unwrap_or(1), draft: None };
+        // The last part holds the oldest messages.
+        for number in (1..=further).rev() {
+            if let Some(input) = part(thread.first + number) {
+                thread.add(input, sink)?;
+            }
+        }
+        thread.add(input, sink)?;
+        thread.draft.into_iter().for_each(|draft| draft.finish(sink));
         Ok(())
     }
 
@@ -90,7 +94,8 @@ impl Ingestor for Messenger {
 
 /// Reads the number of a part from the file's name.
 fn part_number(name: &str) -> Option<usize> {
-    name.strip_prefix("message_")?.strip_suffix(".json")?.parse().ok()
+    let number = name.strip_prefix("message_")?.strip_suffix(".json")?.parse().ok()?;
+    (1..=MOST_PARTS).contains(&number).then_some(number)
 }
 
 /// The two generations of the download spell the fields differently.
@@ -102,48 +107,48 @@ fn stamp(message: &Value) -> Option<i64> {
     message["timestamp_ms"].as_i64().or(message["timestamp"].as_i64())
 }
 
-/// A conversation that is being gathered from its parts; what comes first stands last.
-#[derive(Default)]
+/// A conversation that is being read part by part.
 struct Thread {
-    fields: Map<String, Value>,
-    /// Time in milliseconds, and what was sent then.
-    messages: Vec<(i64, Vec<Message>)>,
+    origin: String,
+    /// The number of the newest part, which is 1 unless parts are missing.
+    first: usize,
+    draft: Option<Assembler>,
 }
 
 impl Thread {
-    fn add(&mut self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut records = Records::elements_of(input, &["messages"]);
+    /// Adds the messages of a part, which is newer than those before, the oldest first.
+    fn add(&mut self, part: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut records = Records::elements_of(part, &["messages"]);
+        let mut dated: Vec<(i64, Vec<Message>)> = Vec::new();
         while let Some((number, message)) = records.next_json::<Value>(sink)? {
             match stamp(&message).filter(|_| sender(&message).is_some()) {
-                Some(at) => self.messages.push((at, sent(&message, at))),
+                Some(at) => dated.push((at, sent(&message, at))),
                 None => sink.skip(number, "no message: it lacks a sender or a time"),
             }
         }
-        let fields = records.fields().clone();
-        self.fields.extend(fields);
+        dated.reverse();
+        dated.sort_by_key(|(at, _)| *at);
+        let mut messages = dated.into_iter().flat_map(|(_, sent)| sent).peekable();
+        let mut draft = self.draft.take().unwrap_or_else(|| self.begin(records.fields(), messages.peek()));
+        messages.for_each(|message| draft.push(message, sink));
+        self.draft = Some(draft);
         Ok(())
     }
 
-    fn hand_over(mut self, path: String, sink: &mut Sink<'_>) {
-        self.messages.reverse();
-        self.messages.sort_by_key(|(at, _)| *at);
-        let field =
-            |keys: &[&str]| keys.iter().find_map(|key| self.fields.get(*key).and_then(Value::as_str)).map(mended);
+    /// Starts the conversation that `fields` tell of; its path names it, or else its title and oldest message.
+    fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
+        let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(mended);
         let title = field(&["title", "threadName"]);
-        let id = field(&["thread_path", "threadName"]).unwrap_or_else(|| {
-            let first = self.messages.iter().flat_map(|(_, sent)| sent).next();
-            identity::of_parts(&[
-                title.as_deref().unwrap_or_default(),
-                &first.map(Message::content_hash).unwrap_or_default(),
-            ])
+        let own = field(&["thread_path", "threadName"]);
+        let id = own.unwrap_or_else(|| {
+            let oldest = oldest.map(Message::content_hash).unwrap_or_default();
+            identity::of_parts(&[title.as_deref().unwrap_or_default(), &oldest])
         });
-        let mut draft = Assembler::new("messenger", id, path);
+        // Behind a part that is missing another run of parts begins, which is not the same text.
+        let id = if self.first == 1 { id } else { format!("{id}/{}", self.first) };
+        let mut draft = Assembler::new("messenger", id, self.origin.as_str());
         draft.meta().title = title;
-        for (at, sent) in self.messages {
-            // No message has an id, and its place changes with what is downloaded; its time stays.
-            sent.into_iter().for_each(|message| draft.push(Message { id: at.to_string(), ..message }, sink));
-        }
-        draft.finish(sink);
+        draft
     }
 }
 
@@ -151,6 +156,8 @@ impl Thread {
 fn sent(message: &Value, at: i64) -> Vec<Message> {
     let speaker = sender(message).map(mended);
     let by = |kind: Kind, text: String| Message {
+        // No message has an id, and its place changes with what is downloaded; its time stays.
+        id: at.to_string(),
         kind,
         speaker: speaker.clone(),
         time: jiff::Timestamp::from_millisecond(at).ok().map(MessageTime::logged),
@@ -277,6 +284,8 @@ mod tests {
         assert_eq!(seen[0].external_id, "inbox/bo_1");
         let (seen, skipped) = read(open(2));
         assert_eq!((seen.len(), skipped.len()), (0, 1));
+        std::fs::remove_file(folder.path().join("message_2.json")).unwrap();
+        assert_eq!(read(open(3)).0[0].external_id, "inbox/bo_1/3");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! SubRip captions: numbered cues, of which number, time or words may be missing.
+//! `SubRip` captions: numbered cues, of which number, time or words may be missing.
 
 use std::time::Duration;
 

@@ -25,13 +25,15 @@ impl Ingestor for Telegram {
     }
 
     fn rule(&self) -> &'static str {
-        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or `chats` whose `list` holds such"
+        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` hold such"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
             let listed = |key: &str| export[key]["list"].as_array().into_iter().flatten();
-            is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
+            // In a large account the lists before the chats fill the head.
+            let is_account = export["personal_information"]["user_id"].is_i64() && export["about"].is_string();
+            is_account || is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
         })
     }
 
@@ -216,16 +218,12 @@ fn time(entry: &Value) -> Option<MessageTime> {
     let local: Option<DateTime> = entry["date"].as_str().and_then(|date| date.parse().ok());
     let seconds = entry["date_unixtime"].as_str().and_then(|text| text.parse().ok());
     let seconds = seconds.or_else(|| entry["date_unixtime"].as_i64());
-    match seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
-        Some(at) => {
-            let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
-            Some(MessageTime { at, offset_seconds, source: TimeSource::Log })
-        }
-        None => {
-            let at = Offset::UTC.to_timestamp(local?).ok()?;
-            Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
-        }
+    if let Some(at) = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+        let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
+        return Some(MessageTime { at, offset_seconds, source: TimeSource::Log });
     }
+    let at = Offset::UTC.to_timestamp(local?).ok()?;
+    Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
 }
 
 #[cfg(test)]

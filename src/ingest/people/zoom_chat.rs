@@ -60,7 +60,7 @@ impl Ingestor for ZoomChat {
         let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));
         draft.meta().title = Some(title);
         draft.meta().created_at = start.map(|time| time.at);
-        let mut days = Days { start, days: 0, last: SignedDuration::ZERO };
+        let mut days = Days { start, past: 0, last: SignedDuration::ZERO };
         for line in lines {
             let time = days.time(&line);
             line.messages().into_iter().for_each(|message| draft.push(Message { time, ..message }, sink));
@@ -151,7 +151,7 @@ fn split_quote(words: &str) -> (Option<&str>, &str) {
 /// Counts the days of a chat that has times of day only.
 struct Days {
     start: Option<MessageTime>,
-    days: i64,
+    past: i64,
     last: SignedDuration,
 }
 
@@ -163,12 +163,12 @@ impl Days {
             return Some(MessageTime { at: start.at.checked_add(clock).ok()?, ..start });
         }
         if clock + PAST_MIDNIGHT < self.last {
-            self.days += 1;
+            self.past += 1;
         }
         self.last = clock;
         let midnight =
             Offset::UTC.to_timestamp(start.civil().date().to_datetime(jiff::civil::Time::midnight())).ok()?;
-        let since = clock.checked_add(SignedDuration::from_hours(self.days.checked_mul(24)?))?;
+        let since = clock.checked_add(SignedDuration::from_hours(self.past.checked_mul(24)?))?;
         Some(MessageTime { at: midnight.checked_add(since).ok()?, offset_seconds: None, ..start })
     }
 }

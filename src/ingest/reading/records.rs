@@ -214,7 +214,8 @@ pub(super) fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
 
 /// Reads one JSON value up to the comma or bracket behind it, which stays; of one over `limit` only the length is kept.
 pub(super) fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
-    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan { is_field, ..Scan::default() });
+    let ends: &[u8] = if is_field { b",}]" } else { b",]" };
+    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan { ends, ..Scan::default() });
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
@@ -254,8 +255,8 @@ impl Raw {
 /// Follows brackets and strings through the bytes of one array element or field.
 #[derive(Default)]
 struct Scan {
-    /// Whether the value stands in an object, so that a brace ends it.
-    is_field: bool,
+    /// The bytes that end the value outside its own brackets.
+    ends: &'static [u8],
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -296,8 +297,7 @@ impl Scan {
     /// Takes the next byte outside strings, and says whether the element ended before it.
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
-            b',' | b']' if self.depth == 0 => return true,
-            b'}' if self.depth == 0 && self.is_field => return true,
+            _ if self.depth == 0 && self.ends.contains(&byte) => return true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             b'"' => self.in_string = true,

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use super::actions;
+use super::template::with_speaker_lines;
 use crate::ingest::label::{Form, Label, labels};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
@@ -26,10 +28,11 @@ impl Ingestor for Plain {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        if head.document.is_some() || !head.lines.is_empty() {
+        let template = with_speaker_lines(&head.text);
+        if template.is_none() && (head.document.is_some() || !head.lines.is_empty()) {
             return false;
         }
-        let text = head.text.replace("\r\n", "\n");
+        let text = template.unwrap_or_else(|| head.text.replace("\r\n", "\n"));
         let page = Page::new(&text);
         Form::ALL.iter().any(|form| is_transcript(&page, &page.turns(*form)))
     }
@@ -40,6 +43,7 @@ impl Ingestor for Plain {
             sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
             return Ok(());
         };
+        let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
         // A person who names the format wants the text read even if it would not have been recognised.
@@ -54,7 +58,8 @@ impl Ingestor for Plain {
         let Some(first) = messages.iter().find(|message| message.kind == Kind::Prose).or(messages.first()) else {
             return Ok(());
         };
-        let mut draft = Assembler::new(self.name(), identity::of_file(&stem, first), origin);
+        let id = page.session().unwrap_or_else(|| identity::of_file(&stem, first));
+        let mut draft = Assembler::new(self.name(), id, origin);
         draft.meta().created_at = dated.or(of_file).map(|time| time.at);
         draft.meta().title = Some(page.title(&turns).unwrap_or(stem));
         draft.meta().model = page.field("model").map(str::to_owned);
@@ -110,6 +115,13 @@ impl<'a> Page<'a> {
         self.field("title").or(heading).filter(|title| !title.is_empty()).map(str::to_owned)
     }
 
+    /// Returns the id of the session in a comment such as `<!-- Claude Code Session 1b9d… (2026-01-02 03:04Z) -->`.
+    fn session(&self) -> Option<String> {
+        let comments = self.lines.iter().take(10).filter_map(|line| line.trim().strip_prefix("<!-- "));
+        let mut ids = comments.filter_map(|comment| comment.split_once(" Session ")).map(|(_, rest)| rest);
+        ids.find_map(|rest| rest.split_whitespace().next().filter(|id| id.len() >= 16)).map(str::to_owned)
+    }
+
     /// Returns what stands before the first turn, without title, comments and rules.
     fn preamble(&self, first: usize) -> String {
         let is_text = |line: &&&str| {
@@ -134,7 +146,13 @@ impl<'a> Page<'a> {
             }
             let text = said.join("\n");
             let text = if label.form == Form::Tagged { text.replace("<|im_end|>", "") } else { text };
-            messages.push(spoken(label, text, fallback));
+            match label.role {
+                Some(Role::Assistant) => {
+                    let time = label.time.or(fallback);
+                    messages.extend(actions::split(&text).into_iter().map(|message| Message { time, ..message }));
+                }
+                Some(_) | None => messages.push(spoken(label, text, fallback)),
+            }
         }
         messages
     }
@@ -170,7 +188,9 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     let voice = |label: &&Label| label.role.map_or(label.name.clone(), |role| format!("{role:?}"));
     let voices: Vec<String> = turns.iter().map(voice).collect();
     let changes = voices.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    if changes * 2 < turns.len().saturating_sub(1) {
+    // Programs that mark each step of an agent name it many times in a row.
+    let is_program = matches!(first.form, Form::Stamped | Form::Tagged);
+    if !is_program && changes * 2 < turns.len().saturating_sub(1) {
         return false;
     }
     let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
@@ -220,6 +240,10 @@ mod tests {
             "用户：你好\n助手：你好！",
             "我：你好\nAI助手：你好！\n我：再见",
             "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nhello<|im_end|>",
+            "<s>[INST] hi [/INST] hello </s>",
+            "[INST] hi [/INST] hello",
+            "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nhello<|eot_id|>",
+            "_**User**_\n\nhi\n\n---\n\n_**Agent (x)**_\n\none\n\n_**Agent**_\n\ntwo\n\n_**Agent**_\n\nthree\n",
             "_**User (2026-01-02 03:04Z)**_\n\nhi\n\n---\n\n_**Agent (x 2026-01-02 03:04Z)**_\n\nok",
             "Ana: We ship on Monday.\nLuís: Fine.\nAna: Who tests?\nLuís: I do.\n",
         ] {
@@ -259,6 +283,34 @@ mod tests {
         ]));
         assert_eq!(told(text), expected);
         assert_eq!(read("x.md", text).title.as_deref(), Some("Chat"));
+    }
+
+    #[test]
+    fn templates_of_models_are_read_with_their_system_prompt_apart() {
+        let expected = [
+            (Role::System, Kind::Context, "Be brief.".to_owned()),
+            (Role::User, Kind::Prose, "hi".to_owned()),
+            (Role::Assistant, Kind::Prose, "```\nhello".to_owned()),
+            (Role::User, Kind::Prose, "bye".to_owned()),
+        ];
+        for text in [
+            "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nhi [/INST] ```\nhello </s><s>[INST] bye [/INST]",
+            "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n```\nhello<|im_end|>\n<|im_start|>user\nbye<|im_end|>\n",
+            "<|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n```\nhello<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nbye<|eot_id|>",
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_known_by_its_id_and_its_steps_are_no_words() {
+        let text = "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n# 2026-01-02 03:04:00Z\n\n<!-- Claude Code Session 0d9c1e5a-1111-4222-8333-444455556666 (2026-01-02 03:04:00Z) -->\n\n_**User (2026-01-02 03:04:00Z)**_\n\nfix it\n\n---\n\n_**Agent (x 2026-01-02 03:04:05Z)**_\n\n<tool-use data-tool-type=\"shell\" data-tool-name=\"Bash\"><details>\n<summary>Tool use: **Bash**</summary>\n\n`just test`\n</details></tool-use>\n\n_**Agent (x 2026-01-02 03:04:09Z)**_\n\nDone.\n\n---\n";
+        let transcript = read("x.md", text);
+        assert_eq!(transcript.external_id, "0d9c1e5a-1111-4222-8333-444455556666");
+        let kinds: Vec<_> = transcript.messages.iter().map(|message| message.kind).collect();
+        assert_eq!(kinds, [Kind::Prose, Kind::ToolCall, Kind::ToolResult, Kind::Prose]);
+        let id = "0d9c1e5a-1111-4222-8333-444455556666";
+        assert_eq!(read("y.md", &text.replace(id, "short")).external_id.len(), 32);
     }
 
     #[test]
