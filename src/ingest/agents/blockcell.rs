@@ -52,7 +52,9 @@ impl Ingestor for Blockcell {
                 if !is_named && !message.text.trim().is_empty() {
                     // The program keeps the start of a session when it writes the file anew, but not all messages.
                     let own = || identity::of_file(&stem, &message);
-                    draft.set_external_id(start.as_deref().map_or_else(own, |start| identity::of_parts(&[&stem, start])));
+                    draft.set_external_id(
+                        start.as_deref().map_or_else(own, |start| identity::of_parts(&[&stem, start])),
+                    );
                     is_named = true;
                 }
                 draft.push(message, sink);
