@@ -33,13 +33,15 @@ impl Ingestor for Blockcell {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
         let mut draft = Assembler::new(NAME, stem.as_str(), origin);
-        let (mut time, mut is_named) = (identity::file_time(&input), false);
+        let (mut time, mut start) = (identity::file_time(&input), None);
+        let mut is_named = false;
         let mut records = Records::lines(input);
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
             if is_head(&line) {
                 let began = line["created_at"].as_str().and_then(|at| identity::written_time(at, TimeSource::Derived));
                 draft.meta().created_at = began.map(|time| time.at);
                 time = began.or(time);
+                start = line["created_at"].as_str().map(str::to_owned);
                 continue;
             }
             if !line["role"].is_string() {
@@ -48,7 +50,11 @@ impl Ingestor for Blockcell {
             }
             for message in messages(&line, time) {
                 if !is_named && !message.text.trim().is_empty() {
-                    draft.set_external_id(identity::of_file(&stem, &message));
+                    // The program keeps the start of a session when it writes the file anew, but not all messages.
+                    let own = || identity::of_file(&stem, &message);
+                    draft.set_external_id(
+                        start.as_deref().map_or_else(own, |start| identity::of_parts(&[&stem, start])),
+                    );
                     is_named = true;
                 }
                 draft.push(message, sink);

@@ -150,21 +150,29 @@ impl Input {
         }
     }
 
+    /// Returns the directory or archive in which it stands, and what stands before its own name there: nothing, or
+    /// folders and a `/`. `None` for standard input.
+    #[must_use]
+    pub fn place(&self) -> Option<(Folder, String)> {
+        match &self.inside {
+            Some((folder, own)) => {
+                let parent = own.rfind('/').map_or("", |end| &own[..=end]);
+                Some((folder.clone(), parent.to_owned()))
+            }
+            None if self.path == Path::new("-") => None,
+            None => Some((Folder::directory(self.path.parent()?), String::new())),
+        }
+    }
+
     /// Returns the names of all files in the folder called `name` beside this file, e.g. one that holds newer logs.
     #[must_use]
     pub fn names_beside(&self, name: &str) -> Vec<String> {
-        match &self.inside {
-            Some((folder, own)) => {
-                let parent = own.rsplit_once('/').map_or("", |(parent, _)| parent);
-                let prefix = format!("{parent}/{name}/");
-                let prefix = prefix.trim_start_matches('/');
-                folder.all_files().iter().filter_map(|file| Some(file.strip_prefix(prefix)?.to_owned())).collect()
-            }
-            None if self.path == Path::new("-") => Vec::new(),
-            None => {
-                self.path.parent().map(|parent| Folder::directory(&parent.join(name)).all_files()).unwrap_or_default()
-            }
+        let Some((folder, parent)) = self.place() else { return Vec::new() };
+        if !self.is_in_archive() {
+            return Folder::directory(&folder.path().join(name)).all_files();
         }
+        let prefix = format!("{parent}{name}/");
+        folder.all_files().iter().filter_map(|file| Some(file.strip_prefix(&prefix)?.to_owned())).collect()
     }
 
     /// Whether it stands in an archive, so that no path leads to it.

@@ -26,13 +26,13 @@ pub(super) fn abandoned(nodes: &[Node]) -> Vec<bool> {
     for (place, node) in nodes.iter().enumerate() {
         let Some(parent) = node.parent else { continue };
         children.entry(parent).or_default().push(place);
-        if let Some(typed_at) = node.typed_at {
+        if let Some(typed_at) = node.typed_at.filter(|_| parent != node.id) {
             let latest = newest.entry(parent).or_insert(typed_at);
             *latest = (*latest).max(typed_at);
         }
     }
     let is_older = |node: &Node| {
-        let latest = node.parent.and_then(|parent| newest.get(&parent));
+        let latest = node.parent.filter(|parent| *parent != node.id).and_then(|parent| newest.get(&parent));
         latest.zip(node.typed_at).is_some_and(|(latest, typed_at)| typed_at < *latest)
     };
     let mut dead = vec![false; nodes.len()];
@@ -77,6 +77,11 @@ mod tests {
     #[test]
     fn several_first_prompts_are_no_rewind() {
         assert_eq!(abandoned(&[node(1, 0, Some(1)), node(2, 0, Some(2))]), [false, false]);
+    }
+
+    #[test]
+    fn a_node_that_follows_itself_is_not_its_own_sibling() {
+        assert_eq!(abandoned(&[node(1, 1, Some(1)), node(2, 1, Some(2))]), [false, false]);
     }
 
     #[test]

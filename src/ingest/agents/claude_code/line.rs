@@ -18,7 +18,8 @@ pub(super) struct Line {
     subtype: Text,
     pub(super) uuid: Text,
     pub(super) parent_uuid: Text,
-    pub(super) session_id: Text,
+    session_id: Text,
+    forked_from: Object<Fork>,
     pub(super) agent_id: Text,
     timestamp: Text,
     pub(super) cwd: Text,
@@ -38,6 +39,13 @@ pub(super) struct Line {
     pub(super) custom_title: Text,
     pub(super) agent_name: Text,
     pub(super) ai_title: Text,
+}
+
+/// The line of another session that a fork begins with a copy of.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Fork {
+    session_id: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -78,6 +86,17 @@ impl Line {
     /// Whether it stands in a log that belongs to a sub-agent.
     pub(super) fn is_agents_own(&self) -> bool {
         self.is_sidechain.0 && self.agent_id.0.is_some()
+    }
+
+    /// Returns the session in which it was said: the one that a fork copied it from, or else its own.
+    pub(super) fn session(&self) -> Option<&str> {
+        let original = self.forked_from.0.as_ref().and_then(|fork| fork.session_id.0.as_deref());
+        original.or(self.session_id.0.as_deref())
+    }
+
+    /// Whether it stands in the journal of a workflow, which says when agents began and ended.
+    pub(super) fn is_journal(&self) -> bool {
+        matches!(self.kind.as_str(), "started" | "result") && self.agent_id.0.is_some()
     }
 
     /// Returns when the line was written.

@@ -1,10 +1,13 @@
 //! Claude Code session logs: one JSONL file a session, and one for each of its sub-agents.
 //!
 //! Each block of a log line becomes a message of its own, under the line's uuid; the lines of one answer follow each
-//! other. What the user typed is told apart from what the program wrote into the user's turn (`words`), and of a
+//! other. A resumed session's log begins with a copy of the one before, which is not read twice (`copies`). What the
+//! user typed is told apart from what the program wrote into the user's turn (`words`), and of a
 //! conversation that was rewound only the newest branch is kept (`branches`).
 
 mod branches;
+mod copies;
+mod history;
 mod line;
 mod session;
 mod words;
@@ -13,6 +16,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use self::copies::Copies;
 use self::line::Line;
 use self::session::{Session, Summary};
 use crate::ingest::lenient::Object;
@@ -46,24 +50,32 @@ impl Ingestor for ClaudeCode {
     }
 
     fn about(&self) -> &'static str {
-        "Claude Code session and sub-agent logs"
+        "Claude Code session and sub-agent logs, and its history of prompts"
     }
 
     fn rule(&self) -> &'static str {
-        "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`"
+        "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`; or lines with `display` and `timestamp`"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.most_lines(is_own_line) || head.document.as_ref().is_some_and(is_own_line)
+        let is_ours = |line: &Value| is_own_line(line) || history::is_entry(line);
+        head.most_lines(is_ours) || head.document.as_ref().is_some_and(is_ours)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let is_history = {
+            let head = Head::of(&input);
+            head.most_lines(history::is_entry) || head.document.as_ref().is_some_and(history::is_entry)
+        };
+        if is_history {
+            return history::read(input, sink);
+        }
         let mut sessions = Sessions::new(&input);
         let mut records = Records::lines(input);
         while let Some((number, line)) = records.next_json::<Object<Line>>(sink)? {
             match line.0 {
                 Some(line) if line.is_broken() => sink.skip(number, "the line holds no message object"),
-                Some(line) => sessions.take(line, sink),
+                Some(line) => sessions.take(number, line, sink),
                 None => sink.skip(number, "not a JSON object"),
             }
         }
@@ -81,56 +93,63 @@ fn is_own_line(line: &Value) -> bool {
             (role == Some(kind)) && (is_text("uuid") || is_text("sessionId"))
         }
         "summary" => is_text("leafUuid"),
+        "started" | "result" => is_text("agentId"),
         "file-history-snapshot" | "file-history-delta" => is_text("messageId"),
         _ => is_text("sessionId") && BOOKKEEPING_TYPES.contains(&kind),
     }
 }
 
-/// The sessions of one file: one, unless several logs were joined into it.
+/// The sessions of one file: one, unless it begins with lines of another, or several logs were joined into it.
 struct Sessions {
-    /// Name of the file, if it is a session's uuid: then all lines belong to that session, as a resumed session's
-    /// file begins with lines copied from the one before.
+    /// Name of the file, if it is a session's uuid.
     file_id: Option<String>,
+    copies: Option<Copies>,
     stem: String,
     origin: String,
     open: Vec<Session>,
     index: HashMap<String, usize>,
     last: usize,
     summaries: Vec<Summary>,
+    journal: Option<usize>,
 }
 
 impl Sessions {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem).to_owned();
+        let file_id = uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone());
         Self {
-            file_id: uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone()),
+            copies: file_id.as_ref().map(|id| Copies::new(id, input)),
+            file_id,
             stem,
             origin: input.path.display().to_string(),
             open: Vec::new(),
             index: HashMap::new(),
             last: 0,
             summaries: Vec::new(),
+            journal: None,
         }
     }
 
-    fn take(&mut self, mut line: Line, sink: &mut Sink<'_>) {
+    fn take(&mut self, number: usize, mut line: Line, sink: &mut Sink<'_>) {
         if let (Some(text), Some(leaf)) = (line.summary.0.take(), line.leaf_uuid.0.take()) {
             self.summaries.push(Summary { text, leaf });
-            return;
+        } else if line.is_journal() {
+            self.journal.get_or_insert(number);
+        } else if !self.copies.as_mut().is_some_and(|copies| copies.is_copy(number, &line)) {
+            self.last = self.place(&line);
+            self.open[self.last].take(line, &self.summaries, sink);
         }
-        self.last = self.place(&line);
-        self.open[self.last].take(line, &self.summaries, sink);
     }
 
     /// Finds the session of `line`, or opens it; a line that names none belongs to the one before it.
     fn place(&mut self, line: &Line) -> usize {
-        let id = match (&self.file_id, &line.session_id.0) {
-            (Some(file_id), _) => file_id.clone(),
-            (None, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.as_str()),
-            (None, Some(id)) => id.clone(),
-            (None, None) if self.open.is_empty() => self.stem.clone(),
-            (None, None) => return self.last,
+        let id = match (&self.file_id, line.session()) {
+            (Some(file_id), Some(id)) if file_id == id => id.to_owned(),
+            (_, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.as_str()),
+            (_, Some(id)) => id.to_owned(),
+            (_, None) if self.open.is_empty() => self.stem.clone(),
+            (_, None) => return self.last,
         };
         *self.index.entry(id).or_insert_with_key(|id| {
             self.open.push(Session::new(id, &self.origin));
@@ -139,6 +158,12 @@ impl Sessions {
     }
 
     fn finish(self, sink: &mut Sink<'_>) {
+        if let Some(copies) = self.copies {
+            copies.finish(sink);
+        }
+        if let Some(line) = self.journal {
+            sink.skip(line, "a workflow's journal holds no conversation; its agents have logs of their own");
+        }
         for session in self.open {
             session.finish(&self.summaries, sink);
         }

@@ -39,9 +39,6 @@ pub(super) struct Session {
     seen: HashSet<u64>,
     said: HashSet<u64>,
     titles: Titles,
-    id: String,
-    other_id: Option<String>,
-    saw_own_id: bool,
     last_time: Option<MessageTime>,
 }
 
@@ -57,9 +54,6 @@ impl Session {
             seen: HashSet::new(),
             said: HashSet::new(),
             titles: Titles::default(),
-            id: id.to_owned(),
-            other_id: None,
-            saw_own_id: false,
             last_time: None,
         }
     }
@@ -113,10 +107,6 @@ impl Session {
             self.titles.agent = line.agent_name.0.take().or(self.titles.agent.take());
         }
         self.titles.generated = line.ai_title.0.take().or(self.titles.generated.take());
-        if let Some(id) = &line.session_id.0 {
-            self.saw_own_id |= self.id.split('/').next() == Some(id);
-            self.other_id.get_or_insert_with(|| id.clone());
-        }
         let meta = self.draft.meta();
         if meta.project.is_none() {
             meta.project = line.cwd.0.take();
@@ -185,9 +175,6 @@ impl Session {
     }
 
     fn name(&mut self, summaries: &[Summary]) {
-        if let Some(id) = self.other_id.clone().filter(|_| !self.saw_own_id) {
-            self.draft.set_external_id(id);
-        }
         let Titles { custom, agent, generated } = &self.titles;
         let summary = || summaries.iter().rev().find(|summary| self.seen.contains(&hash(&summary.leaf)));
         let title = custom.clone().or(agent.clone()).or(generated.clone()).or_else(|| Some(summary()?.text.clone()));
@@ -200,7 +187,7 @@ fn folded(text: &str) -> String {
 }
 
 /// Hashes an id or a text, so that a long log's need not all be kept.
-fn hash(text: impl AsRef<str>) -> u64 {
+pub(super) fn hash(text: impl AsRef<str>) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.as_ref().hash(&mut hasher);
     hasher.finish()

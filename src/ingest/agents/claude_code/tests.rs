@@ -236,7 +236,7 @@ fn a_missing_time_is_taken_from_the_line_before() {
 }
 
 #[test]
-fn joined_logs_are_told_apart_but_a_sessions_own_file_is_one_transcript() {
+fn joined_logs_are_told_apart_and_copied_lines_are_their_own_sessions() {
     let text = joined(&[
         with(user("u1", "", 0, "copied"), "sessionId", "older"),
         user("u2", "u1", 1, "own"),
@@ -244,8 +244,7 @@ fn joined_logs_are_told_apart_but_a_sessions_own_file_is_one_transcript() {
     ]);
     let ids = |name: &str| -> Vec<String> { read_as(name, &text).0.into_iter().map(|seen| seen.external_id).collect() };
     assert_eq!(ids("joined.jsonl"), ["older".to_owned(), SESSION.to_owned(), format!("{SESSION}/a9")]);
-    assert_eq!(ids(&format!("{SESSION}.jsonl")), [SESSION]);
-    assert_eq!(ids("00000000-0000-4000-8000-000000000000.jsonl"), ["older"]);
+    assert_eq!(ids(&format!("{SESSION}.jsonl")), ["older", SESSION]);
 }
 
 #[test]
@@ -290,4 +289,127 @@ fn only_its_own_lines_are_recognised() {
     assert!(!sniff("{\"type\":\"user\",\"text\":\"hi\"}\n{\"type\":\"assistant\",\"text\":\"hi\"}\n"));
     assert!(!sniff("{\"role\":\"user\",\"message\":{\"content\":\"hi\"}}\n{\"role\":\"user\",\"message\":{}}\n"));
     assert!(!sniff(&format!("[{}]", user("u", "", 0, "hi"))));
+}
+
+const PARENT: &str = "1b7e44d0-90c3-4f7a-8a6e-6f1f0f6f7b02";
+
+/// Reads the file `name` in `folder`.
+fn read_file(folder: &std::path::Path, name: &str) -> (Vec<Transcript>, Vec<String>) {
+    let mut seen = Vec::new();
+    let mut accept = |transcript| seen.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    ClaudeCode.read(crate::ingest::open(&folder.join(name)).unwrap(), &mut sink).unwrap();
+    let told = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
+    (seen, told)
+}
+
+/// The log of a session, and that of another which goes on from it and ran a sub-agent of the old kind.
+fn resumed(copied_id: &str) -> (String, String) {
+    let prefix = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready"), user("u2", "a1", 2, "use tabs")];
+    let old = prefix.iter().map(|line| with(line.clone(), "sessionId", PARENT)).collect::<Vec<_>>();
+    let mut new: Vec<_> = prefix.iter().map(|line| with(line.clone(), "sessionId", copied_id)).collect();
+    new.extend([
+        user("u3", "u2", 10, "go on"),
+        with(user("s1", "", 11, "look at the tests"), "isSidechain", true),
+        with(assistant("s2", "s1", 12, "looked"), "isSidechain", true),
+        assistant("a3", "u3", 13, "went on"),
+    ]);
+    (joined(&old), joined(&new))
+}
+
+#[test]
+fn a_resumed_session_begins_where_it_was_resumed() {
+    for copied_id in [PARENT, SESSION] {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = resumed(copied_id);
+        std::fs::write(folder.path().join(format!("{PARENT}.jsonl")), old).unwrap();
+        std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), new).unwrap();
+        let (before, told) = read_file(folder.path(), &format!("{PARENT}.jsonl"));
+        assert_eq!((before.len(), shown(&before[0]).len(), told), (1, 3, Vec::new()));
+        let (after, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+        assert_eq!(after.len(), 1, "{copied_id}");
+        assert_eq!(after[0].external_id, SESSION);
+        assert_eq!(
+            shown(&after[0]),
+            ["User Prose: go on", "Other Prose: look at the tests", "Other Prose: looked", "Assistant Prose: went on"]
+        );
+        let times: Vec<_> = after[0].messages.iter().map(|message| message.time.unwrap().at.to_string()).collect();
+        assert_eq!(times, ["10", "11", "12", "13"].map(|minute| format!("2026-03-02T09:{minute}:00Z")));
+        let reason = format!("3 lines from here on repeat the session {PARENT}, which is read from its own log");
+        assert_eq!(told, [format!("1: {reason}")]);
+    }
+}
+
+#[test]
+fn without_the_older_log_its_copy_is_read_as_the_older_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = resumed(PARENT);
+    std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), new).unwrap();
+    let (seen, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+    let ids: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages.len())).collect();
+    assert_eq!((ids, told), (vec![(PARENT, 3), (SESSION, 4)], Vec::new()));
+    let (parent, _) = read_as(&format!("{PARENT}.jsonl"), &old);
+    assert_eq!(seen[0].messages, parent[0].messages);
+}
+
+#[test]
+fn a_forks_lines_belong_to_the_session_that_they_name() {
+    let from = json!({"sessionId": PARENT, "messageUuid": "u1"});
+    let copied = with(user("f1", "", 0, "start"), "forkedFrom", from);
+    let (seen, _) = read_as(&format!("{SESSION}.jsonl"), &joined(&[copied, user("u2", "f1", 1, "go on")]));
+    let ids: Vec<_> = seen.iter().map(|one| one.external_id.as_str()).collect();
+    assert_eq!(ids, [PARENT, SESSION]);
+}
+
+#[test]
+fn other_sessions_beside_a_log_leave_it_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(format!("{PARENT}.jsonl")), joined(&[user("x1", "", 0, "else")])).unwrap();
+    let own = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready")];
+    std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), joined(&own)).unwrap();
+    let (seen, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+    assert_eq!((seen[0].messages.len(), told), (2, Vec::new()));
+}
+
+#[test]
+fn a_journal_of_a_workflow_is_told_and_holds_nothing() {
+    let line = |kind: &str| json!({"type": kind, "agentId": "a1", "label": "review", "result": "fine"});
+    let text = joined(&[line("started"), line("result")]);
+    assert!(ClaudeCode.sniff(&Head::new(text.as_str().into(), true)));
+    let (seen, skipped) = read_as("journal.jsonl", &text);
+    assert_eq!((seen.len(), skipped.len(), skipped[0].record), (0, 1, 1));
+}
+
+#[test]
+fn the_history_of_prompts_is_read_for_sessions_without_a_log() {
+    let entry = |session: Option<&str>, text: &str| {
+        json!({"display": text, "pastedContents": {"1": {"id": 1, "type": "text", "content": "pasted words"}},
+            "timestamp": 1_770_000_000_000_i64, "project": "/home/lena/harborlight", "sessionId": session})
+    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("projects/-home-lena")).unwrap();
+    std::fs::write(folder.path().join(format!("projects/-home-lena/{SESSION}.jsonl")), "x").unwrap();
+    let lines = [
+        entry(Some(SESSION), "logged"),
+        entry(Some(PARENT), "see [Pasted text #1]"),
+        entry(Some(PARENT), "/init"),
+        entry(None, "old"),
+        json!({"display": 7}),
+    ];
+    std::fs::write(folder.path().join("history.jsonl"), joined(&lines)).unwrap();
+    assert!(ClaudeCode.sniff(&Head::new(joined(&lines).into(), true)));
+    let (seen, told) = read_file(folder.path(), "history.jsonl");
+    assert_eq!(seen.len(), 2);
+    assert_eq!(
+        shown(&seen[0]),
+        [
+            "User Prose: see [Pasted text #1]",
+            "User Context: pasted words",
+            "System Context: /init",
+            "User Context: pasted words"
+        ]
+    );
+    assert_eq!(seen[0].external_id, format!("prompts/{PARENT}"));
+    assert_eq!(seen[1].project.as_deref(), Some("/home/lena/harborlight"));
+    assert_eq!(told.len(), 2);
 }

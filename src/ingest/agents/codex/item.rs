@@ -147,7 +147,7 @@ fn user_block(block: Block) -> Vec<Message> {
 }
 
 /// Tells what the user typed from what was put around it.
-fn user_words(text: &str) -> Vec<Message> {
+pub(super) fn user_words(text: &str) -> Vec<Message> {
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {
         return vec![
             message(Role::System, Kind::Context, preamble.to_owned()),

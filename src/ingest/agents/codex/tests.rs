@@ -243,3 +243,75 @@ fn only_its_own_lines_are_recognised() {
     assert!(!sniff(&bare.repeat(2)));
     assert!(!sniff("{\"type\":\"event\",\"payload\":{}}\n{\"type\":\"message\",\"payload\":{}}\n"));
 }
+
+#[test]
+fn the_rollout_of_spring_2025_is_one_object() {
+    let document = json!({
+        "session": {"id": "early", "timestamp": "2025-04-18T05:06:07.000Z", "instructions": ""},
+        "items": [
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "use tabs"}]}, 7,
+            {"type": "reasoning", "summary": [], "duration_ms": 9},
+            {"type": "function_call", "name": "shell", "arguments": "{\"command\":[\"ls\"]}"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]},
+        ],
+    });
+    for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
+        assert!(Codex.sniff(&Head::new(text.as_str().into(), true)));
+        let (seen, skipped) = read_all(&text);
+        assert_eq!(shown(&seen[0]), ["User Prose: use tabs", "Assistant ToolCall: shell ls", "Assistant Prose: ok"]);
+        assert_eq!((seen[0].external_id.as_str(), skipped.len()), ("early", 1));
+        assert_eq!(seen[0].created_at, "2025-04-18T05:06:07Z".parse().ok());
+    }
+}
+
+#[test]
+fn an_exec_stream_is_the_agents_side_alone() {
+    let item = |item: Value| json!({"type": "item.completed", "item": item});
+    let text = joined(&[
+        json!({"type": "thread.started", "thread_id": "t1"}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.started", "item": {"id": "0", "type": "command_execution", "command": "ls"}}),
+        item(json!({"id": "0", "type": "command_execution", "command": "ls", "aggregated_output": "a.rs"})),
+        item(json!({"id": "1", "type": "reasoning", "text": "hm"})),
+        item(json!({"id": "2", "type": "file_change", "changes": [{"path": "a.rs", "kind": "update"}]})),
+        item(json!({"id": "3", "type": "agent_message", "text": "Done."})),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 3}}),
+        json!({"type": "error", "message": "lost"}),
+        json!({"type": "other"}),
+    ]);
+    assert!(Codex.sniff(&Head::new(text.as_str().into(), true)));
+    let (seen, skipped) = read_all(&text);
+    assert_eq!(
+        shown(&seen[0]),
+        [
+            "Assistant ToolCall: shell ls",
+            "Tool ToolResult: a.rs",
+            "Assistant Reasoning: hm",
+            "Assistant ToolCall: file_change a.rs",
+            "Assistant Prose: Done.",
+            "System Context: lost"
+        ]
+    );
+    assert_eq!((seen[0].external_id.as_str(), skipped.len()), ("exec/t1", 1));
+}
+
+#[test]
+fn the_history_of_prompts_is_read_for_threads_without_a_rollout() {
+    let kept = "019d8b3e-5c20-7a11-9f64-3b7c1e9a0d42";
+    let entry = |id: &str, text: &str| json!({"session_id": id, "ts": 1_770_000_000, "text": text});
+    let folder = tempfile::tempdir().unwrap();
+    let day = folder.path().join("sessions/2026/04/14");
+    std::fs::create_dir_all(&day).unwrap();
+    std::fs::write(day.join(format!("rollout-2026-04-14T09-12-40-{kept}.jsonl.zst")), "x").unwrap();
+    let lines = joined(&[entry(kept, "kept"), entry("gone", "use tabs"), entry("gone", "/model"), json!({"ts": 1})]);
+    let path = folder.path().join("history.jsonl");
+    std::fs::write(&path, &lines).unwrap();
+    assert!(Codex.sniff(&Head::new(lines.as_str().into(), true)));
+    let mut seen = Vec::new();
+    let mut accept = |transcript| seen.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    Codex.read(crate::ingest::open(&path).unwrap(), &mut sink).unwrap();
+    let skipped: Vec<_> = sink.skipped.iter().map(|skipped| skipped.record).collect();
+    assert_eq!(shown(&seen[0]), ["User Prose: use tabs", "User ToolCall: /model"]);
+    assert_eq!((seen.len(), seen[0].external_id.as_str(), skipped), (1, "prompts/gone", vec![4, 1]));
+}

@@ -1,4 +1,5 @@
 use serde_json::json;
+use sha2::Digest as _;
 
 use super::*;
 use crate::ingest::Skipped;
@@ -177,7 +178,6 @@ fn the_note_of_the_projects_root_is_believed_if_its_hash_is_right() {
         GeminiCli.read(crate::ingest::open(&path).unwrap(), &mut Sink::new(&mut accept)).unwrap();
         seen.remove(0)
     };
-    use sha2::Digest as _;
     let hash = crate::transcript::hex(&sha2::Sha256::digest("/home/ana/harbor"));
     assert_eq!(project(&hash).as_deref(), Some("/home/ana/harbor"));
     assert_eq!(project("0000"), None);
