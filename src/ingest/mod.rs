@@ -85,6 +85,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::codex::Codex,
     &agents::goose::Goose,
     &agents::opencode::OpenCode,
+    &agents::copilot_chat::CopilotChat,
+    &agents::copilot_cli::CopilotCli,
     &agents::cursor::Cursor,
     &agents::cursor_agent::CursorAgent,
     //

@@ -2,6 +2,8 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod copilot_chat;
+pub mod copilot_cli;
 pub mod cursor;
 pub mod cursor_agent;
 pub mod goose;
