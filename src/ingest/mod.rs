@@ -88,6 +88,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::copilot_chat::CopilotChat,
     &agents::copilot_cli::CopilotCli,
     &agents::cursor::Cursor,
+    &agents::zed::Zed,
     &agents::cursor_agent::CursorAgent,
     //
     // Assistants.

@@ -9,3 +9,4 @@ pub mod cursor_agent;
 pub mod goose;
 pub mod opencode;
 mod turn;
+pub mod zed;
