@@ -91,7 +91,10 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::blockcell::Blockcell,
     &agents::goose::Goose,
     &agents::opencode::OpenCode,
+    &agents::copilot_chat::CopilotChat,
+    &agents::copilot_cli::CopilotCli,
     &agents::cursor::Cursor,
+    &agents::zed::Zed,
     &agents::cursor_agent::CursorAgent,
     //
     // Assistants.

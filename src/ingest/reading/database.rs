@@ -179,6 +179,12 @@ pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
     }
 }
 
+/// Returns the bytes in a column, whether they are stored as text or not.
+#[must_use]
+pub fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
+    row.get_ref(column).ok()?.as_bytes().ok()
+}
+
 /// Returns the whole number in a column as the number of a record; 0 if there is none.
 #[must_use]
 pub fn record_number(row: &Row<'_>, column: usize) -> usize {
