@@ -173,3 +173,56 @@ fn a_whole_claude_export_gives_its_conversations_and_design_sessions_alone() {
         assert_eq!(skipped, Vec::<String>::new());
     }
 }
+
+#[test]
+fn of_other_exports_only_the_conversations_are_taken() {
+    let activity = json!([{"header": "Gemini Apps", "title": "Prompted sow beans?", "time": "2026-01-02T08:00:00Z",
+        "products": ["Gemini Apps"], "safeHtmlItem": [{"html": "<p>In May.</p>"}]}]);
+    let search = json!([{"header": "Search", "title": "Searched for beans", "time": "2026-01-02T08:00:00Z", "products": ["Search"]}]);
+    let grok = json!({"conversations": [{"conversation": {"id": "g", "title": "Beans", "create_time": "2026-01-02T08:00:00Z"},
+        "responses": [{"sender": "human", "message": "sow beans?", "create_time": "2026-01-02T08:00:00Z"}]}]});
+    let deepseek = json!([{"id": "d", "title": "Beans", "inserted_at": "2026-01-02T08:00:00+08:00", "mapping": {
+        "root": {"id": "root", "parent": null, "children": ["1"], "message": null},
+        "1": {"id": "1", "parent": "root", "children": [], "message": {"inserted_at": "2026-01-02T08:00:00+08:00",
+            "fragments": [{"type": "REQUEST", "content": "sow beans?"}]}}}}]);
+    let exports = [
+        (
+            vec![
+                ("My Activity/Gemini Apps/MyActivity.json", activity.to_string()),
+                ("My Activity/Search/MyActivity.json", search.to_string()),
+                ("Gemini/gems.json", json!([{"name": "Gardener", "instructions": "Be kind."}]).to_string()),
+                ("archive_browser.html", "<!DOCTYPE html><html><body>Gemini</body></html>".to_owned()),
+            ],
+            ("My Activity/Gemini Apps/MyActivity.json", "gemini-takeout"),
+            "- | 2026-01-02 08:00:00 User: sow beans? | 2026-01-02 08:00:00 Assistant: In May.",
+        ),
+        (
+            vec![
+                ("prod-grok-backend.json", grok.to_string()),
+                (
+                    "prod-mc-auth-mgmt-api.json",
+                    json!({"user": {"email": "ines@example.org"}, "sessions": []}).to_string(),
+                ),
+                ("prod-mc-billing.json", json!({"balance_map": {}}).to_string()),
+            ],
+            ("prod-grok-backend.json", "grok"),
+            "Beans | 2026-01-02 08:00:00 User: sow beans?",
+        ),
+        (
+            vec![
+                ("conversations.json", deepseek.to_string()),
+                ("user.json", json!({"user_id": "u", "email": "ines@example.org", "oauth_profiles": null}).to_string()),
+            ],
+            ("conversations.json", "deepseek"),
+            "Beans | 2026-01-02 08:00:00 User: sow beans?",
+        ),
+    ];
+    for (files, (name, format), said) in exports {
+        let (_place, paths) = laid_out(&files);
+        for path in paths {
+            let (taken, seen, skipped) = read(&path);
+            assert_eq!(taken, [(name.to_owned(), format)]);
+            assert_eq!((told(&seen), skipped), (vec![said.to_owned()], vec![]));
+        }
+    }
+}

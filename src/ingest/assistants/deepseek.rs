@@ -1,4 +1,4 @@
-//! The DeepSeek data export: trees like those of `ChatGPT`, whose messages are fragments.
+//! The `DeepSeek` data export: trees like those of `ChatGPT`, whose messages are fragments.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::ingest::parts::file_label;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
-/// Reads the DeepSeek data export.
+/// Reads the `DeepSeek` data export.
 pub struct DeepSeek;
 
 impl Ingestor for DeepSeek {

@@ -94,8 +94,7 @@ fn shown<'a>(responses: &[&'a Value]) -> Vec<&'a Value> {
 }
 
 fn id_of(response: &Value) -> &str {
-    let fields = ["_id", "response_id", "id"].into_iter();
-    fields.filter_map(|field| response[field].as_str()).next().unwrap_or_default()
+    ["_id", "response_id", "id"].into_iter().find_map(|field| response[field].as_str()).unwrap_or_default()
 }
 
 /// Reads a written time, or the number that the database's own spelling wraps twice.
@@ -133,7 +132,8 @@ fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
 /// Takes out the marks of citations and cards.
 fn without_marks(text: &str) -> String {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("(?s)<grok:render\\b[^>]*>.*?</grok:render>|<grok:render\\b[^>]*/>")
+        // The closed tag comes first: else each of many would be followed to the end of the text.
+        Regex::new("(?s)<grok:render\\b[^>]*/>|<grok:render\\b[^>]*>.*?</grok:render>")
             .expect("the pattern is constant")
     });
     MARKS.replace_all(text, "").into_owned()
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn marks_go_and_thoughts_and_files_are_told_apart() {
         let answer = json!({"sender": "assistant", "agent_thinking_traces": [{"thinking_trace": "hm"}, "then"],
-            "message": "Six.<grok:render type=\"card\"><argument name=\"id\">0</argument></grok:render>", "file_attachments": ["0f3a"]});
+            "message": "Six.<grok:render id=\"1\"/><grok:render type=\"card\"><argument name=\"id\">0</argument></grok:render>", "file_attachments": ["0f3a"]});
         let (seen, skipped) = read(&json!([one(&json!([answer, {"sender": "ghost", "message": "boo"}]))]));
         let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
         assert_eq!(told, [(Kind::Reasoning, "hm\nthen"), (Kind::Prose, "Six."), (Kind::Attachment, "[file]")]);

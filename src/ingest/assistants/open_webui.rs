@@ -1,4 +1,4 @@
-//! Chats exported from Open WebUI: trees whose answers carry their reasoning and tool calls as HTML inside the text.
+//! Chats exported from `Open WebUI`: trees whose answers carry their reasoning and tool calls as HTML inside the text.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
-/// Reads chats exported from Open WebUI.
+/// Reads chats exported from `Open WebUI`.
 pub struct OpenWebUi;
 
 impl Ingestor for OpenWebUi {

@@ -74,7 +74,7 @@ pub fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>
 fn call(block: &Value) -> String {
     let (tool, input) = (block["name"].as_str().unwrap_or("tool"), &block["input"]);
     match input["title"].as_str().or_else(|| input["id"].as_str()) {
-        Some(title) if tool == "artifacts" => call_line(tool, title),
+        Some(title) if tool.contains("artifact") => call_line(tool, title),
         Some(_) | None => call_line(tool, &input.to_string()),
     }
 }

@@ -8,6 +8,8 @@ use crate::transcript::{Kind, Message, MessageTime, Role};
 
 /// Pause after which a new conversation begins.
 const PAUSE: SignedDuration = SignedDuration::from_mins(30);
+/// Most entries of one conversation, so that what is held stays small whatever the times are.
+const MOST_ENTRIES: usize = 2_000;
 /// Verbs before a prompt that are known.
 const KNOWN_VERBS: &[&str] = &["Prompted ", "Asked ", "Said "];
 /// Titles that must be there for a verb to be learnt from them.
@@ -96,7 +98,7 @@ impl Conversations {
             (Some(last), Some(next)) => last.duration_since(next).abs() <= PAUSE,
             (_, _) => false,
         };
-        if !goes_on {
+        if !goes_on || self.held.len() >= MOST_ENTRIES {
             self.hand_over(sink);
         }
         self.held.push(activity);
@@ -125,13 +127,15 @@ impl Conversations {
         draft.finish(sink);
     }
 
-    /// Returns the prompt, its files and the answer; an entry that is neither is a note of the activity.
+    /// Returns the prompt, its files and the answer; an entry without the verb that the prompts have, and without an
+    /// answer, is a note of the activity.
     fn messages(&self, entry: &Activity) -> Vec<Message> {
         let made = |role, kind, text: String| Message { kind, time: entry.time, ..Message::prose(role, text) };
-        let asked = match (self.verb.prompt(&entry.title), &entry.answer) {
-            (Some(prompt), _) => made(Role::User, Kind::Prose, prompt),
-            (None, Some(_)) => made(Role::User, Kind::Prose, spaced(&entry.title)),
-            (None, None) => made(Role::Other, Kind::Context, spaced(&entry.title)),
+        let is_note = self.verb.0.is_some() && entry.answer.is_none();
+        let asked = match self.verb.prompt(&entry.title) {
+            Some(prompt) => made(Role::User, Kind::Prose, prompt),
+            None if is_note => made(Role::Other, Kind::Context, spaced(&entry.title)),
+            None => made(Role::User, Kind::Prose, spaced(&entry.title)),
         };
         let files = entry.files.iter().map(|name| made(Role::User, Kind::Attachment, file_label("file", Some(name))));
         let answer = entry.answer.iter().map(|answer| made(Role::Assistant, Kind::Prose, answer.clone()));

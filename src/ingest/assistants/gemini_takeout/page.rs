@@ -114,10 +114,12 @@ fn activity(entry: &str, number: usize) -> Option<Activity> {
     let is_file = |line: &&&str| line.trim_start().starts_with("-&nbsp;") || line.trim_start().starts_with("-\u{a0}");
     let files = lines.iter().filter(is_file).map(|line| to_text(line).trim_start_matches('-').trim().to_owned());
     let files: Vec<String> = files.filter(|name| !name.is_empty()).collect();
+    let mut title: Vec<String> = lines.iter().filter(|line| !is_file(line)).map(|line| to_text(line)).collect();
     // Above the files stands a line that counts them.
-    let counted = usize::from(!files.is_empty() && lines.len() > files.len() + 1);
-    let said = lines.iter().filter(|line| !is_file(line)).count() - counted;
-    let title: Vec<String> = lines.iter().filter(|line| !is_file(line)).take(said).map(|line| to_text(line)).collect();
+    let count = files.len().to_string();
+    if !files.is_empty() && title.len() > 1 {
+        title.pop_if(|line| line.len() <= LONGEST_DATE && line.contains(&count));
+    }
     Some(Activity {
         number,
         title: title.join("\n"),

@@ -114,3 +114,10 @@ fn the_page_is_read_like_the_file() {
     assert_eq!(skipped, ["an entry without words or date", "entries of other products than Gemini: 1"]);
     assert!(!GeminiTakeout.sniff(&Head::new(cell("Search", "Searched for Gemini<br>").into(), true)));
 }
+
+#[test]
+fn few_titles_in_a_language_that_is_not_known_are_prompts_as_they_stand() {
+    let entries = json!([entry("Запрос: когда сеять", 0, None)]);
+    let (seen, _) = read(&entries.to_string());
+    assert_eq!((seen[0].messages[0].kind, seen[0].messages[0].text.as_str()), (Kind::Prose, "Запрос: когда сеять"));
+}
