@@ -12,6 +12,8 @@ mod datasets;
 mod message;
 mod people;
 mod reading;
+#[cfg(test)]
+mod testing;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -19,13 +21,14 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
-use message::{blocks, identity, injected, label, lenient, parts, speaker};
+use message::{blocks, chat, identity, injected, label, lenient, parts, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
 pub use reading::folder::Folder;
 pub use reading::input::{Input, open};
+pub use reading::objects::{Layout, Object, Objects};
 pub use reading::records::{Record, Records};
 
 use crate::transcript::Transcript;
@@ -89,6 +92,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &assistants::chatgpt::ChatGpt,
     //
     // Requests, replies and traces of programs.
+    &api::anthropic::Anthropic,
     //
     // People.
     &people::webvtt::WebVtt,

@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod blocks;
+pub mod chat;
 pub mod identity;
 pub mod injected;
 pub mod label;

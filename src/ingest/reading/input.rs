@@ -141,6 +141,22 @@ impl Input {
         }
     }
 
+    /// Returns the names of the other files in the same directory or archive, sorted; none for standard input.
+    #[must_use]
+    pub fn siblings(&self) -> Vec<String> {
+        let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (folder, parent) = match &self.inside {
+            Some((folder, name)) => (folder.clone(), name.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()),
+            None if self.path == Path::new("-") => return Vec::new(),
+            None => {
+                let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                (Folder::directory(parent.unwrap_or(Path::new("."))), String::new())
+            }
+        };
+        let names = folder.files(&parent).into_iter();
+        names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
+    }
+
     /// Whether it stands in an archive, so that no path leads to it.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {

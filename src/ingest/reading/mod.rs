@@ -6,4 +6,5 @@ pub mod detect;
 pub mod discover;
 pub mod folder;
 pub mod input;
+pub mod objects;
 pub mod records;
