@@ -92,6 +92,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &assistants::chatgpt::ChatGpt,
     //
     // Requests, replies and traces of programs.
+    &api::openai_batch::OpenAiBatch,
+    &api::openai_responses::OpenAiResponses,
     &api::anthropic::Anthropic,
     //
     // People.
