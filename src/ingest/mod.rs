@@ -100,6 +100,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::webvtt::WebVtt,
     //
     // Datasets.
+    &datasets::locomo::Locomo,
+    &datasets::longmemeval::LongMemEval,
     //
     // What is general or guessed.
     &api::openai_chat::OpenAiChat,
