@@ -12,6 +12,8 @@ mod datasets;
 mod message;
 mod people;
 mod reading;
+#[cfg(test)]
+mod testing;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -20,12 +22,13 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
-use message::{blocks, identity, injected, label, lenient, parts, prompts, replies, speaker};
+use message::{blocks, chat, identity, injected, label, lenient, parts, prompts, replies, speaker};
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
 pub use reading::folder::Folder;
 pub use reading::input::{Input, open};
+pub use reading::objects::{Layout, Object, Objects};
 pub use reading::records::{Record, Records};
 
 use crate::transcript::Transcript;
@@ -111,6 +114,9 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &assistants::lm_studio::LmStudio,
     //
     // Requests, replies and traces of programs.
+    &api::openai_batch::OpenAiBatch,
+    &api::openai_responses::OpenAiResponses,
+    &api::anthropic::Anthropic,
     //
     // People.
     &people::telegram::Telegram,
@@ -124,10 +130,11 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::google_meet::GoogleMeet,
     &people::otter::Otter,
     &people::teams_text::TeamsText,
-    &people::slack::Slack,
     &people::whatsapp::WhatsApp,
     //
     // Datasets.
+    &datasets::locomo::Locomo,
+    &datasets::longmemeval::LongMemEval,
     //
     // What is general or guessed.
     &api::openai_chat::OpenAiChat,

@@ -1,17 +1,18 @@
 //! Logs of agents that work on a project: coding agents and their like.
 
+mod turn;
+
 pub mod aider;
 pub mod blockcell;
 pub mod claude_code;
 pub mod cline;
 pub mod codex;
 pub mod continue_dev;
-pub mod gemini_cli;
 pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod cursor;
 pub mod cursor_agent;
+pub mod gemini_cli;
 pub mod goose;
 pub mod opencode;
-mod turn;
 pub mod zed;

@@ -1,3 +1,10 @@
 //! What programs keep of their calls to a model: requests, replies, traces.
 
+mod batch;
+mod chain;
+mod exchange;
+
+pub mod anthropic;
+pub mod openai_batch;
 pub mod openai_chat;
+pub mod openai_responses;

@@ -58,6 +58,17 @@ pub fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
     Some(MessageTime { at, offset_seconds: zulu.then_some(0), source })
 }
 
+/// Returns when a message was said, from a number of seconds or milliseconds since 1970 or from a written time.
+///
+/// A number is counted at UTC; a written time has an offset only if it names one.
+#[must_use]
+pub fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
+    match value.as_str() {
+        Some(text) => written_time(text, TimeSource::Log),
+        None => instant(value).map(MessageTime::logged),
+    }
+}
+
 /// Returns the instant that a number since 1970 or a written time stands for; the number's size tells whether it counts
 /// seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]

@@ -2,11 +2,12 @@
 
 pub mod assemble;
 pub mod blocks;
+pub mod chat;
 pub mod identity;
 pub mod injected;
 pub mod label;
 pub mod lenient;
 pub mod parts;
-pub mod replies;
 pub mod prompts;
+pub mod replies;
 pub mod speaker;

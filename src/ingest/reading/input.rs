@@ -160,7 +160,10 @@ impl Input {
                 Some((folder.clone(), parent.to_owned()))
             }
             None if self.path == Path::new("-") => None,
-            None => Some((Folder::directory(self.path.parent()?), String::new())),
+            None => {
+                let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                Some((Folder::directory(parent.unwrap_or(Path::new("."))), String::new()))
+            }
         }
     }
 
@@ -173,6 +176,15 @@ impl Input {
         }
         let prefix = format!("{parent}{name}/");
         folder.all_files().iter().filter_map(|file| Some(file.strip_prefix(&prefix)?.to_owned())).collect()
+    }
+
+    /// Returns the names of the other files in the same directory or archive, sorted; none for standard input.
+    #[must_use]
+    pub fn siblings(&self) -> Vec<String> {
+        let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some((folder, parent)) = self.place() else { return Vec::new() };
+        let names = folder.files(parent.trim_end_matches('/')).into_iter();
+        names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
     }
 
     /// Whether it stands in an archive, so that no path leads to it.

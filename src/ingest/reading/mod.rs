@@ -8,4 +8,5 @@ mod encoding;
 pub mod folder;
 pub mod input;
 mod nested;
+pub mod objects;
 pub mod records;

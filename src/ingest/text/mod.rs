@@ -1,5 +1,6 @@
 //! Text that people can read: labelled speakers, Markdown.
 
 mod actions;
-pub mod plain;
 mod template;
+
+pub mod plain;

@@ -1,12 +1,11 @@
 //! Chat messages in the shape of the `OpenAI` API: an array, an object with `messages`, or JSONL of either.
 
-mod message;
-
 use serde_json::Value;
 
-use self::message::{is_item, is_message, messages_of};
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::transcript::{Message, content_hash};
+use super::exchange::{Conversation, own_id};
+use crate::ingest::chat::{is_item, is_message, messages_of};
+use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Objects, Sink, identity};
+use crate::transcript::Message;
 
 /// Keys that other formats with a `messages` array have and this one never has.
 const FOREIGN: &[&str] = &[
@@ -24,9 +23,6 @@ const FOREIGN: &[&str] = &[
     "working_dir",
     "_type",
 ];
-
-/// Shortest id of a record that is taken for its identity, in bytes.
-const SHORTEST_ID: usize = 8;
 
 /// Reads chat messages in the shape of the `OpenAI` API.
 pub struct OpenAiChat;
@@ -52,54 +48,31 @@ impl Ingestor for OpenAiChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let path = input.path.display().to_string();
-        let stem = input.stem();
-        let shape = shape_of(&Head::of(&input));
-        let mut records = if shape == Shape::Lines { Records::lines(input) } else { Records::elements(input) };
+        let (stem, path) = (input.stem(), input.path.display().to_string());
+        let mut objects = Objects::of(input);
         // Messages that stand by themselves belong to one conversation: that of the file.
         let mut loose: Option<Assembler> = None;
-        while let Some((number, value)) = records.next_json::<Value>(sink)? {
-            if let Some(items) = conversation(&value) {
+        while let Some(object) = objects.next(sink)? {
+            let value = &object.value;
+            if let Some(items) = conversation(value) {
                 let messages: Vec<Message> = items.iter().flat_map(|item| messages_of(item)).collect();
-                let origin = if shape == Shape::One { path.clone() } else { format!("{path}#{number}") };
-                let named = (shape == Shape::One).then_some(stem.as_str());
-                if messages.iter().all(|message| message.text.trim().is_empty()) {
-                    sink.skip(number, "a conversation without any text");
-                } else {
-                    assemble(&value, messages, origin, named, sink);
-                }
-            } else if is_message(&value) {
-                for message in messages_of(&value) {
-                    if !message.text.trim().is_empty() {
-                        let start = || Assembler::new("openai-chat", identity::of_file(&stem, &message), path.as_str());
-                        loose.get_or_insert_with(start).push(message, sink);
-                    }
+                let facts = vec![value];
+                let id = own_id(&facts, &["conversation_id", "session_id", "id"]);
+                let told = Conversation { source: self.name(), id, facts, messages };
+                told.hand_over(&object, objects.layout, &stem, sink);
+            } else if is_message(value) {
+                for message in messages_of(value) {
+                    let start = || Assembler::new(self.name(), identity::of_file(&stem, &message), path.as_str());
+                    loose.get_or_insert_with(start).push(message, sink);
                 }
             } else {
-                sink.skip(number, "neither a message nor a conversation");
+                sink.skip(object.number, "neither a message nor a conversation");
             }
         }
         if let Some(draft) = loose {
             draft.finish(sink);
         }
         Ok(())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Lines,
-    Elements,
-    One,
-}
-
-fn shape_of(head: &Head<'_>) -> Shape {
-    if !head.lines.is_empty() {
-        Shape::Lines
-    } else if head.text.trim_start().starts_with('[') {
-        Shape::Elements
-    } else {
-        Shape::One
     }
 }
 
@@ -113,62 +86,21 @@ fn is_foreign(value: &Value) -> bool {
     FOREIGN.iter().any(|key| value.get(*key).is_some())
 }
 
-/// Returns the messages or items of a whole conversation, in the order in which they were said.
+/// Returns the messages of a whole conversation, in the order in which they were said.
 fn conversation(value: &Value) -> Option<Vec<&Value>> {
     if is_foreign(value) {
         return None;
     }
-    let body = [&value["body"], &value["response"]["body"]].into_iter().find(|body| body.is_object()).unwrap_or(value);
-    if let Some(preferred) = body["preferred_output"].as_array() {
-        return body["input"]["messages"].as_array().map(|asked| asked.iter().chain(preferred).collect());
+    if let Some(preferred) = value["preferred_output"].as_array() {
+        return value["input"]["messages"].as_array().map(|asked| asked.iter().chain(preferred).collect());
     }
-    if let Some(choices) = body["choices"].as_array() {
-        return Some(choices.iter().take(1).map(|choice| &choice["message"]).filter(|m| is_message(m)).collect());
+    if let Some(choices) = value["choices"].as_array() {
+        let answer = choices.iter().take(1).map(|choice| &choice["message"]).filter(|message| is_message(message));
+        return Some(value["messages"].as_array().into_iter().flatten().chain(answer).collect());
     }
-    let is_list = value["object"] == "list" && value["data"].as_array().is_some_and(|data| data.iter().any(is_item));
-    let listed = if is_list { value["data"].as_array() } else { None };
-    let items = body["messages"]
-        .as_array()
-        .or_else(|| body["input"].as_array())
-        .or(listed)
-        .or_else(|| body["output"].as_array())?;
+    let items = value["messages"].as_array()?;
     let known = items.iter().filter(|item| is_item(item)).count();
-    if known * 2 < items.len() || known == 0 {
-        return None;
-    }
-    let mut items: Vec<&Value> = items.iter().collect();
-    let role = |item: Option<&&Value>| item.and_then(|item| item["role"].as_str().map(str::to_owned));
-    // The list endpoint answers with the newest first unless told otherwise.
-    if is_list && role(items.first()).as_deref() == Some("assistant") && role(items.last()).as_deref() == Some("user") {
-        items.reverse();
-    }
-    Some(items)
-}
-
-/// Hands over one conversation; `file` is the name of the file if it holds no other.
-fn assemble(value: &Value, messages: Vec<Message>, origin: String, file: Option<&str>, sink: &mut Sink<'_>) {
-    let text = |key: &str| {
-        [value, &value["body"], &value["response"]["body"]]
-            .into_iter()
-            .find_map(|part| part[key].as_str())
-            .map(str::to_owned)
-    };
-    // A short id is a counter that the next file repeats, so it cannot tell conversations apart.
-    let own = ["conversation_id", "session_id", "id"].into_iter().filter_map(text).find(|id| id.len() >= SHORTEST_ID);
-    let id = own.unwrap_or_else(|| match (file, messages.first()) {
-        (Some(stem), Some(first)) => identity::of_file(stem, first),
-        (Some(_) | None, _) => content_hash(&messages),
-    });
-    let mut draft = Assembler::new("openai-chat", id, origin);
-    let times = ["created_at", "created", "create_time", "timestamp"];
-    draft.meta().created_at =
-        times.into_iter().flat_map(|key| [&value[key], &value["response"]["body"][key]]).find_map(identity::instant);
-    draft.meta().title = text("title");
-    draft.meta().model = text("model");
-    for message in messages {
-        draft.push(message, sink);
-    }
-    draft.finish(sink);
+    (known > 0 && known * 2 >= items.len()).then(|| items.iter().collect())
 }
 
 #[cfg(test)]
@@ -221,14 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn batches_answers_and_lists_are_read_in_the_order_of_speech() {
-        let batch = json!({"custom_id": "r1", "body": {"model": "m", "messages": [{"role": "user", "content": "q"}]}});
-        let answer = json!({"custom_id": "r2", "response": {"body": {"choices": [{"message": {"role": "assistant", "content": "a"}}]}}});
-        assert_eq!(texts(&format!("{batch}\n{answer}")), [["q"], ["a"]]);
-        let list = json!({"object": "list", "data": [
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "second"}]},
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "first"}]}]});
-        assert_eq!(texts(&list.to_string()), [["first", "second"]]);
+    fn a_stored_answer_gives_the_first_of_its_choices() {
+        let choice = |words: &str| json!({"message": {"role": "assistant", "content": words}});
+        let stored =
+            json!({"object": "chat.completion", "created": 1_767_312_000, "choices": [choice("a"), choice("b")]});
+        assert!(sniffs(&stored.to_string()));
+        assert_eq!(texts(&stored.to_string()), [["a"]]);
     }
 
     #[test]
