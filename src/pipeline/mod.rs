@@ -11,6 +11,7 @@ mod extraction;
 mod heartbeat;
 mod known;
 mod ledgered;
+pub mod naming;
 mod place;
 mod read;
 mod run;
@@ -100,6 +101,8 @@ pub enum Event<'a> {
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Settled(&'a crate::consolidate::Plan),
+    /// Something that a person should know, and that is no failure.
+    Warning(&'a str),
     /// Something went wrong without ending the run.
     Failure(&'a Failure),
 }

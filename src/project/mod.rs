@@ -133,6 +133,8 @@ pub struct Sighting {
     pub root: Option<String>,
     /// What tells that repository when it is found in another place.
     pub mark: Option<String>,
+    /// Whether the folder that the log names is there.
+    pub is_here: bool,
     /// The identity that the log's text alone gives, which is all that earlier versions went by.
     pub text: Option<Identity>,
     /// A settings file that was ignored, and why.
@@ -189,14 +191,23 @@ impl Machine {
         let root = here.as_ref().map(|here| plain(&here.root));
         let remote = here.as_ref().and_then(|here| here.remote.as_ref()).and_then(Identity::remote);
         let folder = || here.as_ref().and_then(|here| Identity::folder(&here.root));
+        let is_here = place.is_some_and(Path::is_dir);
         let mark = here.as_ref().and_then(|here| here.mark.clone());
         let identity = remote.or_else(folder).or_else(|| text.clone())?;
-        let sighting = Sighting { path: Some(path.to_owned()), identity, root, mark, text, warning: None };
-        Some(sighting.renamed(self.named(place.filter(|place| place.is_dir()))))
+        let sighting = Sighting { path: Some(path.to_owned()), identity, root, mark, is_here, text, warning: None };
+        Some(sighting.renamed(self.named(place.filter(|_| is_here))))
     }
 
     fn sight_address(address: &Remote, text: Option<Identity>) -> Option<Sighting> {
-        Some(Sighting { path: None, identity: Identity::remote(address)?, root: None, mark: None, text, warning: None })
+        Some(Sighting {
+            path: None,
+            identity: Identity::remote(address)?,
+            root: None,
+            mark: None,
+            is_here: false,
+            text,
+            warning: None,
+        })
     }
 
     fn named(&self, place: Option<&Path>) -> named::Named {
@@ -218,6 +229,13 @@ impl Machine {
 }
 
 impl Sighting {
+    /// Whether another repository may have stood in the folder when a conversation was held there. A name that a person
+    /// gave holds for all of them.
+    #[must_use]
+    pub fn follows_time(&self) -> bool {
+        matches!(self.identity.basis, Basis::Folder | Basis::Remote)
+    }
+
     fn renamed(self, named: named::Named) -> Self {
         let identity = named.name.as_deref().and_then(Identity::named).unwrap_or(self.identity);
         Self { identity, warning: named.warning, ..self }
