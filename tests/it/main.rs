@@ -10,6 +10,7 @@ mod formats;
 mod ingest_agents;
 mod layering;
 mod llm_faults;
+mod projects;
 mod replay;
 mod rerun;
 mod rules_blind;
