@@ -87,13 +87,12 @@ impl Places {
         }
         let named = (transcript.project.clone(), transcript.repository.clone());
         let known = self.known.borrow().get(&named).cloned();
-        let held = match known {
-            Some(held) => held,
-            None => {
-                let held = self.look_up(transcript, lookup)?;
-                self.known.borrow_mut().insert(named, held.clone());
-                held
-            }
+        let held = if let Some(held) = known {
+            held
+        } else {
+            let held = self.look_up(transcript, lookup)?;
+            self.known.borrow_mut().insert(named, held.clone());
+            held
         };
         let held_at = transcript.ended_at().and_then(|ended| held.at(ended));
         Ok(Place::of_project(held_at.unwrap_or(held.now)))

@@ -28,6 +28,9 @@ use crate::transcript::{Transcript, hex};
 pub use named::{ALLOWED, checked};
 pub use remote::{Remote, without_credentials};
 
+/// Longest part of a namespace, in bytes.
+const MAX_PART: usize = 200;
+
 /// What an identity rests on, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
@@ -116,7 +119,8 @@ impl Identity {
         let hash = Sha256::digest(self.key.as_bytes());
         digits.iter().filter_map(move |&count| {
             let hash = if count == 0 { String::new() } else { format!("-{}", hex(&hash[..count])) };
-            Namespace::project(&format!("{}{hash}", self.name)).ok()
+            let name = &self.name[..self.name.floor_char_boundary(MAX_PART - hash.len())];
+            Namespace::project(&format!("{name}{hash}")).ok()
         })
     }
 }
@@ -219,8 +223,7 @@ impl Machine {
         let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
         let is_rooted = path.starts_with(['/', '\\']);
         let by_shape = match parts.as_slice() {
-            ["root" | "home" | "Users"] => is_rooted,
-            ["home" | "Users", _] => is_rooted,
+            ["root" | "home" | "Users"] | ["home" | "Users", _] => is_rooted,
             [drive] | [drive, "Users"] | [drive, "Users", _] => is_drive(drive),
             _ => false,
         };

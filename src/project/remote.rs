@@ -66,7 +66,8 @@ impl Remote {
     /// Reads what a log names as its project, if that is the address of a repository beyond doubt.
     pub(super) fn named(project: &str) -> Option<Self> {
         // What follows a question mark may be all that tells one page from another.
-        let beyond_doubt = !project.contains(['?', '#']) && (project.contains("://") || project.contains('@'));
+        let is_whole = !project.contains(['?', '#']) && !project.contains(char::is_whitespace);
+        let beyond_doubt = is_whole && (project.contains("://") || project.find('@').is_some_and(|at| at > 0));
         Self::parse(project).filter(|_| beyond_doubt)
     }
 
@@ -214,7 +215,15 @@ mod tests {
 
     #[test]
     fn a_page_or_a_channel_is_not_taken_for_a_repository() {
-        for project in ["https://chat.example/room?id=5", "team: planning", "#general", "C:\\src\\Shop", "shop"] {
+        for project in [
+            "https://chat.example/room?id=5",
+            "team: planning",
+            "#general",
+            "@ana:home",
+            "ana@home: all",
+            "C:\\src\\Shop",
+            "shop",
+        ] {
             assert_eq!(Remote::named(project), None, "{project}");
         }
         assert_eq!(Remote::named("git@host:shop.git").unwrap().key, "host/shop");

@@ -40,6 +40,8 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod project_tests;
+#[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod search_tests;

@@ -143,7 +143,7 @@ impl Database {
 }
 
 fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
-    identities.sort_by(|one, other| other.basis.cmp(&one.basis));
+    identities.sort_by_key(|identity| std::cmp::Reverse(identity.basis));
     let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
     project.name = given.unwrap_or_else(|| project.label());
     project.identities = identities.iter().map(Identity::id).collect();

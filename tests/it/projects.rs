@@ -81,7 +81,8 @@ impl Desk {
     /// Returns the namespace that earlier versions made of a folder's text.
     fn namespace_of_old(&self, name: &str) -> String {
         let path = self.path(name).to_string_lossy().into_owned();
-        let digits: String = Sha256::digest(path.as_bytes())[..3].iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits =
+            Sha256::digest(path.as_bytes())[..3].iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"));
         format!("project/{}-{digits}", path.rsplit(['/', '\\']).next().unwrap())
     }
 
