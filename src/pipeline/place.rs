@@ -113,8 +113,7 @@ impl Places {
                  `afterthought projects merge {before} {now}`"
             ));
         }
-        let follows_time = sighting.follows_time();
-        let path = sighting.path.as_deref().filter(|_| follows_time);
+        let path = sighting.path.as_deref().filter(|_| placement.follows_time());
         let before = path.map(|path| lookup.store.path_history(path)).transpose()?.unwrap_or_default();
         Ok(Held { now: placement.namespace, before })
     }

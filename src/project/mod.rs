@@ -139,6 +139,8 @@ pub struct Sighting {
     pub mark: Option<String>,
     /// Whether the folder that the log names is there.
     pub is_here: bool,
+    /// Whether the log itself names the repository of a folder that is not there: the best that can be known of it.
+    pub is_claim: bool,
     /// The identity that the log's text alone gives, which is all that earlier versions went by.
     pub text: Option<Identity>,
     /// A settings file that was ignored, and why.
@@ -189,7 +191,8 @@ impl Machine {
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
             let named = if is_free { self.named(place) } else { named::Named::default() };
-            let sighting = Self::sight_address(&address, text)?;
+            let is_claim = here.is_none() && !place.is_some_and(Path::is_dir) && Remote::named(path).is_none();
+            let sighting = Sighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
         }
         let root = here.as_ref().map(|here| plain(&here.root));
@@ -198,7 +201,16 @@ impl Machine {
         let is_here = place.is_some_and(Path::is_dir);
         let mark = here.as_ref().and_then(|here| here.mark.clone());
         let identity = remote.or_else(folder).or_else(|| text.clone())?;
-        let sighting = Sighting { path: Some(path.to_owned()), identity, root, mark, is_here, text, warning: None };
+        let sighting = Sighting {
+            path: Some(path.to_owned()),
+            identity,
+            root,
+            mark,
+            is_here,
+            is_claim: false,
+            text,
+            warning: None,
+        };
         Some(sighting.renamed(self.named(place.filter(|_| is_here))))
     }
 
@@ -209,6 +221,7 @@ impl Machine {
             root: None,
             mark: None,
             is_here: false,
+            is_claim: false,
             text,
             warning: None,
         })
@@ -232,13 +245,6 @@ impl Machine {
 }
 
 impl Sighting {
-    /// Whether another repository may have stood in the folder when a conversation was held there. A name that a person
-    /// gave holds for all of them.
-    #[must_use]
-    pub fn follows_time(&self) -> bool {
-        matches!(self.identity.basis, Basis::Folder | Basis::Remote)
-    }
-
     fn renamed(self, named: named::Named) -> Self {
         let identity = named.name.as_deref().and_then(Identity::named).unwrap_or(self.identity);
         Self { identity, warning: named.warning, ..self }

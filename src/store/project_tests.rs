@@ -55,9 +55,10 @@ fn a_stronger_identity_takes_over_and_a_weaker_one_changes_nothing() {
     let store = Store::in_memory().unwrap();
     let path = "/nowhere/shop";
     let (first, _) = place(&store, &text(path), 0);
-    for identity in [folder("/nowhere/shop"), remote(SHOP), folder("/nowhere/shop"), None, remote(SHOP)] {
+    for identity in [folder("/nowhere/shop"), remote(SHOP), folder("/nowhere/shop"), remote(SHOP)] {
         assert_eq!(place(&store, &seen(path, identity), 1), (first.clone(), None));
     }
+    assert_eq!(place(&store, &text(path), 1), (first.clone(), None), "deleted");
     assert_eq!(place(&store, &seen("/elsewhere/clone", remote(SHOP)), 2), (first, None));
 }
 
@@ -94,6 +95,57 @@ fn another_repository_at_the_same_place_is_another_project() {
         store.path_history("/nowhere/w").unwrap().into_iter().map(|(at, namespace)| (at, namespace.to_string()));
     assert_eq!(spelled.collect::<Vec<_>>(), [(day(0), shop), (day(5), blog.clone())]);
     assert_eq!(place(&store, &text("/nowhere/w"), 6).0, blog, "the folder is gone again");
+}
+
+#[test]
+fn something_else_in_the_place_of_a_repository_is_told_by_its_mark_or_by_there_being_none() {
+    let store = Store::in_memory().unwrap();
+    let marked = |mark: &str, identity| Sighting { mark: Some(mark.into()), ..seen("/nowhere/w", identity) };
+    let (shop, _) = place(&store, &marked("1f", remote(SHOP)), 0);
+    let lone = folder("/nowhere/w");
+    assert_eq!(place(&store, &marked("1f", lone.clone()), 1).0, shop, "it lost its remote");
+    let (other, join) = place(&store, &marked("2e", lone), 2);
+    assert!(other != shop && join.is_none(), "another one was begun there");
+    let (plain, join) = place(&store, &Sighting { root: None, ..seen("/nowhere/w", None) }, 3);
+    assert!(plain != shop && plain != other && join.is_none(), "{plain}");
+}
+
+#[test]
+fn a_log_that_names_the_repository_of_a_folder_that_is_gone_speaks_for_the_others() {
+    let claim = |address| Sighting {
+        path: None,
+        root: None,
+        is_here: false,
+        is_claim: true,
+        ..seen("/nowhere/w", remote(address))
+    };
+    let (shop, api) = (claim(SHOP), claim("git@github.com:ana/api.git"));
+    let store = Store::in_memory().unwrap();
+    let (named, _) = place(&store, &shop, 0);
+    assert_eq!(place(&store, &text("/nowhere/w"), 0).0, named, "named first");
+    let store = Store::in_memory().unwrap();
+    let (unnamed, _) = place(&store, &text("/nowhere/w"), 0);
+    assert_eq!(place(&store, &shop, 0), (unnamed.clone(), None), "named later");
+    assert_eq!(place(&store, &text("/nowhere/w"), 1).0, unnamed);
+    let (other, join) = place(&store, &api, 2);
+    assert!(other != unnamed && join.is_none(), "another one in the same place");
+    let store = Store::in_memory().unwrap();
+    let (places, either) = ([&shop, &api].map(|one| place(&store, one, 0).0), place(&store, &text("/nowhere/w"), 0).0);
+    assert!(!places.contains(&either), "two repositories say that they were there");
+}
+
+#[test]
+fn a_worktree_brings_what_an_earlier_version_learnt_in_it() {
+    let store = Store::in_memory().unwrap();
+    let old = text("/nowhere/fix").identity.namespaces().next().unwrap().to_string();
+    learn(&store, &old);
+    let (shop, _) = place(&store, &seen("/nowhere/shop", folder("/nowhere/shop")), 0);
+    let fix = Sighting { root: Some("/nowhere/shop".into()), ..seen("/nowhere/fix", folder("/nowhere/shop")) };
+    assert_eq!(place(&store, &fix, 1), (shop.clone(), Some(old)));
+    // The repository got a remote, and was moved away from under its worktree.
+    assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2), (shop.clone(), None));
+    let other = Sighting { path: Some("/nowhere/new".into()), ..fix };
+    assert_eq!(place(&store, &other, 3).0, shop);
 }
 
 #[test]

@@ -4,19 +4,20 @@ CREATE TABLE projects (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
     namespace TEXT NOT NULL,
-    mark TEXT,
     seen_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX projects_by_namespace ON projects (namespace);
-CREATE INDEX projects_by_mark ON projects (mark) WHERE mark IS NOT NULL;
 
--- What the folders that logs name belonged to, and when that was last so; the latest holds.
+-- What the folders that logs name belonged to, and when that was last so; the latest holds. `mark` tells the repository
+-- that was there when it is found elsewhere. What only a log says of a folder that is not there was never seen: 0.
 CREATE TABLE project_paths (
     path TEXT NOT NULL,
     project TEXT NOT NULL REFERENCES projects (id),
+    mark TEXT,
     seen_at INTEGER NOT NULL,
     PRIMARY KEY (path, project)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX project_paths_by_mark ON project_paths (mark) WHERE mark IS NOT NULL;
 
 -- What a person said: a folder with all below it, or a name, stands for a project.
 CREATE TABLE project_aliases (
