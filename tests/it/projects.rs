@@ -144,6 +144,30 @@ fn folders_of_one_name_are_not_one_project_and_clones_are() {
 }
 
 #[test]
+fn an_address_in_a_log_of_another_machine_tells_the_project_of_all_logs_from_there() {
+    let desk = Desk::new();
+    let line = |kind: &str, payload: Value| {
+        json!({"timestamp": "2026-03-02T09:00:00.000Z", "type": kind, "payload": payload}).to_string() + "\n"
+    };
+    let git = json!({"branch": "main", "repository_url": "https://ana:Maple9Syrup@git.example/ana/shop.git"});
+    let head = json!({"id": "019cb000-0000-7000-8000-00000000000a", "timestamp": "2026-03-02T09:00:00.000Z",
+        "cwd": "/srv/there/shop", "originator": "codex_cli_rs", "source": "cli", "git": git});
+    let said = json!({"type": "message", "role": "user",
+        "content": [{"type": "input_text", "text": "We deploy on Heroku."}]});
+    desk.write("logs/rollout.jsonl", line("session_meta", head) + &line("response_item", said));
+    desk.session("a", "/srv/there/shop", "We use PostgreSQL 16.");
+    desk.repository("here/shop", Some("ssh://git@git.example/ana/shop"));
+    desk.session("b", "~/here/shop", "We use Redis 7.");
+    desk.read(&[]);
+    let places = ["Heroku", "PostgreSQL", "Redis"].map(|words| desk.place_of(words));
+    assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+    for end in ["", "-wal"] {
+        let bytes = fs::read(desk.path(&format!("m.db{end}"))).unwrap_or_default();
+        assert!(!bytes.windows(5).any(|part| part == b"Maple"), "m.db{end}");
+    }
+}
+
+#[test]
 fn a_project_outlives_its_folder_and_follows_it() {
     let desk = Desk::new();
     desk.repository("lone", None);
