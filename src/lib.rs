@@ -13,6 +13,7 @@ pub mod json;
 pub mod transcript;
 pub mod memory;
 pub mod config;
+pub mod project;
 pub mod tokens;
 pub mod ingest;
 pub mod guard;

@@ -18,6 +18,8 @@ pub struct Transcript {
     pub title: Option<String>,
     /// Working directory, repository or channel that the log names.
     pub project: Option<String>,
+    /// Address of the repository that the log names beside that, e.g. `https://github.com/ana/shop`.
+    pub repository: Option<String>,
     /// Model that answered, where the log says so.
     pub model: Option<String>,
     /// When the log says that the conversation began, for logs whose messages carry no time.

@@ -2,4 +2,19 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| afterthought_fuzz::read_by(NAMES, bytes));
 
-const NAMES: &[&str] = &[];
+const NAMES: &[&str] = &[
+    "claude-code",
+    "codex",
+    "aider",
+    "gemini-cli",
+    "cline",
+    "continue",
+    "blockcell",
+    "goose",
+    "opencode",
+    "copilot-chat",
+    "copilot-cli",
+    "cursor",
+    "zed",
+    "cursor-agent",
+];

@@ -7,9 +7,8 @@ use afterthought::exchange::{Gathered, Imported, Terms, gather, import_as_is, re
 use afterthought::guard::Guard;
 use afterthought::ingest::{Folder, Head, IngestError, Input, open};
 use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
-use afterthought::pipeline::Place;
+use afterthought::pipeline::project_at;
 use afterthought::store::Store;
-use afterthought::transcript::Transcript;
 use anyhow::bail;
 use serde_json::json;
 
@@ -124,6 +123,19 @@ impl Job<'_> {
         self.keep(&path, format.name, gathered, skipped)
     }
 
+    /// Returns where what agents are told in `path` holds.
+    fn place_of(&self, path: &Path, gathered: &Gathered) -> anyhow::Result<Namespace> {
+        let folder = project_folder(path).filter(|_| !gathered.known.is_empty());
+        match (&self.forced, folder) {
+            (Some(forced), _) => Ok(forced.clone()),
+            (None, None) => Ok(Namespace::global()),
+            (None, Some(folder)) => {
+                let mut warn = |told: &str| self.context.out.warn(format_args!("{told}"));
+                Ok(project_at(&self.store, &self.guard, &folder.to_string_lossy(), &mut warn)?)
+            }
+        }
+    }
+
     fn keep(&self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
         let left_out = gathered.left_out.len();
         if self.args.consolidate {
@@ -132,7 +144,7 @@ impl Job<'_> {
                 return Ok(());
             }
         }
-        let place = self.forced.clone().unwrap_or_else(|| home_of(path));
+        let place = self.place_of(path, &gathered)?;
         let counts = import_as_is(&self.store, &self.guard, gathered, &place, now())?;
         if self.context.out.is_json() {
             let value = json!({
@@ -155,14 +167,13 @@ impl Job<'_> {
     }
 }
 
-/// Returns the namespace of the project in which a file of instructions stands; a person's own holds everywhere.
-fn home_of(path: &Path) -> Namespace {
+/// Returns the folder of the project for which a file of instructions is written: not the one that holds an agent's
+/// settings.
+fn project_folder(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let agents_own = |name: &std::ffi::OsStr| [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own);
     let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(agents_own));
-    let home = std::env::home_dir();
-    let project = folder.filter(|folder| home.as_deref() != Some(*folder)).map(|folder| folder.display().to_string());
-    Place::of(&Transcript { project, ..Transcript::default() }, None).project
+    folder.map(Path::to_owned)
 }
 
 fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {

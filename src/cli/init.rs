@@ -47,7 +47,9 @@ const USER_SETTINGS: &str = "\
 const PROJECT_SETTINGS: &str = "\
 # Settings of afterthought for this project.
 
-# Where this project's memories belong.
+# The project that conversations held in this folder, or below it, belong to. Folders that name the same one share it.
+# project = \"NAME\"
+# Where commands in this folder read and write.
 # namespace = \"project/NAME\"
 
 # What is kept.

@@ -13,6 +13,7 @@ mod inspect;
 mod list;
 mod maintain;
 mod printer;
+mod projects;
 mod remember;
 mod report;
 mod run;
@@ -59,6 +60,7 @@ enum Command {
     Import(import::ImportArgs),
     Runs(runs::RunsArgs),
     Undo(runs::UndoArgs),
+    Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
     Maintain(maintain::MaintainArgs),
@@ -114,6 +116,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Import(args) => import::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
         Command::Undo(args) => runs::undo(args, &context),
+        Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),
         Command::Init(args) => init::run(args, &context),

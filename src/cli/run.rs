@@ -299,6 +299,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {
             if failure.why.contains(&failure.what) {
                 out.error_text(&failure.why);

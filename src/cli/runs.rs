@@ -38,7 +38,12 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
             };
             let id = run.id.as_str();
-            let paths = run.arguments.get("paths").map(ToString::to_string).unwrap_or_default();
+            let of = |name: &str| run.arguments.get(name).and_then(|value| value.as_str());
+            let what = match (run.arguments.get("paths"), of("from").zip(of("into"))) {
+                (Some(paths), _) => paths.to_string(),
+                (None, Some((from, into))) => format!("{from} merged into {into}"),
+                (None, None) => run.command.clone(),
+            };
             [
                 tail(id).to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
@@ -46,7 +51,7 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 count("/transcripts"),
                 count("/decisions/add"),
                 count("/llm_calls"),
-                paths,
+                what,
             ]
         });
         let header = ["run", "started", "status", "conversations", "added", "calls", "paths"];

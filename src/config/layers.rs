@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice};
+use super::{ConfigError, ExtractorChoice, PROJECT_FILE};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -14,6 +14,8 @@ pub struct Partial {
     pub db: Option<PathBuf>,
     /// Namespace for everything read, instead of one by project.
     pub namespace: Option<String>,
+    /// Name of the project in whose folder the file lies; for conversations held there, wherever they are read.
+    pub project: Option<String>,
     /// Which extractor.
     pub extractor: Option<ExtractorChoice>,
     /// Name of the model.
@@ -61,6 +63,13 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
         None => Ok(()),
     }
+}
+
+/// The person's own file is no project's; to name one there would make one project of all.
+pub(super) fn refuse_for_everything(partial: &Partial, path: &Path) -> Result<(), ConfigError> {
+    let reason = format!("project names one project; set it in the {PROJECT_FILE} of its folder");
+    let refused = ConfigError::Parse { path: path.to_owned(), reason };
+    if partial.project.is_some() { Err(refused) } else { Ok(()) }
 }
 
 pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {

@@ -15,7 +15,7 @@ pub use error::ConfigError;
 pub use folders::Folders;
 pub use layers::Partial;
 
-use layers::{from_environment, read, refuse_in_projects};
+use layers::{from_environment, read, refuse_for_everything, refuse_in_projects};
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
 pub const PROJECT_FILE: &str = "afterthought.toml";
@@ -130,7 +130,9 @@ impl Config {
         let mut config = Self::defaults(folders);
         let user = explicit.unwrap_or(&folders.user_file);
         if explicit.is_some() || user.exists() {
-            config.apply(read(user)?, &Layer::User(user.to_owned()))?;
+            let partial = read(user)?;
+            refuse_for_everything(&partial, user)?;
+            config.apply(partial, &Layer::User(user.to_owned()))?;
         }
         if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file()) {
             let partial = read(&path)?;
@@ -246,6 +248,17 @@ mod tests {
         std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert!(error.to_string().contains("must not set base_url"), "{error}");
+    }
+
+    #[test]
+    fn a_project_is_named_in_its_own_file_alone() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(PROJECT_FILE), "project = \"shop\"").unwrap();
+        let load = || Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
+        assert_eq!(load().unwrap().namespace.value, None);
+        std::fs::write(root.path().join("user.toml"), "project = \"shop\"").unwrap();
+        let error = load().unwrap_err().to_string();
+        assert!(error.contains("set it in the afterthought.toml of its folder"), "{error}");
     }
 
     #[test]

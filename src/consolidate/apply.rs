@@ -10,7 +10,7 @@ use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, RunId, Store, StoreError, Writer};
 
-use super::effects::effects;
+use super::effects::{Effects, effects};
 use super::grey::{self, Asked};
 use super::neighbours::gather;
 use super::plan::{Answers, Surrounded, draft};
@@ -168,13 +168,24 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
 
 fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
-    let effects = effects(change, &targets, writer.now());
-    let action = change.decision.as_str();
-    let (reason, _) = guard.redact(change.reason.clone());
-    if let Some((memory, evidence)) = effects.made {
+    let mut effects = effects(change, &targets, writer.now());
+    if let Some((memory, evidence)) = effects.made.take() {
         applied.made.push(memory.id.clone());
         writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
     }
+    write_around(writer, guard, change, effects, applied)
+}
+
+/// Writes what a change makes of the memories that were there.
+pub(super) fn write_around(
+    writer: &Writer<'_>,
+    guard: &Guard,
+    change: &Change,
+    effects: Effects,
+    applied: &mut Applied,
+) -> Result<(), StoreError> {
+    let action = change.decision.as_str();
+    let (reason, _) = guard.redact(change.reason.clone());
     for memory in effects.changed {
         let id = memory.id.clone();
         if writer.update(&guard.redact(memory).0, action, Some(&*reason))? {
@@ -195,7 +206,7 @@ fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &m
     Ok(())
 }
 
-fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {
+pub(super) fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {
     let mut targets = Vec::new();
     for id in change.targets() {
         if let Some(memory) = db.find(id)?.filter(|memory| memory.namespace == change.incoming.namespace) {

@@ -17,6 +17,7 @@ pub mod features;
 pub mod grey;
 mod guards;
 pub mod key;
+mod moving;
 pub mod neighbours;
 pub mod order;
 pub mod pair;
@@ -27,6 +28,7 @@ pub mod view;
 mod words;
 
 pub use apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
+pub use moving::{Moved, merge_projects};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

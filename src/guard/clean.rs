@@ -2,6 +2,7 @@
 
 use super::feedback::{self, INJECTED_MARKER, Left, Wrappers};
 use super::{Findings, Guard, Redact, Redacted, private};
+use crate::project::without_credentials;
 use crate::transcript::{Kind, Message, Role, Transcript};
 
 /// Rounds of taking out injected text; each finds what the one before it joined together.
@@ -44,6 +45,9 @@ impl Guard {
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaned) {
         let mut cleaned = Cleaned::default();
+        for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
+            *address = without_credentials(address);
+        }
         transcript.edit_texts(&mut |text| cleaned.private_spans += private::take_out(text));
         let mut after_memory_call = false;
         for message in &mut transcript.messages {

@@ -38,6 +38,7 @@ impl Redact for Transcript {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         self.title.edit_texts(edit);
         self.project.edit_texts(edit);
+        self.repository.edit_texts(edit);
         self.origin.edit_texts(edit);
         self.messages.edit_texts(edit);
     }

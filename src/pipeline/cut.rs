@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
+use super::place::{Lookup, Place};
 use super::setup::Pipeline;
 use super::tally::Tally;
-use super::{PipelineError, Place, ReadEvent, known};
+use super::{Event, PipelineError, ReadEvent, known};
 use crate::extract::{Span, window};
 use crate::guard::Redacted;
 use crate::llm::Complete;
@@ -53,7 +54,7 @@ pub(super) fn jobs<C: Complete>(
     });
     transcripts
         .map(move |transcript| {
-            let cutting = Cutting::begin(pipeline, transcript);
+            let cutting = Cutting::begin(pipeline, transcript, tally);
             async move { Ok::<_, PipelineError>(stream::iter(cutting?.jobs(tally).await.into_iter().map(Ok))) }
         })
         .buffered(CUT_AHEAD)
@@ -73,8 +74,18 @@ struct Cutting {
 
 impl Cutting {
     /// Begins with what no earlier run has finished.
-    fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, transcript: Redacted<Transcript>) -> Result<Self, PipelineError> {
-        let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+    fn begin<C: Complete>(
+        pipeline: &Pipeline<'_, C>,
+        transcript: Redacted<Transcript>,
+        tally: &RefCell<Tally<'_>>,
+    ) -> Result<Self, PipelineError> {
+        let mut lookup = Lookup {
+            store: pipeline.store,
+            guard: pipeline.guard,
+            started_at: pipeline.started_at,
+            warn: &mut |text| (tally.borrow_mut().watch)(&Event::Warning(text)),
+        };
+        let place = pipeline.places.of(&transcript, pipeline.options.namespace.as_ref(), &mut lookup)?;
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = known::still_there(&transcript.messages, &finished);

@@ -11,6 +11,7 @@ mod extraction;
 mod heartbeat;
 mod known;
 mod ledgered;
+pub mod naming;
 mod place;
 mod read;
 mod restated;
@@ -28,7 +29,7 @@ use crate::memory::Namespace;
 use crate::store::StoreError;
 
 pub use ledgered::Ledgered;
-pub use place::Place;
+pub use place::{Place, project_at};
 pub use read::{FileReport, ReadEvent, Sources};
 pub use run::{plan, run};
 pub use setup::Pipeline;
@@ -101,6 +102,8 @@ pub enum Event<'a> {
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Settled(&'a crate::consolidate::Plan),
+    /// Something that a person should know, and that is no failure.
+    Warning(&'a str),
     /// Something went wrong without ending the run.
     Failure(&'a Failure),
 }

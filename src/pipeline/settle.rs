@@ -9,7 +9,7 @@ use super::tally::Tally;
 use super::{Event, Ledgered, PipelineError, Place};
 use crate::consolidate::{ApplyError, Incoming, Plan, apply_within, consolidate};
 use crate::llm::Complete;
-use crate::memory::{Candidate, ExtractionMethod, Namespace};
+use crate::memory::{Candidate, ExtractionMethod};
 use crate::store::{PendingWindow, RunId, StoreError, WindowId};
 
 /// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
@@ -49,7 +49,7 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
 }
 
 fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
-    let place = Place { project: window.namespace, user: Namespace::global() };
+    let place = Place::of_project(window.namespace);
     window.candidates.into_iter().map(|candidate| incoming(candidate, &place, &window.transcript)).collect()
 }
 

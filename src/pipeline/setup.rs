@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::place::Places;
 use super::{Extractor, Ledgered, Options};
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
@@ -23,6 +24,8 @@ pub struct Pipeline<'a, C> {
     pub(super) owner: String,
     /// When the run began, or the interrupted run that it goes on with.
     pub(super) started_at: Timestamp,
+    /// Where the conversations belong.
+    pub(super) places: Places,
 }
 
 impl<'a, C: Complete> Pipeline<'a, C> {
@@ -35,7 +38,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         budget: &'a Budget,
         options: Options,
     ) -> Self {
-        Self { store, guard, extractor, budget, options, owner: String::new(), started_at: Timestamp::now() }
+        let (owner, started_at, places) = (String::new(), Timestamp::now(), Places::on_this_machine());
+        Self { store, guard, extractor, budget, options, owner, started_at, places }
     }
 
     /// Returns the model behind the ledger, where a model reads.

@@ -109,6 +109,20 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
+    /// No project is known by this.
+    #[error("no project is known as {name:?}; see `afterthought projects`")]
+    UnknownProject {
+        /// What was asked for.
+        name: String,
+    },
+    /// Several projects have this name.
+    #[error("several projects are called {name:?}: {candidates}; name one of these")]
+    AmbiguousProject {
+        /// What was asked for.
+        name: String,
+        /// What tells them apart.
+        candidates: String,
+    },
     /// No run has this id.
     #[error("no run has an id like {id}; see `afterthought runs`")]
     UnknownRun {

@@ -178,6 +178,15 @@ impl Writer<'_> {
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
+    /// Moves a memory to another namespace, and returns whether it was elsewhere. It does not become newer by that.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
+        let before = self.memory(id)?;
+        self.replace(Memory { namespace: namespace.clone(), ..before }, "move", Some(reason))
+    }
+
     /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
 //! the way in, so that what is read back compares equal to what the history says.
 
+mod aliases;
 mod edits;
 mod error;
 mod evidence;
@@ -22,6 +23,8 @@ mod normal;
 mod open;
 mod past;
 mod pending;
+mod project_list;
+mod projects;
 mod relations;
 mod replies;
 mod row;
@@ -38,6 +41,8 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod project_tests;
+#[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod search_tests;
@@ -53,6 +58,7 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+pub use aliases::Alias;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use filter::{Filter, Order, Within};
@@ -62,6 +68,8 @@ pub use ledger::TranscriptId;
 pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
 pub use pending::PendingWindow;
+pub use project_list::Project;
+pub use projects::Placement;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use stats::Stats;

@@ -19,6 +19,7 @@ const APPLICATION_ID: i64 = 0x6166_7472;
 const MIGRATIONS: &[M<'_>] = &[
     M::up(include_str!("migrations/0001_memories.sql")),
     M::up(include_str!("migrations/0002_ledger.sql")),
+    M::up(include_str!("migrations/0004_projects.sql")),
     M::up(include_str!("migrations/0005_known_context.sql")),
 ];
 

@@ -35,7 +35,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
-        self.read(|conn| {
+        let mut windows: Vec<PendingWindow> = self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
                  FROM windows w JOIN transcripts t ON t.id = w.transcript_id
@@ -44,7 +44,12 @@ impl Database {
             )?;
             let found = statement.query_map([rows(limit)], pending_from_row)?;
             Ok(found.collect::<Result<_, _>>()?)
-        })
+        })?;
+        for window in &mut windows {
+            // The project may have been merged into another one since the conversation was read.
+            window.namespace = self.merged_into(&window.namespace)?;
+        }
+        Ok(windows)
     }
 }
 

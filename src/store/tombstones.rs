@@ -52,6 +52,16 @@ impl Database {
             Ok(conn.prepare_cached(&sql)?.query_row(values, tombstone_from_row).optional()?)
         })
     }
+
+    /// Returns every such note of a namespace, by memory.
+    pub(super) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
+        self.read(|conn| {
+            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map([namespace.to_string()], tombstone_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
 }
 
 impl Writer<'_> {
@@ -90,6 +100,14 @@ impl Writer<'_> {
         self.read(|conn| delete_row(conn, id))?;
         self.record_tombstone("admit", id, Some(to_json(&tombstone)?), None)?;
         Ok(true)
+    }
+
+    /// Lets such a note hold in another namespace.
+    pub(super) fn replace_tombstone(&self, tombstone: &Tombstone, into: &Namespace) -> Result<(), StoreError> {
+        let after = Tombstone { namespace: into.clone(), ..tombstone.clone() };
+        self.read(|conn| delete_row(conn, &tombstone.memory))?;
+        self.read(|conn| insert_row(conn, &after))?;
+        self.record_tombstone("move", &tombstone.memory, Some(to_json(tombstone)?), Some(to_json(&after)?))
     }
 
     fn record_tombstone(

@@ -72,6 +72,7 @@ impl Store {
             }
             let kept = kept(w, run, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
+            w.forget_merges(run)?;
             w.read(|conn| {
                 let values = params![run.as_str(), w.now.as_millisecond()];
                 conn.execute(

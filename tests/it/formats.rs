@@ -136,6 +136,15 @@ fn the_table_is_complete_and_its_words_are_for_people() {
 }
 
 #[test]
+fn every_format_is_fuzzed() {
+    let targets = std::fs::read_dir("fuzz/fuzz_targets").unwrap().flatten();
+    let targets: String = targets.map(|entry| std::fs::read_to_string(entry.path()).unwrap()).collect();
+    let missing: Vec<_> =
+        INGESTORS.iter().map(|row| row.name()).filter(|name| !targets.contains(&format!("\"{name}\""))).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "name them in the target of their family under fuzz/fuzz_targets");
+}
+
+#[test]
 fn the_projects_own_documents_and_sources_are_claimed_by_nobody() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let walk = ["src", "tests/it", "Cargo.toml", "Cargo.lock", "README.md", "docs"].map(|name| manifest.join(name));

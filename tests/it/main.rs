@@ -12,6 +12,7 @@ mod ingest_agents;
 mod layering;
 mod llm_faults;
 mod memory_imports;
+mod projects;
 mod replay;
 mod rerun;
 mod rules_blind;

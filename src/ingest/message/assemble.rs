@@ -144,6 +144,7 @@ impl Transcript {
             origin: self.origin.clone(),
             title: self.title.clone(),
             project: self.project.clone(),
+            repository: self.repository.clone(),
             model: self.model.clone(),
             created_at: self.created_at,
             messages: Vec::new(),

@@ -146,7 +146,8 @@ impl Thread {
         let url = head.git.0.as_ref().and_then(|git| git.repository_url.0.clone());
         let meta = self.turns.draft.meta();
         meta.created_at = self.started_at;
-        meta.project = head.cwd.0.clone().or(url);
+        meta.project = head.cwd.0.clone().or_else(|| url.clone());
+        meta.repository = url;
     }
 
     fn take_context(&mut self, context: &mut Item) {

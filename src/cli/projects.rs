@@ -1,0 +1,155 @@
+//! `projects`: which are known, what they are called, and which of them are one.
+
+use std::path::{Component, Path, PathBuf};
+
+use afterthought::consolidate::Decision;
+use afterthought::guard::Guard;
+use afterthought::pipeline::naming;
+use afterthought::project::Machine;
+use afterthought::store::Project;
+use clap::Subcommand;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::tail;
+
+/// List projects, name them, and make two of them one
+///
+/// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A project is
+/// told by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of its repository, the
+/// folder of its repository, or the folder that the log names. What was once seen of a folder is remembered.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  afterthought projects\n  afterthought projects alias ~/old/checkout shop\n  afterthought projects merge shop-1f3a9c shop-77b0e2"
+)]
+pub struct ProjectsArgs {
+    #[command(subcommand)]
+    command: Option<ProjectsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ProjectsCommand {
+    /// List the projects that are known
+    ///
+    /// Exits 1 when there are none.
+    List,
+    /// Give a project another name, or a folder with all below it to a project
+    ///
+    /// A folder given to a name that no project has becomes a project of its own, unless all of its present project lies
+    /// in it: then that is what the name stands for. Memories stay where they are; `projects merge` moves them.
+    Alias {
+        /// A folder, or a project: its name, namespace or the address of its repository
+        #[arg(value_name = "PATH-OR-NAME")]
+        what: String,
+        /// The name
+        name: String,
+    },
+    /// Move the memories of one project into another
+    ///
+    /// What both know is settled as if it came in now. Later conversations of the first go to the second. `undo` takes
+    /// all of it back.
+    Merge {
+        /// The project that is given up
+        from: String,
+        /// The project that stays
+        into: String,
+    },
+}
+
+pub fn run(args: &ProjectsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match &args.command {
+        None | Some(ProjectsCommand::List) => list(context),
+        Some(ProjectsCommand::Alias { what, name }) => alias(what, name, context),
+        Some(ProjectsCommand::Merge { from, into }) => merge(from, into, context),
+    }
+}
+
+fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if context.existing()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    let projects = context.store()?.projects()?;
+    if context.out.is_json() {
+        for project in &projects {
+            context.out.json(project)?;
+        }
+    } else {
+        let rows = projects.iter().map(|project| {
+            let known_by = match &project.merged_into {
+                Some(into) => format!("merged into {into}"),
+                None => project.identities.first().cloned().unwrap_or_default(),
+            };
+            [
+                shown(project, &projects),
+                project.memories.to_string(),
+                known_by,
+                project.paths.join("\n"),
+                project.namespace.to_string(),
+            ]
+        });
+        context.out.table(["project", "memories", "known by", "folders", "namespace"], rows.collect())?;
+    }
+    Ok(if projects.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+/// Returns the name of a project, with what tells it from others of that name.
+fn shown(project: &Project, all: &[Project]) -> String {
+    let is_shared = all.iter().any(|other| other.namespace != project.namespace && other.name == project.name);
+    if is_shared { project.label() } else { project.name.clone() }
+}
+
+fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let aliased = match folder(what) {
+        Some(path) => naming::give_folder(&store, &Machine::this(), &path, name, now())?,
+        None => naming::name_project(&store, what, name, now())?,
+    };
+    if context.out.is_json() {
+        context.out.json(&aliased)?;
+        return Ok(ExitStatus::Success);
+    }
+    let what = aliased.path.as_deref().unwrap_or(what);
+    context.out.line(format_args!("{what} is {} from now on: {}", aliased.name, aliased.namespace))?;
+    if let Some(left) = &aliased.left {
+        context.out.note(format_args!(
+            "what was learnt so far stays in {left}; `afterthought projects merge {left} {}` moves all of it",
+            aliased.name
+        ));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the folder that is meant, made absolute where it is one of this machine; an address is none.
+fn folder(what: &str) -> Option<String> {
+    let is_elsewhere =
+        what.starts_with(['/', '\\']) || what.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
+    if is_elsewhere {
+        return Some(what.to_owned());
+    }
+    let is_near = what.starts_with('.') || what.ends_with('/') || (what.contains('/') && Path::new(what).is_dir());
+    let path = is_near.then(|| std::path::absolute(what).ok())??;
+    let clean = path.components().fold(PathBuf::new(), |folder, part| match part {
+        Component::CurDir => folder,
+        Component::ParentDir => folder.parent().map(Path::to_owned).unwrap_or(folder),
+        part => folder.join(part),
+    });
+    Some(clean.to_string_lossy().into_owned())
+}
+
+fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let merged = naming::merge(&store, &Guard::default(), from, into, now())?;
+    if context.out.is_json() {
+        context.out.json(&merged)?;
+        return Ok(ExitStatus::Success);
+    }
+    let settled: usize =
+        merged.moved.decisions.iter().filter(|(decision, _)| **decision != Decision::Add).map(|(_, count)| count).sum();
+    let (moved, from, into) = (merged.moved.moved, &merged.from, &merged.into);
+    context
+        .out
+        .line(format_args!("moved from {from} into {into}: {moved}, of which {settled} met what was known there"))?;
+    context.out.note(format_args!("`afterthought undo {}` takes it back", tail(merged.run.as_str())));
+    Ok(ExitStatus::Success)
+}

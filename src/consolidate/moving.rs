@@ -1,0 +1,220 @@
+//! Two projects that are one: the memories of the first go to the second, and what both know is settled.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::guard::Guard;
+use crate::memory::{Audience, Candidate, Memory, Namespace, Relation, RelationType, Status};
+use crate::store::{Filter, Order, StoreError, Within, Writer};
+
+use super::apply::{Applied, look_around, read_targets, write_around};
+use super::effects::effects;
+use super::plan::{Answers, draft};
+use super::{Change, Decision, Incoming};
+
+/// Memories that are settled together.
+const BATCH: usize = 200;
+
+/// What became of the memories that were moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Memories that lie in the other namespace now, of every status.
+    pub moved: usize,
+    /// How the active ones were settled with what was known there.
+    pub decisions: BTreeMap<Decision, usize>,
+    /// Notes of rejected values that hold there now.
+    pub rejections: usize,
+}
+
+/// Moves every memory of `from` to `into`, with its id, evidence, links and history, and sends there what `from` would
+/// get later.
+///
+/// Active memories are settled by the rules with what is known in `into`, as if they came in now: of two that say the
+/// same, the one that was there stays and gains the evidence. Pinned memories are moved as they are.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be written.
+pub fn merge_projects(
+    writer: &Writer<'_>,
+    guard: &Guard,
+    from: &Namespace,
+    into: &Namespace,
+) -> Result<Moved, StoreError> {
+    let all = Filter { namespaces: vec![Within::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
+    let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
+    let mut moved = Moved { moved: memories.len(), ..Moved::default() };
+    let (settled, kept): (Vec<_>, Vec<_>) =
+        memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
+    let reason = format!("{from} was merged into {into}");
+    for batch in settled.chunks(BATCH) {
+        settle_batch(writer, guard, batch, into, &reason, &mut moved)?;
+    }
+    // Last: what is past in one project has no say about what holds in the other.
+    for memory in kept {
+        writer.set_namespace(&memory.id, into, &reason)?;
+    }
+    moved.rejections = writer.move_tombstones(from, into)?;
+    writer.note_merge(from, into)?;
+    Ok(moved)
+}
+
+fn settle_batch(
+    writer: &Writer<'_>,
+    guard: &Guard,
+    memories: &[Memory],
+    into: &Namespace,
+    reason: &str,
+    moved: &mut Moved,
+) -> Result<(), StoreError> {
+    let incoming = memories.iter().map(|memory| incoming(writer, memory, into)).collect::<Result<_, _>>()?;
+    let mut cases = look_around(writer, incoming)?.cases;
+    for (case, memory) in cases.iter_mut().zip(memories) {
+        case.id = memory.id.clone();
+    }
+    let (changes, _) = draft(&cases, &Answers::new(), writer.now());
+    for (change, memory) in changes.iter().zip(memories) {
+        *moved.decisions.entry(change.decision).or_default() += 1;
+        writer.set_namespace(&memory.id, into, reason)?;
+        settle(writer, guard, change, memory)?;
+    }
+    Ok(())
+}
+
+fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<Incoming, StoreError> {
+    let candidate = Candidate {
+        claim: memory.claim.clone(),
+        audience: Audience::Project,
+        evidence: writer.evidence(&memory.id)?,
+        replaces: None,
+    };
+    let (source, method) = (memory.source.clone(), memory.extraction_method);
+    Ok(Incoming { candidate, namespace: into.clone(), source, method })
+}
+
+/// Writes what the change makes of a memory that has been moved, and of those that were there.
+fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) -> Result<(), StoreError> {
+    let targets = read_targets(writer, change)?;
+    let mut effects = effects(change, &targets, writer.now());
+    let action = change.decision.as_str();
+    if let Some((made, evidence)) = effects.made.take() {
+        let namespace = change.incoming.namespace.clone();
+        let after = Memory { claim: made.claim, status: made.status, namespace, ..memory.clone() };
+        if (&after.claim, after.status) != (&memory.claim, memory.status) {
+            writer.update(&guard.redact(after).0, action, Some(&change.reason))?;
+        }
+        writer.add_evidence(&memory.id, &guard.redact(evidence).0)?;
+    } else {
+        // What was there says it already, or a person rejected it there.
+        writer.set_status(&memory.id, Status::Superseded, action, Some(&change.reason))?;
+        effects.relations.extend(change.target.as_ref().map(|target| Relation {
+            from: target.clone(),
+            to: memory.id.clone(),
+            relation_type: RelationType::Supersedes,
+            reason: Some(change.reason.clone()),
+            created_at: writer.now(),
+        }));
+    }
+    write_around(writer, guard, change, effects, &mut Applied::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::memory::{Claim, MemoryId};
+    use crate::store::samples::{clean, day, memory_in, quote};
+    use crate::store::{RunStatus, Store};
+
+    fn shop() -> Namespace {
+        "project/shop".parse().unwrap()
+    }
+
+    fn old() -> Namespace {
+        "project/old".parse().unwrap()
+    }
+
+    /// Keeps a memory that rests on its own words.
+    fn keep(store: &Store, namespace: &Namespace, content: &str, edit: impl FnOnce(&mut Memory)) -> MemoryId {
+        let mut memory = memory_in(namespace, "Title", content);
+        edit(&mut memory);
+        let (transcript, content_hash) = (namespace.to_string(), namespace.to_string());
+        let evidence = crate::memory::Evidence { transcript, content_hash, ..quote(content) };
+        let insert = |w: &Writer<'_>| w.insert(&clean(memory.clone()), &clean(vec![evidence]));
+        store.write::<_, StoreError>(None, day(0), insert).unwrap();
+        memory.id
+    }
+
+    fn merge(store: &Store, at: Timestamp) -> (crate::store::RunId, Moved) {
+        let run = store.begin_run("projects merge", &json!({}), at).unwrap().id;
+        let moved = store.write(Some(&run), at, |w| merge_projects(w, &Guard::default(), &old(), &shop())).unwrap();
+        store.finish_run(&run, RunStatus::Finished, &json!({}), at).unwrap();
+        (run, moved)
+    }
+
+    fn says(key: &str, value: &str, valid: i64) -> impl FnOnce(&mut Memory) {
+        let (key, value) = (key.to_owned(), value.to_owned());
+        move |memory| {
+            memory.claim =
+                Claim { key: Some(key), value: Some(value), valid_from: Some(day(valid)), ..memory.claim.clone() };
+        }
+    }
+
+    #[test]
+    fn every_memory_moves_and_what_both_know_is_settled() {
+        let store = Store::in_memory().unwrap();
+        let there = keep(&store, &shop(), "The team uses Redis 7.", |_| {});
+        let newer = keep(&store, &shop(), "The team deploys on Fly.io.", says("project.deploy_target", "Fly.io", 0));
+        let same = keep(&store, &old(), "The team uses Redis 7.", |_| {});
+        let older = keep(&store, &old(), "The team deploys on Heroku.", says("project.deploy_target", "Heroku", -9));
+        let new = keep(&store, &old(), "The invoices are written by Ana on Fridays.", |_| {});
+        let pinned = keep(&store, &old(), "The team uses Redis 7.", |memory| memory.pinned = true);
+        let past = keep(&store, &old(), "The team uses Redis 6.", |memory| memory.status = Status::Superseded);
+        let (_, moved) = merge(&store, day(3));
+        assert_eq!(moved.moved, 5);
+        assert_eq!(moved.decisions.values().sum::<usize>(), 3);
+        let status = |id: &MemoryId| {
+            let memory = store.memory(id).unwrap();
+            assert_eq!(memory.namespace, shop(), "{}", memory.claim.content);
+            memory.status
+        };
+        for (id, expected) in [
+            (&there, Status::Active),
+            (&newer, Status::Active),
+            (&same, Status::Superseded),
+            (&older, Status::Superseded),
+            (&new, Status::Active),
+            (&pinned, Status::Active),
+            (&past, Status::Superseded),
+        ] {
+            assert_eq!(status(id), expected, "{}", store.memory(id).unwrap().claim.content);
+        }
+        assert_eq!(store.evidence(&there).unwrap().len(), 2, "it rests on the words of both");
+        assert!(store.relations(&same).unwrap().iter().any(|relation| relation.from == there));
+        assert_eq!(store.memory(&new).unwrap().updated_at, day(0), "a move makes nothing newer");
+        assert_eq!(store.history(&new).unwrap().iter().map(|one| one.action.as_str()).next_back(), Some("move"));
+        assert_eq!(store.count(&Filter { statuses: vec![], ..Filter::exactly(&[old()]) }).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_was_rejected_stays_rejected_on_both_sides() {
+        let store = Store::in_memory().unwrap();
+        let gone = keep(&store, &old(), "The office is in Lyon.", |_| {});
+        let wrong = keep(&store, &shop(), "The release is on Mondays.", |_| {});
+        let known = keep(&store, &old(), "The release is on Mondays.", |_| {});
+        for id in [&gone, &wrong] {
+            store.write::<_, StoreError>(None, day(1), |w| w.forget(id, None)).unwrap();
+        }
+        let (run, moved) = merge(&store, day(2));
+        assert_eq!((moved.moved, moved.rejections), (2, 1));
+        assert!(store.rejected(&shop(), "The office is in Lyon.", None).unwrap().is_some());
+        assert_eq!(store.memory(&known).unwrap().status, Status::Superseded);
+        store.undo_run(&run, day(3)).unwrap();
+        assert!(store.rejected(&shop(), "The office is in Lyon.", None).unwrap().is_none());
+        assert!(store.rejected(&old(), "The office is in Lyon.", None).unwrap().is_some());
+        assert_eq!(store.memory(&known).unwrap().status, Status::Active);
+        assert_eq!(store.merged_into(&old()).unwrap(), old());
+    }
+}

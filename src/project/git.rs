@@ -1,0 +1,116 @@
+//! Finding the repository that a folder belongs to, by reading its files; git itself is never run, since a repository
+//! that somebody else made could have it run anything.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::remote::{Address, Remote};
+use super::settings::origin;
+use crate::transcript::hex;
+
+/// Longest file of git's that is read; more is no file that git wrote.
+const MAX_BYTES: u64 = 1 << 20;
+/// Clones of clones that are followed on one machine.
+const MAX_CLONES: usize = 4;
+
+/// A repository of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// Its folder: the one that holds `.git`, or the repository itself where it is bare or a submodule's. Worktrees of
+    /// one repository share it.
+    pub(super) root: PathBuf,
+    /// Where it comes from.
+    pub(super) remote: Option<Remote>,
+    /// What tells it when it is found in another place: a hash of the first line of its log, which names its first
+    /// commit, who made it and when.
+    pub(super) mark: Option<String>,
+}
+
+/// Returns the repository that `path` is in, or was in before it was deleted.
+///
+/// Looks upwards from the nearest folder that is there; not in `home`, nor above it, nor in a root folder.
+pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
+    let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
+    let common = start.ancestors().take_while(below_home).find_map(common_folder)?;
+    Some(identify(&common, MAX_CLONES))
+}
+
+/// Whether a repository stands in exactly this folder.
+pub(super) fn stands_in(folder: &Path) -> bool {
+    common_folder(folder).is_some()
+}
+
+/// Returns the folder with the objects and settings of the repository whose working tree or bare folder this is.
+fn common_folder(folder: &Path) -> Option<PathBuf> {
+    let dot = folder.join(".git");
+    if dot.is_dir() {
+        return shared(&dot);
+    }
+    if let Some(text) = read(&dot) {
+        let target = folder.join(text.strip_prefix("gitdir:")?.trim());
+        return shared(&target).or_else(|| lost(&target));
+    }
+    is_repository(folder).then(|| folder.to_owned())
+}
+
+/// Returns what the git folder of a worktree shares with the others; any other git folder is its own.
+fn shared(git: &Path) -> Option<PathBuf> {
+    let common = read(&git.join("commondir")).map_or_else(|| git.to_owned(), |text| git.join(text.trim()));
+    common.canonicalize().ok().filter(|common| is_repository(common))
+}
+
+/// Returns where the repository of a worktree was before somebody moved it.
+fn lost(git: &Path) -> Option<PathBuf> {
+    let worktrees = git.parent().filter(|folder| folder.ends_with("worktrees"))?;
+    worktrees.parent().filter(|common| common.is_absolute()).map(Path::to_owned)
+}
+
+fn is_repository(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir()
+}
+
+fn identify(common: &Path, clones: usize) -> Repository {
+    let lone = Repository { root: root_of(common), remote: None, mark: mark_of(common) };
+    match read(&common.join("config")).and_then(|text| origin(&text)).as_deref().and_then(Address::parse) {
+        Some(Address::Server(remote)) => Repository { remote: Some(remote), ..lone },
+        Some(Address::Local(path)) if clones > 0 => {
+            let path = lone.root.join(path);
+            let names = [path.join(".git"), path.clone(), path.with_added_extension("git")];
+            let origin = names.iter().filter(|path| !is_share(path)).find_map(|path| shared(path));
+            let other = origin.filter(|origin| origin != common);
+            other.map_or(lone, |other| identify(&other, clones - 1))
+        }
+        _ => lone,
+    }
+}
+
+fn mark_of(common: &Path) -> Option<String> {
+    let log = common.join("logs").join("HEAD");
+    let file = fs::metadata(&log).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(log).ok())?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(MAX_BYTES)).read_until(b'\n', &mut line).ok()?;
+    (!line.is_empty()).then(|| hex(&Sha256::digest(&line)[..16]))
+}
+
+fn root_of(common: &Path) -> PathBuf {
+    let is_inside = common.ends_with(".git") || common.ends_with(".bare");
+    common.parent().filter(|_| is_inside).unwrap_or(common).to_owned()
+}
+
+/// Whether it is a share of another machine: to ask for it would send the person's name there.
+pub(super) fn is_share(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    text.starts_with(b"\\\\") || text.starts_with(b"//")
+}
+
+/// Reads a small file; anything but a plain file could make the reader wait for ever.
+pub(super) fn read(path: &Path) -> Option<String> {
+    let data = fs::metadata(path).ok()?;
+    let is_small = data.is_file() && data.len() <= MAX_BYTES;
+    is_small.then(|| fs::read(path).ok()).flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,275 @@
+//! Which project a conversation belongs to, from what its log says and what this machine knows.
+//!
+//! ```text
+//! folder or address in the log ─▶ name in afterthought.toml ─┐
+//!                                ─▶ repository: its remote ──┼─▶ Identity ─▶ the store, which remembers it
+//!                                ─▶ repository: its folder ──┤
+//!                                ─▶ the folder as text ──────┘
+//! ```
+//!
+//! Worktrees and clones of one repository, and all folders in it, have one identity. It holds on every machine where
+//! the repository has a remote or a name. A folder's text is the last resort: on another machine the same text may be
+//! another project, which is why an address that the log itself names counts for more than what stands there here.
+
+mod git;
+mod named;
+mod remote;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::memory::Namespace;
+use crate::transcript::{Transcript, hex};
+
+pub use named::{ALLOWED, checked};
+pub use remote::{Remote, without_credentials};
+
+/// Longest part of a namespace, in bytes.
+const MAX_PART: usize = 200;
+
+/// What an identity rests on, from the weakest to the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// The text that the log gives: a folder that is not, or no longer, there, or the name of a channel.
+    Text,
+    /// A repository of this machine.
+    Folder,
+    /// A repository on a server.
+    Remote,
+    /// A name that a person gave.
+    Name,
+}
+
+impl Basis {
+    const ALL: [Self; 4] = [Self::Text, Self::Folder, Self::Remote, Self::Name];
+
+    /// Returns the spelling used in the database and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Folder => "folder",
+            Self::Remote => "remote",
+            Self::Name => "name",
+        }
+    }
+}
+
+/// What tells a project from every other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// What it rests on.
+    pub basis: Basis,
+    /// The text, folder, address or name.
+    pub key: String,
+    /// The name for people.
+    pub name: String,
+}
+
+impl Identity {
+    fn new(basis: Basis, key: impl Into<String>, name: &str) -> Option<Self> {
+        let name = name.trim_end_matches(".git").trim();
+        let name: String = name.chars().filter(|letter| !letter.is_control()).take(60).collect();
+        (!name.is_empty()).then(|| Self { basis, key: key.into(), name })
+    }
+
+    /// Returns the identity of a project that goes by its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        checked(name).map(|name| Self { basis: Basis::Name, key: name.clone(), name })
+    }
+
+    /// Returns the identity of a repository on a server.
+    #[must_use]
+    pub fn remote(remote: &Remote) -> Option<Self> {
+        Self::new(Basis::Remote, &remote.key, &remote.name)
+    }
+
+    fn text(text: &str) -> Option<Self> {
+        Self::new(Basis::Text, text, text.rsplit(['/', '\\', ':']).next()?)
+    }
+
+    fn folder(root: &Path) -> Option<Self> {
+        let root = plain(root);
+        Self::new(Basis::Folder, root.clone(), root.rsplit(['/', '\\']).next()?)
+    }
+
+    /// Reads an identity as it stands in the database.
+    #[must_use]
+    pub fn from_stored(id: &str, name: String) -> Option<Self> {
+        let (basis, key) = id.split_once(':')?;
+        let basis = Basis::ALL.into_iter().find(|one| one.as_str() == basis)?;
+        Some(Self { basis, key: key.to_owned(), name })
+    }
+
+    /// Returns its spelling in the database, e.g. `remote:github.com/ana/shop`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.basis.as_str(), self.key)
+    }
+
+    /// Returns the namespaces that it may have, the first that is free being its own: its name and, where it has not
+    /// chosen that itself, digits of a hash against others of that name.
+    pub fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
+        let digits: &[usize] = if self.basis == Basis::Name { &[0] } else { &[3, 6, 16] };
+        let hash = Sha256::digest(self.key.as_bytes());
+        digits.iter().filter_map(move |&count| {
+            let hash = if count == 0 { String::new() } else { format!("-{}", hex(&hash[..count])) };
+            let name = &self.name[..self.name.floor_char_boundary(MAX_PART - hash.len())];
+            Namespace::project(&format!("{name}{hash}")).ok()
+        })
+    }
+}
+
+/// What is known of a conversation's project before the store is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// The folder as the log spells it, under which the project is remembered; none where the log names only an
+    /// address, or where another machine's folder must be meant.
+    pub path: Option<String>,
+    /// What tells the project.
+    pub identity: Identity,
+    /// The folder of its repository on this machine.
+    pub root: Option<String>,
+    /// What tells that repository when it is found in another place.
+    pub mark: Option<String>,
+    /// Whether the folder that the log names is there.
+    pub is_here: bool,
+    /// Whether the log itself names the repository of a folder that is not there: the best that can be known of it.
+    pub is_claim: bool,
+    /// The identity that the log's text alone gives, which is all that earlier versions went by.
+    pub text: Option<Identity>,
+    /// A settings file that was ignored, and why.
+    pub warning: Option<String>,
+}
+
+/// The machine that the program runs on.
+#[derive(Debug, Clone, Default)]
+pub struct Machine {
+    /// The person's own folder, which is no project.
+    pub home: Option<PathBuf>,
+}
+
+impl Machine {
+    /// Returns the machine that this process runs on.
+    #[must_use]
+    pub fn this() -> Self {
+        Self { home: etcetera::home_dir().ok() }
+    }
+
+    /// Returns which project `transcript` belongs to; `None` if it names none.
+    #[must_use]
+    pub fn sight(&self, transcript: &Transcript) -> Option<Sighting> {
+        let address = transcript.repository.as_deref().and_then(Remote::parse);
+        let project = transcript.project.as_deref().map(without_credentials);
+        let address = address.or_else(|| project.as_deref().and_then(Remote::named));
+        let text = project.as_deref().map(tidied).filter(|text| !text.is_empty());
+        match text {
+            Some(text) => self.sight_folder(&text, address),
+            None => Self::sight_address(&address?, None),
+        }
+    }
+
+    /// Returns which project a folder of this machine belongs to; `None` if it is nobody's.
+    #[must_use]
+    pub fn sight_path(&self, path: &str) -> Option<Sighting> {
+        self.sight_folder(&tidied(path), None)
+    }
+
+    fn sight_folder(&self, path: &str, address: Option<Remote>) -> Option<Sighting> {
+        let text = Identity::text(path);
+        let place = Some(Path::new(path)).filter(|place| place.is_absolute() && !git::is_share(place));
+        if self.is_home(path) {
+            return Self::sight_address(&address?, None);
+        }
+        let here = place.and_then(|place| git::find(place, self.home.as_deref()));
+        let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
+        if let Some(address) = address.filter(|_| elsewhere) {
+            let is_free = here.is_none() && place.is_some_and(Path::is_dir);
+            let named = if is_free { self.named(place) } else { named::Named::default() };
+            let is_claim = here.is_none() && !place.is_some_and(Path::is_dir) && Remote::named(path).is_none();
+            let sighting = Sighting { is_claim, ..Self::sight_address(&address, text)? };
+            return Some(sighting.renamed(named));
+        }
+        let root = here.as_ref().map(|here| plain(&here.root));
+        let remote = here.as_ref().and_then(|here| here.remote.as_ref()).and_then(Identity::remote);
+        let folder = || here.as_ref().and_then(|here| Identity::folder(&here.root));
+        let is_here = place.is_some_and(Path::is_dir);
+        let mark = here.as_ref().and_then(|here| here.mark.clone());
+        let identity = remote.or_else(folder).or_else(|| text.clone())?;
+        let sighting = Sighting {
+            path: Some(path.to_owned()),
+            identity,
+            root,
+            mark,
+            is_here,
+            is_claim: false,
+            text,
+            warning: None,
+        };
+        Some(sighting.renamed(self.named(place.filter(|_| is_here))))
+    }
+
+    fn sight_address(address: &Remote, text: Option<Identity>) -> Option<Sighting> {
+        Some(Sighting {
+            path: None,
+            identity: Identity::remote(address)?,
+            root: None,
+            mark: None,
+            is_here: false,
+            is_claim: false,
+            text,
+            warning: None,
+        })
+    }
+
+    fn named(&self, place: Option<&Path>) -> named::Named {
+        place.map(|place| named::nearest(place, self.home.as_deref())).unwrap_or_default()
+    }
+
+    /// Whether the path is somebody's home or a root folder, on this machine or any other.
+    fn is_home(&self, path: &str) -> bool {
+        let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+        let is_rooted = path.starts_with(['/', '\\']);
+        let by_shape = match parts.as_slice() {
+            ["root" | "home" | "Users"] | ["home" | "Users", _] => is_rooted,
+            [drive] | [drive, "Users"] | [drive, "Users", _] => is_drive(drive),
+            _ => false,
+        };
+        by_shape || self.home.as_deref().is_some_and(|home| Path::new(path) == home)
+    }
+}
+
+impl Sighting {
+    fn renamed(self, named: named::Named) -> Self {
+        let identity = named.name.as_deref().and_then(Identity::named).unwrap_or(self.identity);
+        Self { identity, warning: named.warning, ..self }
+    }
+}
+
+fn is_drive(part: &str) -> bool {
+    part.len() == 2 && part.ends_with(':')
+}
+
+/// Whether a repository stands, or a worktree of one, in exactly this folder.
+#[must_use]
+pub fn is_repository(folder: &str) -> bool {
+    git::stands_in(Path::new(folder))
+}
+
+/// Returns what a log names without the end that says nothing; the address of a local folder becomes its path.
+fn tidied(text: &str) -> String {
+    let text = text.trim();
+    let path = text.strip_prefix("file://").map(|path| path.strip_prefix("localhost").unwrap_or(path));
+    path.unwrap_or(text).trim_end_matches(['/', '\\']).to_owned()
+}
+
+/// Returns a path as people write it.
+fn plain(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
+}

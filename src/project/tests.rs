@@ -1,0 +1,229 @@
+//! Layouts as git makes them, and what each path in them belongs to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// A machine with a home of its own.
+struct Desk {
+    folder: tempfile::TempDir,
+    home: PathBuf,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap().join("ana");
+        fs::create_dir(&home).unwrap();
+        Self { folder, home }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Makes a repository's own folder, such as `.git`.
+    fn repository(&self, name: &str, remote: Option<&str>) {
+        self.write(&format!("{name}/HEAD"), "ref: refs/heads/main\n");
+        fs::create_dir_all(self.path(name).join("objects")).unwrap();
+        let remote = remote.map(|url| format!("[remote \"origin\"]\n\turl = {url}\n")).unwrap_or_default();
+        self.write(&format!("{name}/config"), &format!("[core]\n\tbare = false\n{remote}"));
+    }
+
+    /// Makes a worktree of the repository whose own folder is `git`.
+    fn worktree(&self, git: &str, name: &str) {
+        let inside = format!("{git}/worktrees/{}", name.replace('/', "-"));
+        self.write(&format!("{inside}/HEAD"), "ref: refs/heads/other\n");
+        self.write(&format!("{inside}/commondir"), "../..\n");
+        self.write(&format!("{name}/.git"), &format!("gitdir: {}\n", self.path(&inside).display()));
+    }
+
+    fn sight(&self, name: &str) -> Option<Sighting> {
+        let machine = Machine { home: Some(self.home.clone()) };
+        machine.sight_path(&self.path(name).to_string_lossy())
+    }
+
+    fn id(&self, name: &str) -> String {
+        self.sight(name).unwrap().identity.id().replace(&*self.home.to_string_lossy(), "~")
+    }
+
+    fn log(&self, project: Option<&str>, repository: Option<&str>) -> Option<Sighting> {
+        let named = |text: Option<&str>| text.map(|text| text.replace('~', &self.home.to_string_lossy()));
+        let transcript = Transcript { project: named(project), repository: named(repository), ..Transcript::default() };
+        Machine { home: Some(self.home.clone()) }.sight(&transcript)
+    }
+}
+
+const SHOP: &str = "git@github.com:ana/shop.git";
+
+#[test]
+fn folders_and_worktrees_belong_to_their_repository() {
+    let desk = Desk::new();
+    for (folder, remote, expected) in
+        [("src/shop", Some(SHOP), "remote:github.com/ana/shop"), ("src/local", None, "folder:~/src/local")]
+    {
+        desk.repository(&format!("{folder}/.git"), remote);
+        desk.worktree(&format!("{folder}/.git"), &format!("{folder}-wt/fix"));
+        fs::create_dir_all(desk.path(&format!("{folder}/web/app"))).unwrap();
+        for inside in ["", "/web/app", "/.git", "-wt/fix", "/web/gone/for/long"] {
+            assert_eq!(desk.id(&format!("{folder}{inside}")), expected, "{folder}{inside}");
+        }
+    }
+    assert_eq!(desk.sight("src/shop-wt/fix").unwrap().root, desk.sight("src/shop").unwrap().root);
+    assert_eq!(desk.id("src/elsewhere"), "text:~/src/elsewhere");
+}
+
+#[test]
+fn a_bare_repository_and_its_worktrees_are_one() {
+    let desk = Desk::new();
+    desk.repository("shop/.bare", None);
+    desk.write("shop/.git", "gitdir: ./.bare\n");
+    desk.worktree("shop/.bare", "shop/main");
+    desk.repository("srv/api.git", None);
+    for (path, expected) in [
+        ("shop/main", "folder:~/shop"),
+        ("shop", "folder:~/shop"),
+        ("shop/.bare", "folder:~/shop"),
+        ("srv/api.git", "folder:~/srv/api.git"),
+    ] {
+        assert_eq!(desk.id(path), expected, "{path}");
+    }
+    assert_eq!(desk.sight("srv/api.git").unwrap().identity.name, "api");
+}
+
+#[test]
+fn a_submodule_is_a_project_of_its_own() {
+    let desk = Desk::new();
+    desk.repository("shop/.git", Some(SHOP));
+    desk.repository("shop/.git/modules/lib", Some("https://github.com/ben/lib"));
+    desk.write("shop/lib/.git", "gitdir: ../.git/modules/lib\n");
+    desk.repository("shop/.git/modules/own", None);
+    desk.write("shop/own/.git", "gitdir: ../.git/modules/own\n");
+    assert_eq!(desk.id("shop/lib"), "remote:github.com/ben/lib");
+    assert_eq!(desk.id("shop/own"), "folder:~/shop/.git/modules/own");
+    assert_eq!(desk.id("shop"), "remote:github.com/ana/shop");
+}
+
+#[test]
+fn clones_are_one_and_forks_and_lone_repositories_are_not() {
+    let desk = Desk::new();
+    desk.repository("a/shop/.git", Some("https://ana:Maple9Syrup@github.com/Ana/Shop"));
+    desk.repository("b/shop/.git", Some("ssh://git@github.com:22/ana/shop/"));
+    desk.repository("fork/shop/.git", Some("git@github.com:ben/shop.git"));
+    desk.repository("c/shop/.git", None);
+    desk.repository("d/shop/.git", None);
+    desk.repository("e/shop/.git", Some(&desk.path("c/shop").to_string_lossy()));
+    desk.repository("f/shop/.git", Some(&desk.path("a/shop").to_string_lossy()));
+    desk.repository("loop/.git", Some("."));
+    assert_eq!(desk.id("a/shop"), desk.id("b/shop"));
+    assert_eq!(desk.id("f/shop"), desk.id("a/shop"), "a clone of a clone");
+    assert_eq!(desk.id("e/shop"), desk.id("c/shop"), "a clone of a repository without remote");
+    assert_eq!(desk.id("fork/shop"), "remote:github.com/ben/shop");
+    assert_ne!(desk.id("c/shop"), desk.id("d/shop"));
+    assert_eq!(desk.id("loop"), "folder:~/loop");
+    let spelled = format!("{:?}", desk.sight("a/shop"));
+    assert!(!spelled.contains("Maple"), "{spelled}");
+    let namespaces: Vec<_> = ["c/shop", "d/shop", "fork/shop"]
+        .map(|path| desk.sight(path).unwrap().identity.namespaces().next().unwrap().to_string())
+        .into();
+    assert!(namespaces.iter().all(|one| one.starts_with("project/shop-")), "{namespaces:?}");
+    assert!(namespaces[0] != namespaces[1] && namespaces[1] != namespaces[2], "{namespaces:?}");
+}
+
+#[test]
+fn home_and_root_are_no_project_and_no_repository_of_what_is_in_them() {
+    let desk = Desk::new();
+    desk.repository(".git", Some("git@github.com:ana/dotfiles.git"));
+    desk.write("afterthought.toml", "project = \"everything\"");
+    assert_eq!(desk.sight(""), None);
+    for text in ["/", "/home/ana", "/Users/ben/", "/root", "C:\\", "C:\\Users\\Ana", "c:/Users/Ana/", " ", "//"] {
+        assert_eq!(desk.log(Some(text), None), None, "{text}");
+    }
+    assert_eq!(desk.id("notes"), "text:~/notes");
+    assert_eq!(desk.log(Some("~"), Some(SHOP)).unwrap().identity.id(), "remote:github.com/ana/shop");
+    assert_eq!(desk.folder.path().join("ana").canonicalize().unwrap(), desk.home);
+}
+
+#[test]
+fn a_path_of_another_system_is_a_name() {
+    let desk = Desk::new();
+    let text = if cfg!(windows) { "/src/Shop" } else { "C:\\src\\Shop" };
+    let sighting = desk.log(Some(&format!("{text}\\")), None).unwrap();
+    assert_eq!((sighting.identity.id(), sighting.root), (format!("text:{text}"), None));
+    assert_eq!(sighting.identity.name, "Shop");
+    let share = desk.log(Some("\\\\nas\\src\\Shop"), None).unwrap();
+    assert_eq!(share.identity.basis, Basis::Text);
+}
+
+#[test]
+fn an_address_in_the_log_counts_for_more_than_what_stands_at_its_path_here() {
+    let desk = Desk::new();
+    desk.repository("work/.git", Some("git@github.com:ben/other.git"));
+    desk.write("work/afterthought.toml", "project = \"other\"");
+    let seen = desk.log(Some("~/work"), Some("https://tok@github.com/ana/shop")).unwrap();
+    assert_eq!((seen.identity.id().as_str(), seen.path, seen.root), ("remote:github.com/ana/shop", None, None));
+    let same = desk.log(Some("~/work"), Some("https://github.com/ben/other")).unwrap();
+    assert_eq!(same.identity.id(), "name:other");
+    let alone = desk.log(None, Some(SHOP)).unwrap();
+    assert_eq!(alone.identity.id(), "remote:github.com/ana/shop");
+    let url = desk.log(Some(SHOP), None).unwrap();
+    assert_eq!(url.identity.id(), "remote:github.com/ana/shop");
+    assert_eq!(desk.log(None, None), None);
+    assert_eq!(desk.log(Some("file://~/work/"), None).unwrap().identity.id(), "name:other");
+}
+
+#[test]
+fn a_person_names_a_project_and_a_file_that_cannot_be_read_is_told() {
+    let desk = Desk::new();
+    desk.write("acme/afterthought.toml", "project = \"acme\"\nbase_url = \"http://elsewhere\"");
+    desk.repository("acme/api/.git", Some(SHOP));
+    desk.repository("acme/web/.git", None);
+    desk.write("acme/web/afterthought.toml", "project = [");
+    assert_eq!(desk.id("acme/api"), "name:acme");
+    let web = desk.sight("acme/web").unwrap();
+    assert_eq!(web.identity.basis, Basis::Folder);
+    assert!(web.warning.unwrap().contains("acme/web/afterthought.toml: line 1"));
+    assert_eq!(desk.sight("acme").unwrap().identity.namespaces().count(), 1);
+}
+
+#[test]
+fn what_is_no_repository_is_passed_by() {
+    let desk = Desk::new();
+    desk.repository("mono/.git", None);
+    for (name, text) in [("mono/a/.git", "gitdir: nowhere"), ("mono/b/.git", "\u{0}\u{1}"), ("mono/c/.git", "")] {
+        desk.write(name, text);
+        assert_eq!(desk.id(name.trim_end_matches("/.git")), "folder:~/mono", "{name}");
+    }
+    fs::create_dir_all(desk.path("mono/d/.git")).unwrap();
+    assert_eq!(desk.id("mono/d"), "folder:~/mono");
+}
+
+#[test]
+fn a_repository_keeps_its_mark_wherever_it_stands() {
+    let desk = Desk::new();
+    desk.repository("a/.git", None);
+    assert_eq!(desk.sight("a").unwrap().mark, None);
+    desk.write("a/.git/logs/HEAD", "0 1f Ana <ana@example.org> 1767225600 +0000\tcommit (initial): Begin\nmore\n");
+    let mark = desk.sight("a").unwrap().mark;
+    desk.write("a/.git/logs/HEAD", "0 1f Ana <ana@example.org> 1767225600 +0000\tcommit (initial): Begin\nother\n");
+    fs::rename(desk.path("a"), desk.path("b")).unwrap();
+    assert!(mark.is_some() && mark == desk.sight("b").unwrap().mark);
+    assert!(is_repository(&desk.path("b").to_string_lossy()) && !is_repository(&desk.path("a").to_string_lossy()));
+}
+
+#[test]
+fn a_worktree_whose_repository_was_moved_still_knows_where_it_was() {
+    let desk = Desk::new();
+    desk.repository("shop/.git", None);
+    desk.worktree("shop/.git", "fix");
+    fs::rename(desk.path("shop"), desk.path("moved")).unwrap();
+    let sighting = desk.sight("fix").unwrap();
+    assert_eq!(Path::new(&sighting.root.unwrap()), desk.path("shop"));
+    assert_eq!(sighting.identity.id().replace(&*desk.home.to_string_lossy(), "~"), "folder:~/shop");
+}

@@ -1,0 +1,289 @@
+//! Which project each folder belongs to: decided when it is first seen, and remembered.
+//!
+//! What was remembered holds where nothing better is known: a deleted folder keeps its project. A stronger identity,
+//! such as the first remote of a repository, takes over the memories of the weaker one, and so do the identities of
+//! this version those of earlier ones, which went by the folder's text alone.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::row::{spelled, time};
+use super::{Database, StoreError, Writer};
+use crate::memory::Namespace;
+use crate::project::{Basis, Identity, Sighting, is_repository};
+
+/// Where the memories of a conversation's project belong, before that is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Where they belong.
+    pub namespace: Namespace,
+    /// A namespace whose memories are this project's, too, and are to be moved.
+    pub join: Option<Namespace>,
+    /// What the folder held before, if that was another repository.
+    pub before: Option<Namespace>,
+    /// What is bound to a namespace by this, the last one being the project of the folder.
+    bound: Vec<(Identity, Namespace)>,
+}
+
+impl Placement {
+    /// Whether another repository may have been in the folder when a conversation was held there; what a person said of
+    /// a folder holds for all of them.
+    #[must_use]
+    pub fn follows_time(&self) -> bool {
+        self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
+    }
+}
+
+/// A project that was seen before.
+struct Seen {
+    identity: Identity,
+    namespace: Namespace,
+    /// What tells the repository that was there.
+    mark: Option<String>,
+}
+
+/// What is remembered of a folder.
+#[derive(Default)]
+struct Remembered {
+    /// What it belonged to itself.
+    own: Option<Seen>,
+    /// What the folder of its repository belonged to, where nothing is known of the folder itself.
+    root: Option<Seen>,
+}
+
+/// Column order is what [`seen_from_row`] reads; change both together.
+const SEEN: &str =
+    "SELECT p.id, p.name, p.namespace, f.mark FROM projects p LEFT JOIN project_paths f ON f.project = p.id";
+
+impl Database {
+    /// Decides where the memories of a project belong, from what is known of it now and before.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn placement(&self, sighting: &Sighting) -> Result<Placement, StoreError> {
+        let chosen_by_name = sighting.identity.basis == Basis::Name;
+        if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
+            && let Some(namespace) = self.alias_of(&text.key)?
+        {
+            let namespace = self.merged_into(&namespace)?;
+            return Ok(Placement { namespace, join: None, before: None, bound: Vec::new() });
+        }
+        let remembered = self.remembered(sighting)?;
+        let identity = self.choose(sighting, &remembered)?;
+        let mut bound = Vec::new();
+        let earlier = self.earlier(sighting, &identity, remembered.own.as_ref(), &mut bound)?;
+        let namespace = match (self.seen(&identity.id())?, &earlier) {
+            (Some(seen), _) => seen.namespace,
+            (None, Some(earlier)) if identity.basis != Basis::Name => earlier.clone(),
+            (None, _) => self.free_namespace(&identity)?,
+        };
+        bound.push((identity, namespace.clone()));
+        let namespace = self.merged_into(&namespace)?;
+        let earlier = earlier.map(|earlier| self.merged_into(&earlier)).transpose()?;
+        let join = earlier.filter(|earlier| *earlier != namespace);
+        let before = remembered.own.map(|seen| self.merged_into(&seen.namespace)).transpose()?;
+        let before = before.filter(|before| !chosen_by_name && *before != namespace && Some(before) != join.as_ref());
+        Ok(Placement { namespace, join, before, bound })
+    }
+
+    /// What the folder belonged to when it was last seen, or else the folder of its repository.
+    fn remembered(&self, sighting: &Sighting) -> Result<Remembered, StoreError> {
+        let Some(path) = &sighting.path else { return Ok(Remembered::default()) };
+        let own = self.last_at(path)?;
+        let root = sighting.root.as_ref().filter(|_| own.is_none() && sighting.identity.basis == Basis::Folder);
+        let root = root.map(|root| self.last_at(root)).transpose()?.flatten();
+        Ok(Remembered { own, root })
+    }
+
+    /// What was last seen in a folder, or, where nothing better is known, what all logs say that name its repository.
+    fn last_at(&self, path: &str) -> Result<Option<Seen>, StoreError> {
+        let seen = self.one_seen("WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at DESC, p.id LIMIT 1", path)?;
+        if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
+            return Ok(seen);
+        }
+        let mut claims = self.claims(path)?;
+        Ok(if claims.len() == 1 { claims.pop() } else { seen })
+    }
+
+    fn claims(&self, path: &str) -> Result<Vec<Seen>, StoreError> {
+        self.all_seen("WHERE f.path = ?1 AND f.seen_at = 0 ORDER BY p.id", path)
+    }
+
+    fn seen(&self, id: &str) -> Result<Option<Seen>, StoreError> {
+        self.one_seen("WHERE p.id = ?1 LIMIT 1", id)
+    }
+
+    fn one_seen(&self, condition: &str, value: &str) -> Result<Option<Seen>, StoreError> {
+        self.read(|conn| {
+            let found = conn.prepare_cached(&format!("{SEEN} {condition}"))?.query_row([value], seen_from_row);
+            Ok(found.optional()?.flatten())
+        })
+    }
+
+    fn all_seen(&self, condition: &str, value: &str) -> Result<Vec<Seen>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&format!("{SEEN} {condition}"))?;
+            let rows = statement.query_map([value], seen_from_row)?.collect::<Result<Vec<_>, _>>()?;
+            Ok(rows.into_iter().flatten().collect())
+        })
+    }
+
+    /// The identity that holds: the one seen now, unless a better one was known before.
+    fn choose(&self, sighting: &Sighting, remembered: &Remembered) -> Result<Identity, StoreError> {
+        let now = &sighting.identity;
+        let better =
+            remembered.own.as_ref().or(remembered.root.as_ref()).filter(|seen| seen.identity.basis > now.basis);
+        if let Some(seen) = better.filter(|seen| !is_replaced(seen, sighting)) {
+            return Ok(seen.identity.clone());
+        }
+        if now.basis == Basis::Text && better.is_none() {
+            let folder = self.seen(&format!("{}:{}", Basis::Folder.as_str(), now.key))?;
+            return Ok(folder.map_or_else(|| now.clone(), |seen| seen.identity));
+        }
+        Ok(now.clone())
+    }
+
+    /// The namespace in which memories of the same project are already, under a weaker identity of it.
+    fn earlier(
+        &self,
+        sighting: &Sighting,
+        identity: &Identity,
+        remembered: Option<&Seen>,
+        bound: &mut Vec<(Identity, Namespace)>,
+    ) -> Result<Option<Namespace>, StoreError> {
+        if let Some(seen) = remembered {
+            let grew = seen.identity.basis < identity.basis && identity.basis != Basis::Name;
+            return if grew { self.only_of(seen, identity) } else { Ok(None) };
+        }
+        if let Some(weak) = sighting.text.as_ref().filter(|weak| *weak != identity) {
+            if let Some(seen) = self.seen(&weak.id())? {
+                let is_first_claim = sighting.is_claim && self.claims(&weak.key)?.is_empty();
+                return if is_first_claim { self.only_of(&seen, identity) } else { Ok(None) };
+            }
+            if let Some(namespace) = weak.namespaces().next()
+                && self.is_used(&namespace)?
+                && self.bound_to(&namespace)?.is_empty()
+            {
+                bound.push((weak.clone(), namespace.clone()));
+                return Ok(Some(namespace));
+            }
+        }
+        let is_lone = identity.basis == Basis::Folder && self.seen(&identity.id())?.is_none();
+        sighting.mark.as_deref().filter(|_| is_lone).map_or(Ok(None), |mark| self.moved_from(mark))
+    }
+
+    /// The namespace of a weaker identity, if it is not that of yet another repository, too.
+    fn only_of(&self, seen: &Seen, identity: &Identity) -> Result<Option<Namespace>, StoreError> {
+        let own = [seen.identity.id(), identity.id()];
+        let weak = format!("{}:", Basis::Text.as_str());
+        let is_own = |id: &String| own.contains(id) || id.starts_with(&weak);
+        let is_only = self.bound_to(&seen.namespace)?.iter().all(is_own);
+        Ok(is_only.then(|| seen.namespace.clone()))
+    }
+
+    /// The namespace of a repository without remote that stood in a folder where there is none now.
+    fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
+        let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
+        let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
+        Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
+    }
+
+    /// The first namespace of the identity that no other has.
+    fn free_namespace(&self, identity: &Identity) -> Result<Namespace, StoreError> {
+        if identity.basis == Basis::Name
+            && let Some(namespace) = self.alias_named(&identity.key)?
+        {
+            return Ok(namespace);
+        }
+        let mut last = Namespace::global();
+        for namespace in identity.namespaces() {
+            if identity.basis == Basis::Name || self.bound_to(&namespace)?.is_empty() {
+                return Ok(namespace);
+            }
+            last = namespace;
+        }
+        Ok(last)
+    }
+
+    /// Returns what each folder held: the namespace, and until when that is known, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn path_history(&self, path: &str) -> Result<Vec<(Timestamp, Namespace)>, StoreError> {
+        let rows: Vec<(Timestamp, Namespace)> = self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
+                 WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at, p.id",
+            )?;
+            let found = statement.query_map([path], |row| Ok((time(row, 0)?, spelled(row, 1)?)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })?;
+        rows.into_iter().map(|(at, namespace)| Ok((at, self.merged_into(&namespace)?))).collect()
+    }
+
+    fn bound_to(&self, namespace: &Namespace) -> Result<Vec<String>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached("SELECT id FROM projects WHERE namespace = ?1 ORDER BY id")?;
+            let found = statement.query_map([namespace.to_string()], |row| row.get(0))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Whether anything was learnt or rejected there.
+    fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
+                     OR EXISTS (SELECT 1 FROM tombstones WHERE namespace = ?1)",
+                )?
+                .query_row([namespace.to_string()], |row| row.get(0))?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Remembers what was decided about a folder.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn remember_place(&self, sighting: &Sighting, placement: &Placement) -> Result<(), StoreError> {
+        let now = self.now().as_millisecond();
+        self.read(|conn| {
+            for (identity, namespace) in &placement.bound {
+                conn.prepare_cached(
+                    "INSERT INTO projects (id, name, namespace, seen_at) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (id) DO UPDATE SET seen_at = ?4",
+                )?
+                .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
+            }
+            let (seen_at, folder) = match &sighting.text {
+                Some(text) if sighting.is_claim => (0, Some(&text.key)),
+                _ => (now, sighting.path.as_ref()),
+            };
+            if let Some((path, (identity, _))) = folder.zip(placement.bound.last()) {
+                conn.prepare_cached(
+                    "INSERT INTO project_paths (path, project, mark, seen_at) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (path, project) DO UPDATE SET mark = ifnull(?3, mark), seen_at = max(seen_at, ?4)",
+                )?
+                .execute(params![path, identity.id(), sighting.mark, seen_at])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether something else is where a better identity was known before: a folder that no file names any more, or one that
+/// is no repository any more, or another repository.
+fn is_replaced(seen: &Seen, sighting: &Sighting) -> bool {
+    let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
+    let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);
+    sighting.is_here && (is_unnamed || is_other)
+}
+
+/// `None` for an identity of a kind that this version does not know.
+fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
+    let (id, name): (String, String) = (row.get(0)?, row.get(1)?);
+    let (namespace, mark) = (spelled(row, 2)?, row.get(3)?);
+    Ok(Identity::from_stored(&id, name).map(|identity| Seen { identity, namespace, mark }))
+}

@@ -1,0 +1,360 @@
+//! Which project a conversation belongs to: worktrees, clones, moved and deleted folders, names, merges.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use std::fs;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::desk::{Desk, Told};
+
+const SHOP: &str = "git@github.com:ana/shop.git";
+
+impl Desk {
+    /// Makes a repository with a remote and a first commit, as git leaves it.
+    fn repository(&self, name: &str, remote: Option<&str>) {
+        self.write(&format!("{name}/.git/HEAD"), "ref: refs/heads/main\n");
+        self.write(&format!("{name}/.git/objects/info/packs"), "");
+        self.write(
+            &format!("{name}/.git/logs/HEAD"),
+            format!("0 1 {name} <a@example.org> 1 +0000\tcommit (initial): x\n"),
+        );
+        let remote = remote.map(|url| format!("[remote \"origin\"]\n\turl = {url}\n")).unwrap_or_default();
+        self.write(&format!("{name}/.git/config"), format!("[core]\n\tbare = false\n{remote}"));
+    }
+
+    fn worktree(&self, repository: &str, name: &str) {
+        let inside = format!("{repository}/.git/worktrees/{name}");
+        self.write(&format!("{inside}/HEAD"), "ref: refs/heads/other\n");
+        self.write(&format!("{inside}/commondir"), "../..\n");
+        self.write(&format!("{name}/.git"), format!("gitdir: {}\n", self.path(&inside).display()));
+    }
+
+    /// Writes a session of one statement, held in `cwd`; a path in it that begins with `~` is on this desk.
+    fn session(&self, id: &str, cwd: &str, words: &str) {
+        let cwd = cwd.replace('~', &self.path("").to_string_lossy()).replace("//", "/");
+        let line = |role: &str, parent: Value, content: &str| {
+            json!({
+                "type": role, "sessionId": id, "cwd": cwd, "uuid": format!("{id}-{role}"), "isSidechain": false,
+                "parentUuid": parent, "timestamp": "2026-03-02T09:00:00.000Z", "version": "2.1.0",
+                "message": {"role": role, "content": content},
+            })
+        };
+        let lines = [line("user", Value::Null, words), line("assistant", format!("{id}-user").into(), "Noted.")];
+        self.write(&format!("logs/{id}.jsonl"), format!("{}\n{}\n", lines[0], lines[1]));
+    }
+
+    fn read(&self, args: &[&str]) -> Told {
+        let told = self.run(&[&["run", "logs", "--extractor", "rules", "--db", "m.db"], args].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+        told
+    }
+
+    /// Returns what is remembered and where, sorted.
+    fn places(&self) -> Vec<(String, String)> {
+        let told = self.run(&["export", "-q", "--db", "m.db"]);
+        let mut places: Vec<_> = told
+            .json()
+            .iter()
+            .map(|memory| {
+                let parts: Vec<&str> =
+                    memory["namespace"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+                (memory["content"].as_str().unwrap().to_owned(), parts.join("/"))
+            })
+            .collect();
+        places.sort();
+        places
+    }
+
+    /// Returns where the memory that holds `words` is.
+    fn place_of(&self, words: &str) -> String {
+        let places = self.places();
+        let found = places.iter().find(|(content, _)| content.contains(words));
+        found.unwrap_or_else(|| panic!("{words} is not in {places:?}")).1.clone()
+    }
+
+    fn projects(&self) -> Vec<Value> {
+        self.json(&["projects", "--db", "m.db"])
+    }
+
+    /// Returns the namespace that earlier versions made of a folder's text.
+    fn namespace_of_old(&self, name: &str) -> String {
+        let path = self.path(name).to_string_lossy().into_owned();
+        let digits =
+            Sha256::digest(path.as_bytes())[..3].iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"));
+        format!("project/{}-{digits}", path.rsplit(['/', '\\']).next().unwrap())
+    }
+
+    /// Takes out of the database what earlier versions did not have.
+    fn age_database(&self) {
+        let conn = rusqlite::Connection::open(self.path("m.db")).unwrap();
+        let drop =
+            "DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects;";
+        conn.execute_batch(drop).unwrap();
+        conn.pragma_update(None, "user_version", 2).unwrap();
+    }
+}
+
+#[test]
+fn two_worktrees_share_what_a_third_repository_does_not_see() {
+    let desk = Desk::new();
+    desk.repository("shop", None);
+    desk.worktree("shop", "fix");
+    desk.worktree("shop", "feature");
+    desk.repository("other", None);
+    desk.session("a", "~/fix", "We deploy on Heroku.");
+    desk.session("b", "~/feature/src/web", "We moved to Fly.io.");
+    desk.session("c", "~/other", "We deploy on Nomad.");
+    desk.read(&[]);
+    assert!(desk.place_of("Nomad").starts_with("project/other-"));
+    let shop = desk.place_of("Fly.io");
+    assert!(shop.starts_with("project/shop-"), "{shop}");
+    assert!(!desk.places().iter().any(|(content, _)| content.contains("Heroku")), "the later one took its place");
+    let found = desk.run(&["search", "deploy", "--namespace", &shop, "--db", "m.db", "--json"]);
+    assert!(found.out.contains("Fly.io") && !found.out.contains("Nomad"), "{found:?}");
+    let projects = desk.projects();
+    assert_eq!(projects.len(), 2, "{projects:#?}");
+    assert_eq!(projects[1]["paths"].as_array().unwrap().len(), 2, "{projects:#?}");
+}
+
+#[test]
+fn folders_of_one_name_are_not_one_project_and_clones_are() {
+    let desk = Desk::new();
+    desk.repository("a/shop", Some("https://ana:Maple9Syrup@github.com/Ana/Shop"));
+    desk.repository("b/shop", Some("ssh://git@github.com:22/ana/shop/"));
+    desk.repository("c/shop", Some("git@github.com:ben/shop.git"));
+    desk.repository("d/shop", None);
+    desk.session("a", "~/a/shop", "We deploy on Heroku.");
+    desk.session("b", "~/b/shop", "We use PostgreSQL 16.");
+    desk.session("c", "~/c/shop", "We deploy on Nomad.");
+    desk.session("d", "~/d/shop", "We deploy on Render.");
+    desk.session("e", "~/e/shop", "We deploy on Railway.");
+    desk.session("w", "C:\\src\\shop", "We deploy on Azure.");
+    desk.read(&[]);
+    assert_eq!(desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
+    let mut places = ["Heroku", "Nomad", "Render", "Railway", "Azure"].map(|words| desk.place_of(words));
+    assert!(places.iter().all(|place| place.to_lowercase().starts_with("project/shop-")), "{places:?}");
+    places.sort();
+    assert!(places.windows(2).all(|pair| pair[0] != pair[1]), "{places:?}");
+    for end in ["", "-wal"] {
+        let bytes = fs::read(desk.path(&format!("m.db{end}"))).unwrap_or_default();
+        assert!(!bytes.windows(5).any(|part| part == b"Maple"), "m.db{end}");
+    }
+}
+
+#[test]
+fn an_address_in_a_log_of_another_machine_tells_the_project_of_all_logs_from_there() {
+    let desk = Desk::new();
+    let line = |kind: &str, payload: Value| {
+        json!({"timestamp": "2026-03-02T09:00:00.000Z", "type": kind, "payload": payload}).to_string() + "\n"
+    };
+    let git = json!({"branch": "main", "repository_url": "https://ana:Maple9Syrup@git.example/ana/shop.git"});
+    let head = json!({"id": "019cb000-0000-7000-8000-00000000000a", "timestamp": "2026-03-02T09:00:00.000Z",
+        "cwd": "/srv/there/shop", "originator": "codex_cli_rs", "source": "cli", "git": git});
+    let said = json!({"type": "message", "role": "user",
+        "content": [{"type": "input_text", "text": "We deploy on Heroku."}]});
+    desk.write("logs/rollout.jsonl", line("session_meta", head) + &line("response_item", said));
+    desk.session("a", "/srv/there/shop", "We use PostgreSQL 16.");
+    desk.repository("here/shop", Some("ssh://git@git.example/ana/shop"));
+    desk.session("b", "~/here/shop", "We use Redis 7.");
+    desk.read(&[]);
+    let places = ["Heroku", "PostgreSQL", "Redis"].map(|words| desk.place_of(words));
+    assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+    for end in ["", "-wal"] {
+        let bytes = fs::read(desk.path(&format!("m.db{end}"))).unwrap_or_default();
+        assert!(!bytes.windows(5).any(|part| part == b"Maple"), "m.db{end}");
+    }
+}
+
+#[test]
+fn a_project_outlives_its_folder_and_follows_it() {
+    let desk = Desk::new();
+    desk.repository("lone", None);
+    desk.worktree("lone", "fix");
+    desk.repository("shop", Some(SHOP));
+    desk.session("a", "~/fix", "We deploy on Heroku.");
+    desk.session("b", "~/shop", "We deploy on Nomad.");
+    desk.read(&[]);
+    let (lone, shop) = (desk.place_of("Heroku"), desk.place_of("Nomad"));
+    fs::remove_dir_all(desk.path("fix")).unwrap();
+    fs::rename(desk.path("lone"), desk.path("moved")).unwrap();
+    fs::rename(desk.path("shop"), desk.path("elsewhere")).unwrap();
+    desk.session("c", "~/fix", "We use PostgreSQL 16.");
+    desk.session("d", "~/moved", "We use Redis 7.");
+    desk.session("e", "~/elsewhere", "We use SQLite 3.");
+    desk.session("f", "~/shop", "We use Kafka 4.");
+    desk.read(&[]);
+    for (words, place) in [("PostgreSQL", &lone), ("Redis", &lone), ("SQLite", &shop), ("Kafka", &shop)] {
+        assert_eq!(desk.place_of(words), *place, "{words}");
+    }
+    assert_eq!(desk.projects().len(), 2);
+}
+
+#[test]
+fn a_repository_that_takes_the_place_of_another_gets_nothing_of_it() {
+    let desk = Desk::new();
+    desk.repository("work", Some(SHOP));
+    desk.session("a", "~/work", "We deploy on Heroku.");
+    desk.read(&[]);
+    let shop = desk.place_of("Heroku");
+    fs::remove_dir_all(desk.path("work")).unwrap();
+    desk.repository("work", Some("git@github.com:ana/blog.git"));
+    desk.session("b", "~/work", "We use PostgreSQL 16.");
+    let later = fs::read_to_string(desk.path("logs/b.jsonl")).unwrap().replace("2026-03-02", "2036-03-02");
+    desk.write("logs/b.jsonl", later);
+    desk.session("c", "~/work", "We use Redis 7.");
+    let told = desk.read(&[]);
+    assert!(told.err.contains("belonged to project/shop-"), "{told:?}");
+    assert!(desk.place_of("PostgreSQL").starts_with("project/blog-"));
+    assert_eq!(desk.place_of("Redis"), shop, "it was held when the shop was there");
+}
+
+#[test]
+fn a_repository_keeps_its_memories_when_it_gets_a_remote() {
+    let desk = Desk::new();
+    desk.session("a", "~/shop", "We deploy on Heroku.");
+    desk.read(&[]);
+    let place = desk.place_of("Heroku");
+    desk.repository("shop", None);
+    desk.session("b", "~/shop/src", "We use PostgreSQL 16.");
+    desk.session("c", "~/shop", "We use Kafka 4.");
+    desk.read(&[]);
+    desk.repository("shop", Some(SHOP));
+    desk.session("d", "~/shop", "We use Redis 7.");
+    desk.read(&[]);
+    for words in ["PostgreSQL", "Kafka", "Redis"] {
+        assert_eq!(desk.place_of(words), place, "{words}");
+    }
+}
+
+#[test]
+fn what_earlier_versions_learnt_stays_with_its_project() {
+    let desk = Desk::new();
+    desk.repository("shop", Some(SHOP));
+    desk.worktree("shop", "fix");
+    desk.session("a", "~/shop", "We deploy on Heroku.");
+    let (old, old_fix) = (desk.namespace_of_old("shop"), desk.namespace_of_old("fix"));
+    desk.read(&["--namespace", &old]);
+    fs::remove_file(desk.path("logs/a.jsonl")).unwrap();
+    desk.session("b", "~/fix", "We use PostgreSQL 16.");
+    desk.read(&["--namespace", &old_fix]);
+    desk.age_database();
+    assert_eq!((desk.place_of("Heroku"), desk.place_of("PostgreSQL")), (old.clone(), old_fix));
+
+    desk.session("a", "~/shop", "We deploy on Heroku.");
+    desk.session("c", "~/shop", "We use Redis 7.");
+    desk.session("d", "~/fix", "We use Kafka 4.");
+    let told = desk.read(&[]);
+    assert!(told.err.contains("are one project"), "{told:?}");
+    for words in ["Heroku", "PostgreSQL", "Redis", "Kafka"] {
+        assert_eq!(desk.place_of(words), old, "{words}");
+    }
+    let again = desk.read(&[]);
+    assert!(!again.err.contains("are one project"), "{again:?}");
+    let runs = desk.run(&["runs", "--db", "m.db"]).out;
+    let merged = runs.lines().find(|line| line.contains("merged into")).unwrap();
+    let id = merged.split_whitespace().next().unwrap();
+    assert!(runs.lines().nth(1).unwrap().contains("logs"), "the run is the last one: {runs}");
+    assert_eq!(desk.run(&["undo", id, "--db", "m.db"]).code, 0);
+    assert_eq!(desk.place_of("PostgreSQL"), desk.namespace_of_old("fix"));
+    assert_eq!(desk.place_of("Kafka"), old);
+}
+
+#[test]
+fn a_merge_moves_everything_settles_what_both_know_and_can_be_undone() {
+    let desk = Desk::new();
+    desk.session("a", "~/one/shop", "We deploy on Heroku. We use Redis 7.");
+    desk.session("b", "~/two/shop", "We use Redis 7.");
+    desk.session("c", "~/two/shop", "We use PostgreSQL 16.");
+    desk.read(&[]);
+    let before = (desk.places(), desk.run(&["export", "--all", "-q", "--db", "m.db"]).out);
+    let told = desk.run(&["projects", "merge", "shop", "shop", "--db", "m.db"]);
+    assert_eq!(told.code, 2);
+    let names: Vec<String> =
+        desk.projects().iter().map(|one| one["namespace"].as_str().unwrap()[8..].to_owned()).collect();
+    assert_eq!(
+        told.err,
+        format!("error: several projects are called \"shop\": {}, {}; name one of these\n", names[0], names[1])
+    );
+    let (into, from) = (desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
+    let merged = desk.json(&["projects", "merge", &from, &into, "--db", "m.db"]);
+    assert_eq!((&merged[0]["moved"], &merged[0]["into"]), (&json!(2), &json!(into)), "{merged:?}");
+    let places = desk.places();
+    assert!(places.iter().all(|(_, place)| *place == into), "{places:?}");
+    assert_eq!(places.iter().filter(|(content, _)| content.contains("Redis")).count(), 1, "{places:?}");
+    let same = desk.run(&["projects", "merge", &from, &into, "--db", "m.db"]);
+    assert!(same.code == 2 && same.err.contains("are one project already"), "{same:?}");
+
+    desk.session("d", "~/two/shop", "We use Kafka 4.");
+    desk.read(&[]);
+    assert_eq!(desk.place_of("Kafka"), into);
+    desk.run(&["undo", "last", "--db", "m.db"]);
+    desk.run(&["undo", merged[0]["run"].as_str().unwrap(), "--db", "m.db"]);
+    assert_eq!((desk.places(), desk.run(&["export", "--all", "-q", "--db", "m.db"]).out), before);
+    desk.session("e", "~/two/shop", "We use Terraform 1.");
+    desk.read(&[]);
+    assert_eq!(desk.place_of("Terraform"), from);
+}
+
+#[test]
+fn a_person_names_projects_and_gives_folders_to_them() {
+    let desk = Desk::new();
+    desk.repository("mono", None);
+    desk.session("a", "~/mono", "We deploy on Heroku.");
+    desk.session("b", "~/gone/checkout", "We use PostgreSQL 16.");
+    desk.read(&[]);
+    let (mono, gone) = (desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
+    let alias = |what: &str, name: &str| desk.run(&["projects", "alias", what, name, "--db", "m.db"]);
+    assert_eq!(alias("mono", "platform").out, format!("mono is platform from now on: {mono}\n"));
+    assert_eq!(alias(&gone, "legacy").code, 0);
+    let taken = alias("platform", "legacy");
+    assert!(taken.code == 2 && taken.err.contains("afterthought projects merge"), "{taken:?}");
+    assert!(alias("nobody", "x").err.contains("no project is known as \"nobody\"; see `afterthought projects`"));
+    assert!(alias("mono", "a/b").err.contains("is no name for a project"));
+    assert!(alias("/", "x").err.contains("is no project's folder"));
+
+    let folder = desk.path("mono/api").to_string_lossy().into_owned();
+    assert_eq!(alias(&folder, "api").out, "DESK/mono/api is api from now on: project/api\n");
+    assert_eq!(alias(&desk.path("old").to_string_lossy(), "platform").code, 0);
+    desk.session("c", "~/mono/api/src", "We use Redis 7.");
+    desk.session("d", "~/old/web", "We use Kafka 4.");
+    desk.session("e", "~/mono/apis", "We use SQLite 3.");
+    desk.read(&[]);
+    assert_eq!(desk.place_of("Redis"), "project/api");
+    assert_eq!((desk.place_of("Kafka"), desk.place_of("SQLite")), (mono.clone(), mono));
+    let names: Vec<_> = desk.projects().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["api", "legacy", "platform"]);
+}
+
+#[test]
+fn a_file_names_the_project_of_its_folder_and_nothing_else() {
+    let desk = Desk::new();
+    desk.write("acme/afterthought.toml", "project = \"acme\"\nnamespace = \"global\"\nextractor = \"llm\"\n");
+    desk.repository("acme/api", Some(SHOP));
+    desk.write("acme/web/afterthought.toml", "project = acme\n");
+    desk.session("a", "~/acme/api", "We deploy on Heroku.");
+    desk.session("b", "~/acme/docs", "We use PostgreSQL 16.");
+    desk.session("c", "~/acme/web", "We use Redis 7.");
+    fs::create_dir(desk.path("acme/docs")).unwrap();
+    let told = desk.read(&[]);
+    assert!(told.err.contains("warning: ignored DESK/acme/web/afterthought.toml: line 1"), "{told:?}");
+    assert_eq!((desk.place_of("Heroku"), desk.place_of("PostgreSQL")), ("project/acme".into(), "project/acme".into()));
+    assert!(desk.place_of("Redis").starts_with("project/web-"));
+}
+
+#[test]
+fn projects_are_listed_for_people() {
+    let desk = Desk::new();
+    let none = desk.run(&["projects", "--db", "m.db"]);
+    assert_eq!((none.code, none.out.as_str()), (1, ""), "{none:?}");
+    desk.repository("shop", Some(SHOP));
+    desk.session("a", "~/shop", "We deploy on Heroku.");
+    desk.read(&[]);
+    let mut command = desk.command(&["projects", "list", "--db", "m.db"]);
+    command.env("COLUMNS", "200");
+    let told = desk.finish(command);
+    let row = told.out.lines().nth(1).unwrap().trim();
+    assert!(row.starts_with("shop ") && row.contains("remote:github.com/ana/shop"), "{told:?}");
+    assert!(row.contains("DESK/shop") && row.contains("project/shop-"), "{told:?}");
+}
