@@ -216,6 +216,8 @@ fn hostile_logs_are_survived_by_every_format() {
         deep,
         "\n".repeat(300_000) + "x",
         "\u{200e}[".repeat(100_000),
+        format!("1/2/24, 10:00 - Ana: {}", "a.pdf • b c ".repeat(20_000)),
+        format!("Message-ID: <a>\nDate: x\nFrom: a\nContent-Type: text/html\n\n{}>", "<".repeat(200_000)),
     ];
     for text in &rows {
         ask_all(text.as_bytes());

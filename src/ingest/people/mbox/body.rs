@@ -123,7 +123,8 @@ fn is_cut(line: &str) -> bool {
 
 /// Returns how many of the first lines say who wrote what follows.
 fn attribution(lines: &[&str]) -> Option<usize> {
-    if lines.first().is_some_and(|line| SHORT_ATTRIBUTION.is_match(line))
+    let is_short = |line: &&str| line.len() <= LONGEST_ATTRIBUTION && SHORT_ATTRIBUTION.is_match(line);
+    if lines.first().is_some_and(is_short)
         && lines[1..].iter().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('>'))
     {
         return Some(1);
@@ -167,11 +168,11 @@ macro_rules! patterns {
 patterns! {
     /// `On 5 March 2026, X wrote:` in the languages of mail programs.
     ATTRIBUTION = concat!(
-        r"(?i)^\W{0,2}(?:on|am|le|el|em|il|op|den|pe|dnia|在|于|於|[0-9]{4}[年/-]).{5,350}",
-        r"(?:wrote|writes|schrieb|schreef|skrev|(?:a|à) écrit|escribió|escreveu|ha scritto|napisał|写道|寫道)[^:：]{0,150} ?[:：]\W{0,2}$",
+        r"(?i)^\W{0,2}(?:on|am|le|el|em|il|op|den|pe|dnia|在|于|於|[0-9]{4}[年/-]).{5,}",
+        r"(?:wrote|writes|schrieb|schreef|skrev|(?:a|à) écrit|escribió|escreveu|ha scritto|napisał|写道|寫道)[^:：]* ?[:：]\W{0,2}$",
     );
     /// `X wrote:`, which counts only before quoted lines.
-    SHORT_ATTRIBUTION = r"(?i)^[^>].{0,120}(?: wrote| writes| schrieb| écrit| escribió|写道|寫道) ?[:：]$";
+    SHORT_ATTRIBUTION = r"(?i)^[^>].*(?: wrote| writes| schrieb| écrit| escribió|写道|寫道) ?[:：]$";
     FORWARD = concat!(
         r"(?i)^(?:-{2,} ?(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado|messaggio inoltrato|",
         r"mensagem encaminhada|doorgestuurd bericht|转发的邮件|forwarded by .{1,80}) ?-{2,}|",

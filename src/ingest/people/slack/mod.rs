@@ -17,6 +17,9 @@ use self::names::{CHANNELS, Names};
 use self::room::Room;
 use crate::ingest::{Folder, Head, IngestError, Ingestor, Input, Records, Sink, identity};
 
+/// Days that detection opens before it gives a folder up.
+const SNIFFED_DAYS: usize = 5;
+
 /// Reads exports of Slack workspaces.
 pub struct Slack;
 
@@ -39,7 +42,8 @@ impl Ingestor for Slack {
 
     fn sniff_folder(&self, folder: &Folder) -> bool {
         let lists_channels = CHANNELS.iter().any(|list| folder.has(list));
-        lists_channels && folder.folders("").iter().any(|channel| !days(folder, channel).is_empty())
+        let channels = || folder.folders("").into_iter().flat_map(|channel| days(folder, &channel));
+        lists_channels && channels().take(SNIFFED_DAYS).any(|day| holds_posts(folder, &day))
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -75,6 +79,10 @@ impl Ingestor for Slack {
         }
         Ok(())
     }
+}
+
+fn holds_posts(folder: &Folder, day: &str) -> bool {
+    folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
 /// Returns the files of `channel` that hold a day each, the earliest first.

@@ -125,6 +125,19 @@ fn people_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn other_folders_of_days_are_not_taken() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("notes")).unwrap();
+    std::fs::write(place.path().join("channels.json"), "[]").unwrap();
+    std::fs::write(place.path().join("notes/2026-03-05.json"), r#"[{"mood":"fine"}]"#).unwrap();
+    let folder = Folder::directory(place.path());
+    assert!(!Slack.sniff_folder(&folder));
+    let post = json!([post("1772700000.000100", "a", None)]).to_string();
+    std::fs::write(place.path().join("notes/2026-03-06.json"), post).unwrap();
+    assert!(Slack.sniff_folder(&folder));
+}
+
+#[test]
 fn a_day_alone_is_recognised_and_known_by_its_first_message() {
     let recognised = |text: &str| Slack.sniff(&Head::new(text.to_owned().into(), true));
     let text = json!([post("1772700000.000100", "a", None)]).to_string();

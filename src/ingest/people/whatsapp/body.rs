@@ -7,6 +7,8 @@ use crate::transcript::{Kind, Message, MessageTime, Role};
 
 /// Stands before what the program writes into a message; nobody types it.
 const PROGRAM_MARK: char = '\u{200e}';
+/// Longest text behind the name of a document that was left out, in bytes.
+const LONGEST_NOTE: usize = 120;
 /// The name of the program's own assistant.
 const ASSISTANT: &str = "Meta AI";
 
@@ -115,7 +117,7 @@ fn file_of(line: &str) -> Option<(&str, String)> {
 
 /// Reads `Plan.pdf • 3 pages document omitted`.
 fn omitted_document(line: &str) -> Option<(&str, &'static str)> {
-    let (name, note) = line.split_once(" • ")?;
+    let (name, note) = line.split_once(" • ").filter(|(_, note)| note.len() <= LONGEST_NOTE)?;
     let words: Vec<usize> = note.match_indices(' ').map(|(place, _)| place + 1).collect();
     let kind = words.into_iter().find_map(|place| phrases::omitted(&note[place..]));
     kind.filter(|_| is_file_name(name)).map(|kind| (name, kind))
