@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use afterthought::ingest::INGESTORS;
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -66,7 +67,6 @@ fn a_person_can_follow_the_whole_story() {
     tell(&["init"]);
     tell(&["init", "--project"]);
     tell(&["doctor"]);
-    tell(&["formats"]);
     insta::with_settings!({filters => vec![
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
         (r"\b[0-9a-f]{8}\b", "[short]"),
@@ -78,6 +78,14 @@ fn a_person_can_follow_the_whole_story() {
         (r"DESK\S*memories\.db", "[database]"),
         (r"DESK\S*config\.toml", "[settings]"),
     ]}, { insta::assert_snapshot!(story) });
+}
+
+#[test]
+fn the_list_of_formats_has_each_row_of_the_table() {
+    let listed = Desk::new().run(&["formats"]).out;
+    let rows = INGESTORS.iter().flat_map(|row| [row.name(), row.about(), row.rule()]);
+    let missing: Vec<_> = rows.filter(|text| !listed.contains(text)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "{listed}");
 }
 
 #[test]

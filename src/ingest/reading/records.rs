@@ -214,8 +214,10 @@ pub(super) fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
 
 /// Reads one JSON value up to the comma or bracket behind it, which stays; of one over `limit` only the length is kept.
 pub(super) fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
-    let ends: &[u8] = if is_field { b",}]" } else { b",]" };
-    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan { ends, ..Scan::default() });
+    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
+    if is_field {
+        scan.ends = b",}]";
+    }
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
@@ -253,7 +255,6 @@ impl Raw {
 }
 
 /// Follows brackets and strings through the bytes of one array element or field.
-#[derive(Default)]
 struct Scan {
     /// The bytes that end the value outside its own brackets.
     ends: &'static [u8],
@@ -261,6 +262,13 @@ struct Scan {
     in_string: bool,
     escaped: bool,
     seen: bool,
+}
+
+impl Default for Scan {
+    /// Follows an element of an array from its start.
+    fn default() -> Self {
+        Self { ends: b",]", depth: 0, in_string: false, escaped: false, seen: false }
+    }
 }
 
 impl Scan {
