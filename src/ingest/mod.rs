@@ -98,6 +98,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::copilot_cli::CopilotCli,
     &agents::cursor::Cursor,
     &agents::zed::Zed,
+    &agents::devin::Devin,
     &agents::cursor_agent::CursorAgent,
     //
     // Assistants.

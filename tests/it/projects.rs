@@ -90,7 +90,7 @@ impl Desk {
     fn age_database(&self) {
         let conn = rusqlite::Connection::open(self.path("m.db")).unwrap();
         let drop =
-            "DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects;";
+            "DROP TABLE known_context; DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects;";
         conn.execute_batch(drop).unwrap();
         conn.pragma_update(None, "user_version", 2).unwrap();
     }

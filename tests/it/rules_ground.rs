@@ -6,7 +6,7 @@ use std::path::Path;
 
 use afterthought::extract::{Span, Task, rules};
 use afterthought::guard::Guard;
-use afterthought::ingest::{Head, INGESTORS, Sink, open};
+use afterthought::ingest::{Logs, Sink, detect, detect_folder, discover};
 use afterthought::memory::Candidate;
 use afterthought::transcript::Transcript;
 
@@ -66,20 +66,17 @@ fn foreign(found: &Candidate) -> Vec<String> {
 fn fixtures() -> Vec<Transcript> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut seen = Vec::new();
-    for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
-        let entry = entry.unwrap();
-        if !entry.file_type().is_file() {
-            continue;
+    let mut accept = |transcript| seen.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    for found in discover(&[root]).unwrap() {
+        match Logs::open(&found.path).unwrap() {
+            Logs::File(input) => detect(&input).unwrap().read(*input, &mut sink).unwrap(),
+            Logs::Folder(folder) => {
+                if let Some(ingestor) = detect_folder(&folder) {
+                    ingestor.read_folder(&folder, &mut sink).unwrap();
+                }
+            }
         }
-        let input = open(entry.path()).unwrap();
-        let claimed = {
-            let head = Head::of(&input);
-            INGESTORS.iter().find(|ingestor| ingestor.sniff(&head))
-        };
-        // The lists of names in an export are no logs themselves.
-        let Some(claimed) = claimed else { continue };
-        let mut accept = |transcript| seen.push(transcript);
-        claimed.read(input, &mut Sink::new(&mut accept)).unwrap();
     }
     seen
 }

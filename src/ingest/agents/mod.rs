@@ -12,6 +12,7 @@ pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod cursor;
 pub mod cursor_agent;
+pub mod devin;
 pub mod gemini_cli;
 pub mod goose;
 pub mod opencode;

@@ -59,7 +59,10 @@ impl Ingestor for CopilotChat {
 
 fn is_session(document: &Value) -> bool {
     let names = ["requesterUsername", "responderUsername", "sessionId"];
-    document["requests"].is_array() && names.iter().any(|key| document[*key].is_string())
+    let is_request = |request: &Value| request["requestId"].is_string() || request.get("message").is_some();
+    let requests = document["requests"].as_array();
+    requests.is_some_and(|requests| requests.iter().take(50).all(is_request))
+        && names.iter().any(|key| document[*key].is_string())
 }
 
 /// What is known of a session from outside.

@@ -113,3 +113,15 @@ fn an_export_is_known_by_its_requests_and_a_stored_session_by_its_folder() {
     CopilotChat.read(crate::ingest::open(&path).unwrap(), &mut Sink::new(&mut accept)).unwrap();
     assert_eq!((seen[0].project.as_deref(), seen[0].messages.len()), (Some("/home/aino/ferry"), 1));
 }
+
+#[test]
+fn other_documents_with_requests_are_refused() {
+    for other in [
+        json!({"requests": [{"url": "/a"}], "sessionId": "s"}),
+        json!({"requests": [{"message": "hi"}]}),
+        json!({"requests": {}, "sessionId": "s"}),
+        json!({"kind": 0, "v": {"apiVersion": "v1"}}),
+    ] {
+        assert!(!CopilotChat.sniff(&Head::new(other.to_string().into(), true)), "{other}");
+    }
+}

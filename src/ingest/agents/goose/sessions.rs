@@ -10,6 +10,8 @@ use crate::ingest::{IngestError, Sink, identity};
 
 /// Type of the sessions that are held with `--no-session`.
 const HIDDEN: &str = "hidden";
+/// Name of the sessions of an editor, to which earlier versions give the same type.
+const EDITORS: &str = "ACP Session";
 
 pub(super) fn read(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     database.require("sessions", &["id", "working_dir"])?;
@@ -33,7 +35,8 @@ pub(super) fn read(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Re
             sink.skip(number, "a session without an id");
             continue;
         };
-        if database::text(row, 4).as_deref() == Some(HIDDEN) {
+        let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
+        if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
             sink.skip(number, "a session that was not to be kept; nothing of it is read");
             continue;
         }

@@ -136,3 +136,15 @@ fn bad_rows_hidden_sessions_and_orphans_are_told() {
         ]
     );
 }
+
+#[test]
+fn an_editors_session_is_read_though_it_is_listed_as_hidden() {
+    let (outcome, seen, skipped) = read_database(
+        "CREATE TABLE sessions (id TEXT, name TEXT, session_type TEXT, working_dir TEXT);
+         CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT, created_timestamp);
+         INSERT INTO sessions VALUES ('a', 'ACP Session', 'hidden', '/w');
+         INSERT INTO messages VALUES (1, 'a', 'user', '[{\"type\":\"text\",\"text\":\"hi\"}]', 1);",
+    );
+    assert!(outcome.is_ok());
+    assert_eq!((shown(&seen[0].messages), skipped), (vec!["User Prose: hi".to_owned()], vec![]));
+}
