@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
-use message::{blocks, chat, identity, injected, label, lenient, parts, speaker};
+use message::{blocks, chat, exchange, identity, injected, label, lenient, parts, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
@@ -95,6 +95,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &api::openai_batch::OpenAiBatch,
     &api::openai_responses::OpenAiResponses,
     &api::anthropic::Anthropic,
+    &api::langchain::LangChain,
     //
     // People.
     &people::webvtt::WebVtt,
@@ -102,6 +103,10 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Datasets.
     &datasets::locomo::Locomo,
     &datasets::longmemeval::LongMemEval,
+    &datasets::sharegpt::ShareGpt,
+    &datasets::hf_chat::HfChat,
+    &datasets::oasst::Oasst,
+    &datasets::wildchat::WildChat,
     //
     // What is general or guessed.
     &api::openai_chat::OpenAiChat,

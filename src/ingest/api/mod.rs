@@ -3,7 +3,8 @@
 pub mod anthropic;
 mod batch;
 mod chain;
-mod exchange;
+pub mod langchain;
 pub mod openai_batch;
 pub mod openai_chat;
 pub mod openai_responses;
+mod threads;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::exchange::{Conversation, own_id};
 use crate::ingest::chat::{is_item, is_message, messages_of};
+use crate::ingest::exchange::{Conversation, own_id};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Objects, Sink, identity};
 use crate::transcript::Message;
 
