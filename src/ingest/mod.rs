@@ -96,6 +96,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &api::openai_responses::OpenAiResponses,
     &api::anthropic::Anthropic,
     &api::langchain::LangChain,
+    &api::langfuse::Langfuse,
+    &api::otel_genai::OtelGenAi,
     //
     // People.
     &people::webvtt::WebVtt,
