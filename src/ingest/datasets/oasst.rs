@@ -43,7 +43,7 @@ impl Ingestor for Oasst {
             } else if group.first().is_some_and(|first| first["message_tree_id"] == tree) {
                 group.push(object.value);
             } else {
-                ended.extend(read_group(std::mem::take(&mut group), std::mem::take(&mut origin), object.number, sink));
+                ended.extend(read_group(&std::mem::take(&mut group), std::mem::take(&mut origin), object.number, sink));
                 if tree.as_str().is_some_and(|tree| ended.contains(tree)) {
                     sink.skip(object.number, "a message of a tree whose rows ended further up");
                 } else {
@@ -52,7 +52,7 @@ impl Ingestor for Oasst {
                 }
             }
         }
-        read_group(group, origin, 0, sink);
+        read_group(&group, origin, 0, sink);
         Ok(())
     }
 
@@ -87,10 +87,10 @@ fn read_tree(tree: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
 }
 
 /// Reads the rows of one tree; returns its id.
-fn read_group(rows: Vec<Value>, origin: String, number: usize, sink: &mut Sink<'_>) -> Option<String> {
+fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>) -> Option<String> {
     let tree = rows.first()?["message_tree_id"].clone();
     let mut replies: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for row in &rows {
+    for row in rows {
         replies.entry(row["parent_id"].as_str().unwrap_or_default()).or_default().push(row);
     }
     let (mut path, mut seen) = (Vec::new(), HashSet::new());

@@ -64,13 +64,13 @@ impl Attributes {
 
 /// Puts the fields of a spread message together, e.g. `role`, `contents.0.message_content.text`, `tool_calls.0.name`.
 fn message(fields: &Map<String, Value>) -> Value {
-    let parts = numbered(fields, "contents").into_iter().map(|(_, part)| {
+    let parts = numbered(fields, "contents").into_values().map(|part| {
         let own = |key: &str| part.get(&format!("message_content.{key}")).cloned().unwrap_or_default();
         let image = part.keys().any(|key| key.starts_with("message_content.image"));
         if image { json!({"type": "image"}) } else { json!({"type": own("type"), "text": own("text")}) }
     });
     let parts: Vec<Value> = parts.collect();
-    let calls = numbered(fields, "tool_calls").into_iter().map(|(_, call)| {
+    let calls = numbered(fields, "tool_calls").into_values().map(|call| {
         let named = |name: &str| {
             let found = call.iter().find(|(key, _)| key.rsplit('.').next() == Some(name));
             found.map(|(_, value)| value.clone()).unwrap_or_default()

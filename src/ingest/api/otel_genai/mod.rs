@@ -1,6 +1,6 @@
 //! Traces and logs of calls to a model, as `OpenTelemetry` exports them: OTLP as JSON, whole or one object a line.
 //!
-//! Content is read from the attributes of the GenAI conventions, old and new, and from those of `OpenInference` and
+//! Content is read from the attributes of the `GenAI` conventions, old and new, and from those of `OpenInference` and
 //! Traceloop.
 
 mod attributes;
