@@ -22,7 +22,8 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
-use message::{blocks, chat, identity, injected, label, lenient, parts, prompts, replies, speaker};
+use message::{blocks, chat, exchange, identity, injected, label, lenient, parts, prompts, replies, speaker};
+#[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
@@ -118,6 +119,9 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &api::openai_batch::OpenAiBatch,
     &api::openai_responses::OpenAiResponses,
     &api::anthropic::Anthropic,
+    &api::langchain::LangChain,
+    &api::langfuse::Langfuse,
+    &api::otel_genai::OtelGenAi,
     //
     // People.
     &people::telegram::Telegram,
@@ -136,6 +140,10 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Datasets.
     &datasets::locomo::Locomo,
     &datasets::longmemeval::LongMemEval,
+    &datasets::sharegpt::ShareGpt,
+    &datasets::hf_chat::HfChat,
+    &datasets::oasst::Oasst,
+    &datasets::wildchat::WildChat,
     //
     // What is general or guessed.
     &api::openai_chat::OpenAiChat,

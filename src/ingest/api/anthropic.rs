@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::batch::{self, Line};
-use super::exchange::{Conversation, answered, asked, own_id};
 use crate::ingest::chat::messages_of;
+use crate::ingest::exchange::{Conversation, answered, asked, own_id};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
 
 /// Blocks that other vendors' messages do not have.

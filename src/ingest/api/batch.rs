@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
-use super::exchange::{Conversation, answered, asked, own_id};
+use crate::ingest::exchange::{Conversation, answered, asked, own_id};
 use crate::ingest::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Object, Objects, Sink, identity};
 use crate::transcript::{Message, content_hash};
 

@@ -5,6 +5,10 @@ mod chain;
 mod exchange;
 
 pub mod anthropic;
+pub mod langchain;
+pub mod langfuse;
 pub mod openai_batch;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod otel_genai;
+mod threads;

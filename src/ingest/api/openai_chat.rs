@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::exchange::{Conversation, own_id};
 use crate::ingest::chat::{is_item, is_message, messages_of};
+use crate::ingest::exchange::{Conversation, own_id};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Objects, Sink, identity};
 use crate::transcript::Message;
 
@@ -56,7 +56,7 @@ impl Ingestor for OpenAiChat {
             let value = &object.value;
             if let Some(items) = conversation(value) {
                 let messages: Vec<Message> = items.iter().flat_map(|item| messages_of(item)).collect();
-                let facts = vec![value];
+                let facts = vec![value, &value["response"], &value["request"]];
                 let id = own_id(&facts, &["conversation_id", "session_id", "id"]);
                 let told = Conversation { source: self.name(), id, facts, messages };
                 told.hand_over(&object, objects.layout, &stem, sink);
@@ -94,11 +94,14 @@ fn conversation(value: &Value) -> Option<Vec<&Value>> {
     if let Some(preferred) = value["preferred_output"].as_array() {
         return value["input"]["messages"].as_array().map(|asked| asked.iter().chain(preferred).collect());
     }
-    if let Some(choices) = value["choices"].as_array() {
+    // A program that keeps both halves of a call keeps them side by side, or the answer inside the request.
+    let half = |key: &str| if value[key].is_object() { &value[key] } else { value };
+    let (asked, choices) = (&half("request")["messages"], &half("response")["choices"]);
+    if let Some(choices) = choices.as_array() {
         let answer = choices.iter().take(1).map(|choice| &choice["message"]).filter(|message| is_message(message));
-        return Some(value["messages"].as_array().into_iter().flatten().chain(answer).collect());
+        return Some(asked.as_array().into_iter().flatten().chain(answer).collect());
     }
-    let items = value["messages"].as_array()?;
+    let items = asked.as_array()?;
     let known = items.iter().filter(|item| is_item(item)).count();
     (known > 0 && known * 2 >= items.len()).then(|| items.iter().collect())
 }
@@ -159,6 +162,9 @@ mod tests {
             json!({"object": "chat.completion", "created": 1_767_312_000, "choices": [choice("a"), choice("b")]});
         assert!(sniffs(&stored.to_string()));
         assert_eq!(texts(&stored.to_string()), [["a"]]);
+        let pair = json!({"request": {"messages": [{"role": "user", "content": "q"}]}, "response": stored});
+        assert!(sniffs(&pair.to_string()));
+        assert_eq!(texts(&pair.to_string()), [["q", "a"]]);
     }
 
     #[test]

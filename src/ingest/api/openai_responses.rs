@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::chain::{Chains, Turn};
-use super::exchange::{Conversation, answered, asked, own_id, preamble};
 use crate::ingest::chat::{is_item, messages_of};
+use crate::ingest::exchange::{Conversation, answered, asked, own_id, preamble};
 use crate::ingest::{Head, IngestError, Ingestor, Input, Layout, Object, Objects, Sink, identity};
 use crate::transcript::Message;
 

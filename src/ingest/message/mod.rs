@@ -3,6 +3,7 @@
 pub mod assemble;
 pub mod blocks;
 pub mod chat;
+pub mod exchange;
 pub mod identity;
 pub mod injected;
 pub mod label;

@@ -122,6 +122,16 @@ fn said(half: Half, text: &str) -> Message {
     messages_of(&content).pop().unwrap_or_else(|| Message::prose(role, ""))
 }
 
+/// Returns what `output` adds to `input`, where it begins by repeating all of it.
+#[must_use]
+pub fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
+    let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
+    if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
+        output.drain(..input.len());
+    }
+    output
+}
+
 /// Returns the first id in `facts` that is long enough to tell conversations apart.
 #[must_use]
 pub fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
