@@ -16,5 +16,6 @@ const NAMES: &[&str] = &[
     "copilot-cli",
     "cursor",
     "zed",
+    "devin",
     "cursor-agent",
 ];

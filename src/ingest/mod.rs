@@ -23,7 +23,6 @@ use jiff::Timestamp;
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
 use message::{blocks, chat, exchange, identity, injected, label, lenient, parts, prompts, replies, speaker};
-#[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};

@@ -2,7 +2,7 @@
 
 mod batch;
 mod chain;
-mod exchange;
+mod threads;
 
 pub mod anthropic;
 pub mod langchain;
@@ -11,4 +11,3 @@ pub mod openai_batch;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod otel_genai;
-mod threads;
