@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
-use message::{blocks, identity, injected, label, lenient, parts, prompts, speaker};
+use message::{blocks, gemini_parts, identity, injected, label, lenient, parts, prompts, speaker};
 #[expect(unused_imports, reason = "the formats to come")]
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
@@ -86,6 +86,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::codex::Codex,
     &agents::aider::Aider,
     &agents::gemini_cli::GeminiCli,
+    &agents::qwen_code::QwenCode,
+    &agents::antigravity::Antigravity,
     &agents::cline::Cline,
     &agents::continue_dev::Continue,
     &agents::blockcell::Blockcell,

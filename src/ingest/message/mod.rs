@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod blocks;
+pub mod gemini_parts;
 pub mod identity;
 pub mod injected;
 pub mod label;
