@@ -74,8 +74,10 @@ fn fixtures() -> Vec<Transcript> {
         let input = open(entry.path()).unwrap();
         let claimed = {
             let head = Head::of(&input);
-            INGESTORS.iter().find(|ingestor| ingestor.sniff(&head)).unwrap()
+            INGESTORS.iter().find(|ingestor| ingestor.sniff(&head))
         };
+        // What only stands beside a log, such as the metadata of a task, is no log of its own.
+        let Some(claimed) = claimed else { continue };
         let mut accept = |transcript| seen.push(transcript);
         claimed.read(input, &mut Sink::new(&mut accept)).unwrap();
     }
