@@ -22,7 +22,9 @@ use jiff::Timestamp;
 
 pub use message::assemble::Assembler;
 pub use message::identity::instant;
-use message::{blocks, chat, exchange, identity, injected, label, lenient, parts, prompts, replies, speaker};
+use message::{
+    blocks, chat, exchange, gemini_parts, identity, injected, label, lenient, parts, prompts, replies, speaker,
+};
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
 pub use reading::discover::{Discovered, Found, discover};
@@ -89,6 +91,8 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::codex::Codex,
     &agents::aider::Aider,
     &agents::gemini_cli::GeminiCli,
+    &agents::qwen_code::QwenCode,
+    &agents::antigravity::Antigravity,
     &agents::cline::Cline,
     &agents::continue_dev::Continue,
     &agents::blockcell::Blockcell,

@@ -3,6 +3,7 @@
 mod turn;
 
 pub mod aider;
+pub mod antigravity;
 pub mod blockcell;
 pub mod claude_code;
 pub mod cline;
@@ -16,4 +17,5 @@ pub mod devin;
 pub mod gemini_cli;
 pub mod goose;
 pub mod opencode;
+pub mod qwen_code;
 pub mod zed;

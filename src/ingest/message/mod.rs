@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod blocks;
 pub mod chat;
 pub mod exchange;
+pub mod gemini_parts;
 pub mod identity;
 pub mod injected;
 pub mod label;

@@ -59,7 +59,8 @@ impl Ingestor for ClaudeCode {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |line: &Value| is_own_line(line) || history::is_entry(line);
-        head.most_lines(is_ours) || head.document.as_ref().is_some_and(is_ours)
+        let is_foreign = |line: &Value| line.pointer("/message/parts").is_some();
+        head.most_lines(is_ours) && !head.any_line(is_foreign) || head.document.as_ref().is_some_and(is_ours)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -90,7 +91,9 @@ fn is_own_line(line: &Value) -> bool {
     match kind {
         "user" | "assistant" => {
             let role = line.pointer("/message/role").and_then(Value::as_str);
-            (role == Some(kind)) && (is_text("uuid") || is_text("sessionId"))
+            // Qwen Code writes lines like these around messages in the shape of Gemini's.
+            let is_ours = role == Some(kind) && line.pointer("/message/parts").is_none();
+            is_ours && (is_text("uuid") || is_text("sessionId"))
         }
         "summary" => is_text("leafUuid"),
         "started" | "result" => is_text("agentId"),

@@ -36,6 +36,10 @@ const TOOLS: &[&str] = &[
     "web_fetch",
     "write_to_file",
 ];
+/// Of these, the ones whose argument is a file or a part of one.
+const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
+/// Longest tag that is looked for, in bytes.
+const LONGEST_TAG: usize = 40;
 /// Arguments that are addressed to the user.
 const SPOKEN: &[&str] = &["result", "question", "response"];
 const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"];
@@ -165,9 +169,9 @@ fn tagged(text: &str) -> Vec<Message> {
     while let Some((start, tag)) = next_call(rest) {
         messages.push(Message::assistant(&rest[..start]));
         let inner = &rest[start + tag.len() + 2..];
-        // A file that is written may hold the tag itself, so a call ends at the last one; reasoning at the first.
+        // A file that is written may hold the tag itself, so such a call ends at the last one.
         let close = format!("</{tag}>");
-        let end = if tag == "thinking" { inner.find(&close) } else { inner.rfind(&close) };
+        let end = if WRITING.contains(&tag) { inner.rfind(&close) } else { inner.find(&close) };
         let (inner, after) = end.map_or((inner, ""), |end| (&inner[..end], &inner[end + close.len()..]));
         messages.push(call(tag, inner));
         rest = after;
@@ -182,8 +186,9 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
     text.match_indices('<').find_map(|(start, _)| {
         let begins_line =
             text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
-        let (name, _) = text[start + 1..].split_once('>').filter(|_| begins_line)?;
-        let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| **tag == name)?;
+        let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
+        let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
+        let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
         Some((start, *tag))
     })
 }

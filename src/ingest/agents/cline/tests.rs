@@ -122,6 +122,14 @@ fn calls_are_read_from_blocks_and_from_tags() {
         told(&json!([assistant(tags)])),
         ["Assistant Reasoning: hm", "Assistant Prose: I write.", "Assistant ToolCall: write_to_file a.html"]
     );
+    let two = "<read_file>\n<path>a</path>\n</read_file>\nand\n<read_file>\n<path>b</path>\n</read_file>";
+    assert_eq!(
+        told(&json!([assistant(two)])),
+        ["Assistant ToolCall: read_file a", "Assistant Prose: and", "Assistant ToolCall: read_file b"]
+    );
+    for cut in ["<read_file", "<read_file>", "<", "x\n<thinking"] {
+        assert!(told(&json!([assistant(cut)])).len() <= 1, "{cut}");
+    }
     let done = "<attempt_completion>\n<result>\nAll done.\n</result>\n</attempt_completion>";
     assert_eq!(told(&json!([assistant(done)])), ["Assistant Prose: All done."]);
     assert_eq!(

@@ -21,6 +21,8 @@ const FEEDBACK: &[&str] = &[
     "The user provided the following feedback:",
     "The user has provided feedback on the results.",
 ];
+/// Most pieces that a text is split into, so that one full of tags cannot take forever.
+const MOST_PIECES: usize = 400;
 const SURROUNDINGS: &str = "environment_details";
 
 /// Whether `text` has one of the tags that only these programs write around the user's words.
@@ -42,7 +44,7 @@ pub(super) fn announced(text: &str) -> Option<(&str, &str)> {
 pub(super) fn told(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
-    while let Some((before, tag, inner, after)) = next_tag(rest) {
+    while let Some((before, tag, inner, after)) = next_tag(rest).filter(|_| messages.len() < MOST_PIECES) {
         messages.push(of(Role::System, Kind::Context, before));
         messages.push(if tag == SURROUNDINGS {
             of(Role::System, Kind::Context, &format!("<{tag}>{inner}</{tag}>"))

@@ -3,8 +3,7 @@
 //! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one, replace
 //! all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` holds what was typed.
 
-mod parts;
-mod record;
+pub(super) mod record;
 mod session;
 
 use std::collections::HashSet;
@@ -39,9 +38,11 @@ impl Ingestor for GeminiCli {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_array = matches!(head.document, Some(Value::Array(_)));
-        head.objects()
-            .any(|value| if is_array { is_prompt(value) } else { is_recording(value) || is_checkpoint(value) })
-            || head.any_line(is_recording) && head.any_line(|line| is_message(line) || is_recording(line))
+        let is_document =
+            |value: &Value| if is_array { is_prompt(value) } else { is_start(value) || is_checkpoint(value) };
+        head.objects().any(is_document)
+            || head.any_line(is_start)
+            || head.any_line(is_change) && head.any_line(is_message)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -75,11 +76,14 @@ fn is_text(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(Value::is_string)
 }
 
-/// Whether `value` is a whole recording, the first line of one, or a line that changes it.
-fn is_recording(value: &Value) -> bool {
+/// Whether `value` is a whole recording, or the first line of one.
+fn is_start(value: &Value) -> bool {
     is_text(value, "projectHash") && is_text(value, "sessionId")
-        || value.get("$set").is_some_and(Value::is_object)
-        || is_text(value, "$rewindTo")
+}
+
+/// Whether `value` is a line that changes earlier ones.
+fn is_change(value: &Value) -> bool {
+    value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
 }
 
 fn is_message(value: &Value) -> bool {

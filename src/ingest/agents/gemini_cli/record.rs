@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::parts::{call_of, parts};
+use crate::ingest::gemini_parts::{call_of, parts};
 use crate::ingest::injected::{call_line, is_only_injected, slash_command};
 use crate::ingest::lenient;
 use crate::transcript::{Kind, Message, MessageTime, Role};
@@ -40,7 +40,7 @@ pub(super) fn messages(record: &Value, author: Author) -> Vec<Message> {
 }
 
 /// Returns what a turn of a saved chat says.
-pub(super) fn turn(turn: &Value) -> Vec<Message> {
+pub(in crate::ingest::agents) fn turn(turn: &Value) -> Vec<Message> {
     let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
         (_, Kind::ToolResult) => of(Role::Tool, kind, text),
         (Some("user"), Kind::Prose) => typed(&text),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::record::{self, Author};
-use super::{NAME, is_message, is_recording};
+use super::{NAME, is_message, is_start};
 use crate::ingest::{Assembler, Folder, Input, MAX_PART_BYTES, Sink};
 use crate::transcript::{Message, MessageTime, TimeSource, hex};
 
@@ -59,7 +59,7 @@ impl Session {
             let change = change.take();
             self.take_head(&change);
             self.replace_all(number, &change, sink);
-        } else if is_recording(&record) {
+        } else if is_start(&record) {
             self.take_head(&record);
             self.replace_all(number, &record, sink);
         } else if is_message(&record) || record["id"].is_string() && record["content"] != Value::Null {

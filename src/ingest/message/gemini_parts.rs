@@ -8,8 +8,8 @@ use crate::transcript::Kind;
 /// What stands between a prompt and the files that it names with `@`.
 const FILES_FOLLOW: &str = "--- Content from referenced files ---";
 
-/// Returns what each part says, in order; `content` is one part, a string, or an array of either.
-pub(super) fn parts(content: &Value) -> Vec<(Kind, String)> {
+/// Returns what each part says, in order, texts of one kind joined; `content` is one part, a string, or an array of either.
+pub fn parts(content: &Value) -> Vec<(Kind, String)> {
     let mut told = Vec::new();
     match content {
         Value::Array(parts) => parts.iter().for_each(|part| told.extend(part_of(part))),
@@ -49,7 +49,7 @@ fn part_of(part: &Value) -> Option<(Kind, String)> {
 }
 
 /// Returns a call as one line: the tool's name and its main target.
-pub(super) fn call_of(call: &Value) -> String {
+pub fn call_of(call: &Value) -> String {
     call_line(call["name"].as_str().unwrap_or("tool"), &call["args"].to_string())
 }
 
