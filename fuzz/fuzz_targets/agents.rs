@@ -7,6 +7,8 @@ const NAMES: &[&str] = &[
     "codex",
     "aider",
     "gemini-cli",
+    "qwen-code",
+    "antigravity",
     "cline",
     "continue",
     "blockcell",
