@@ -1,0 +1,98 @@
+//! What `run` and `plan` have in common: what to read, and how.
+
+use std::path::PathBuf;
+
+use afterthought::config::{Config, ExtractorChoice, Partial};
+use afterthought::extract::window::WindowBudget;
+use afterthought::pipeline::{Options, Sources};
+use anyhow::Context as _;
+use clap::ValueEnum;
+
+use crate::cli::args::Context;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Shared {
+    /// Log files, folders, patterns, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Read everything as this format, see `afterthought formats`
+    #[arg(long, value_name = "NAME")]
+    pub(super) format: Option<String>,
+    /// What reads the conversations [default: auto]
+    #[arg(long, value_enum)]
+    pub(super) extractor: Option<ExtractorArg>,
+    /// Name of the model [env: AFTERTHOUGHT_MODEL]
+    #[arg(long)]
+    pub(super) model: Option<String>,
+    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
+    #[arg(long, value_name = "URL")]
+    pub(super) base_url: Option<String>,
+    /// Calls in flight [default: 4]
+    #[arg(long, value_name = "N")]
+    pub(super) jobs: Option<usize>,
+    /// Tokens of conversation in one call [default: 6000]
+    #[arg(long, value_name = "N")]
+    pub(super) window_tokens: Option<usize>,
+    /// Most dollars to spend [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    pub(super) max_cost: Option<f64>,
+    /// Most tokens to spend [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub(super) max_tokens: Option<u64>,
+    /// File that says in prose what to keep and never to keep
+    #[arg(long, value_name = "FILE")]
+    pub(super) instructions: Option<PathBuf>,
+    /// Write every exchange with the model into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub(super) record: Option<PathBuf>,
+    /// Answer from exchanges recorded in this folder, without any server
+    #[arg(long, value_name = "DIR")]
+    pub(super) replay: Option<PathBuf>,
+}
+
+/// What reads the conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExtractorArg {
+    /// The model where one is configured, else the rules
+    Auto,
+    /// The model
+    Llm,
+    /// The offline rules
+    Rules,
+}
+
+impl Shared {
+    pub(super) fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
+        let instructions = self.instructions.as_ref().map(|path| {
+            std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read instructions {}; check the path and its permissions", path.display())
+            })
+        });
+        context.global.settings(Partial {
+            extractor: self.extractor.map(|choice| match choice {
+                ExtractorArg::Auto => ExtractorChoice::Auto,
+                ExtractorArg::Llm => ExtractorChoice::Llm,
+                ExtractorArg::Rules => ExtractorChoice::Rules,
+            }),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            jobs: self.jobs,
+            window_tokens: self.window_tokens,
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
+            instructions: instructions.transpose()?,
+            ..Partial::default()
+        })
+    }
+
+    pub(super) fn options(&self, config: &Config) -> Options {
+        Options {
+            sources: Sources { paths: self.paths.clone(), format: self.format.clone() },
+            namespace: config.namespace.value.clone(),
+            categories: config.categories.value.clone(),
+            instructions: config.instructions.value.clone(),
+            window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
+            jobs: config.jobs.value,
+        }
+    }
+}
