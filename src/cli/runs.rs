@@ -38,7 +38,8 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
             };
             let id = run.id.as_str();
-            let paths = run.arguments.get("paths").map(ToString::to_string).unwrap_or_default();
+            let named = ["from", "paths"].into_iter().filter_map(|name| run.arguments.get(name)?.as_array());
+            let paths: Vec<&str> = named.flatten().filter_map(serde_json::Value::as_str).collect();
             [
                 tail(id).to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
@@ -46,10 +47,10 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 count("/transcripts"),
                 count("/decisions/add"),
                 count("/llm_calls"),
-                paths,
+                paths.join(" "),
             ]
         });
-        let header = ["run", "started", "status", "conversations", "added", "calls", "paths"];
+        let header = ["run", "started", "status", "conversations", "added", "calls", "read"];
         context.out.table(header, rows.collect())?;
     }
     Ok(if runs.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })

@@ -17,6 +17,7 @@ mod run;
 mod settle;
 mod setup;
 mod summary;
+mod survey;
 mod tally;
 
 use crate::config::ExtractorChoice;
@@ -32,6 +33,7 @@ pub use read::{FileReport, ReadEvent, Sources};
 pub use run::{plan, run};
 pub use setup::Pipeline;
 pub use summary::{Failure, Files, Summary, Windows};
+pub use survey::{Holding, Survey, SurveyedFolder, survey};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;

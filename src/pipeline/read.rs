@@ -1,5 +1,6 @@
 //! Reading and cleaning logs on a thread of its own, ahead of the extraction.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use tokio::sync::mpsc;
@@ -38,10 +39,12 @@ pub struct FileReport {
 }
 
 /// What to read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Files, folders, patterns, or `-`.
     pub paths: Vec<PathBuf>,
+    /// Logs that were found already, such as those of known programs.
+    pub found: Vec<Found>,
     /// Read everything as this format instead of recognising it.
     pub format: Option<String>,
 }
@@ -54,7 +57,9 @@ pub struct Sources {
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
 pub fn start(sources: &Sources, guard: Guard) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
-    let found = ingest::discover(&sources.paths)?;
+    let mut found = ingest::discover(&sources.paths)?;
+    let named: HashSet<PathBuf> = found.iter().map(|one| one.path.clone()).collect();
+    found.extend(sources.found.iter().filter(|one| !named.contains(&one.path)).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     std::thread::spawn(move || {
         let reader = Reader { forced, guard, sender };

@@ -56,7 +56,7 @@ pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
-pub use ledger::TranscriptId;
+pub use ledger::{SeenTranscript, TranscriptId};
 pub use maintain::Purged;
 pub use normal::{normalised, normalised_hash};
 pub use pending::PendingWindow;

@@ -15,5 +15,6 @@ mod rerun;
 mod rules_blind;
 mod rules_ground;
 mod secrets;
+mod sources;
 mod story;
 mod world;

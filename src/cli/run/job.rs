@@ -48,9 +48,11 @@ struct Job<'a> {
 
 impl Job<'_> {
     async fn go(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<ExitStatus> {
+        // A mistake in what to read is told before a database is made.
+        let options = self.args.options(self.config)?;
         let store = self.store(extractor)?;
         let budget = self.budget(&extractor.label())?;
-        let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, self.args.options(self.config));
+        let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
@@ -95,6 +97,7 @@ impl Job<'_> {
     fn arguments(&self) -> serde_json::Value {
         json!({
             "paths": self.args.paths,
+            "from": self.args.from,
             "format": self.args.format,
             "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
         })

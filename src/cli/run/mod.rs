@@ -16,7 +16,7 @@ use shared::Shared;
 /// what is there; exits 3 if windows were left. A second one ends at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought run ~/.claude/projects ~/.codex/sessions\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
+    after_help = "Examples:\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
 )]
 pub struct RunArgs {
     #[command(flatten)]

@@ -4,17 +4,24 @@ use std::path::PathBuf;
 
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::extract::window::WindowBudget;
+use afterthought::ingest::known;
 use afterthought::pipeline::{Options, Sources};
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
 
-use crate::cli::args::Context;
+use crate::cli::args::{Context, machine};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Shared {
     /// Log files, folders, patterns, or - for standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
+    /// Read what this program keeps on this machine, or all of them with `all`; see `afterthought sources`
+    #[arg(long, value_name = "NAME")]
+    pub(super) from: Vec<String>,
+    /// Folder with projects, for programs that keep their histories in them, such as aider
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    pub(super) below: Vec<PathBuf>,
     /// Read everything as this format, see `afterthought formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
@@ -62,6 +69,15 @@ pub(super) enum ExtractorArg {
 }
 
 impl Shared {
+    fn sources(&self) -> anyhow::Result<Sources> {
+        ensure!(
+            !self.paths.is_empty() || !self.from.is_empty(),
+            "nothing to read is named; give a PATH, or --from NAME for what `afterthought sources` lists"
+        );
+        let found = known::logs_of(&self.from, &machine(), &self.below)?;
+        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone() })
+    }
+
     pub(super) fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
         let instructions = self.instructions.as_ref().map(|path| {
             std::fs::read_to_string(path).with_context(|| {
@@ -85,14 +101,14 @@ impl Shared {
         })
     }
 
-    pub(super) fn options(&self, config: &Config) -> Options {
-        Options {
-            sources: Sources { paths: self.paths.clone(), format: self.format.clone() },
+    pub(super) fn options(&self, config: &Config) -> anyhow::Result<Options> {
+        Ok(Options {
+            sources: self.sources()?,
             namespace: config.namespace.value.clone(),
             categories: config.categories.value.clone(),
             instructions: config.instructions.value.clone(),
             window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
             jobs: config.jobs.value,
-        }
+        })
     }
 }

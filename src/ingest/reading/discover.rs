@@ -100,25 +100,10 @@ impl Search {
     /// Adds what stands under `folder`; returns whether there is anything.
     fn add_folder(&mut self, folder: &Path) -> Result<bool, IngestError> {
         let mut any = false;
-        let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-        let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-        while let Some(entry) = walk.next() {
-            let entry = entry.map_err(|error| IngestError::Read {
-                path: error.path().unwrap_or(folder).to_owned(),
-                source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links")),
-            })?;
-            if entry.file_type().is_dir() {
-                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
-                    walk.skip_current_dir();
-                } else if detect_folder(&Folder::directory(entry.path())).is_some() {
-                    walk.skip_current_dir();
-                    self.add(entry.into_path(), true);
-                    any = true;
-                }
-            } else if entry.file_type().is_file() && may_hold_a_log(entry.path()) {
-                self.add(entry.into_path(), false);
-                any = true;
-            }
+        for found in walk(folder) {
+            let found = found?;
+            self.add(found.path, found.named);
+            any = true;
         }
         Ok(any)
     }
@@ -135,6 +120,35 @@ impl Search {
         }
         Ok(any)
     }
+}
+
+/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is one.
+pub fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, IngestError>> + use<> {
+    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    let root = folder.to_owned();
+    let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+    std::iter::from_fn(move || {
+        loop {
+            let entry = match walk.next()? {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let path = error.path().unwrap_or(&root).to_owned();
+                    let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
+                    return Some(Err(IngestError::Read { path, source }));
+                }
+            };
+            if entry.file_type().is_dir() {
+                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
+                    walk.skip_current_dir();
+                } else if detect_folder(&Folder::directory(entry.path())).is_some() {
+                    walk.skip_current_dir();
+                    return Some(Ok(Found { path: entry.into_path(), named: true }));
+                }
+            } else if entry.file_type().is_file() && may_hold_a_log(entry.path()) {
+                return Some(Ok(Found { path: entry.into_path(), named: false }));
+            }
+        }
+    })
 }
 
 fn may_hold_a_log(path: &Path) -> bool {

@@ -1,0 +1,221 @@
+//! What known programs have on this machine, and how much of it was read: told from names, sizes and times alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::ingest::known::{KNOWN, Known, KnownFolder, Machine};
+use crate::store::{Database, SeenTranscript, StoreError};
+
+/// What one program has on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// The spelling used by `--from`.
+    pub source: &'static str,
+    /// The program's name for people.
+    pub about: &'static str,
+    /// Everything in its folders.
+    #[serde(flatten)]
+    pub total: Holding,
+    /// Its folders that hold any log.
+    pub folders: Vec<SurveyedFolder>,
+}
+
+/// One folder of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SurveyedFolder {
+    /// The folder, or the one database.
+    pub folder: PathBuf,
+    /// What is in it.
+    #[serde(flatten)]
+    pub holding: Holding,
+}
+
+/// How much there is, and how much of it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Holding {
+    /// Logs, by files.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Files that were read since they were last changed.
+    pub files_read: u64,
+    /// Files that have changed since they were read.
+    pub files_changed: u64,
+    /// Files that were never read.
+    pub files_new: u64,
+    /// Conversations from them that the database knows.
+    pub conversations: u64,
+    /// The first time known: of a conversation that was read, or of the last change of a file.
+    pub from: Option<Timestamp>,
+    /// The last time known.
+    pub to: Option<Timestamp>,
+}
+
+impl Holding {
+    fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.files_read += other.files_read;
+        self.files_changed += other.files_changed;
+        self.files_new += other.files_new;
+        self.conversations += other.conversations;
+        self.from = self.from.into_iter().chain(other.from).min();
+        self.to = self.to.into_iter().chain(other.to).max();
+    }
+
+    fn reaches(&mut self, at: Timestamp) {
+        self.from = Some(self.from.map_or(at, |from| from.min(at)));
+        self.to = Some(self.to.map_or(at, |to| to.max(at)));
+    }
+}
+
+/// Returns what each known program has on this machine; those that have nothing are left out.
+///
+/// `below` are folders with projects, for programs that keep their logs there. No log is opened.
+///
+/// # Errors
+/// [`StoreError`] if the database cannot be read.
+pub fn survey(
+    machine: &Machine<'_>,
+    below: &[PathBuf],
+    database: Option<&Database>,
+) -> Result<Vec<Survey>, StoreError> {
+    let seen = Seen::of(database.map_or_else(|| Ok(Vec::new()), Database::transcripts_seen)?);
+    let all = KNOWN.iter().map(|known| survey_one(known, machine, below, &seen));
+    Ok(all.filter(|survey| survey.total.files > 0).collect())
+}
+
+fn survey_one(known: &Known, machine: &Machine<'_>, below: &[PathBuf], seen: &Seen) -> Survey {
+    let folders = known.folders(machine, below).into_iter().map(|folder| survey_folder(folder, seen));
+    let folders: Vec<SurveyedFolder> = folders.filter(|folder| folder.holding.files > 0).collect();
+    let mut total = Holding::default();
+    folders.iter().for_each(|folder| total.add(&folder.holding));
+    Survey { source: known.name, about: known.about, total, folders }
+}
+
+fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
+    let mut holding = Holding::default();
+    for file in folder.files() {
+        holding.add(&look_at(&file.path, seen));
+    }
+    SurveyedFolder { folder: folder.path, holding }
+}
+
+/// Tells of one file what can be told without opening it.
+fn look_at(path: &Path, seen: &Seen) -> Holding {
+    let Ok(data) = path.metadata() else { return Holding::default() };
+    let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
+    let mut holding = Holding { files: 1, bytes: data.len(), ..Holding::default() };
+    changed_at.into_iter().for_each(|at| holding.reaches(at));
+    let known = seen.from(path);
+    let mut read_at = None;
+    for transcript in known {
+        holding.conversations += 1;
+        transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
+        read_at = read_at.max(Some(transcript.updated_at));
+    }
+    *match read_at {
+        None => &mut holding.files_new,
+        Some(read_at) if changed_at.is_some_and(|at| at > read_at) => &mut holding.files_changed,
+        Some(_) => &mut holding.files_read,
+    } += 1;
+    holding
+}
+
+/// The conversations that the database knows, by where they were read and by their own ids.
+struct Seen {
+    transcripts: Vec<SeenTranscript>,
+    by_origin: BTreeMap<String, Vec<usize>>,
+    by_id: HashMap<String, usize>,
+}
+
+/// Length of a UUID, with which the names of many logs end.
+const UUID_CHARS: usize = 36;
+
+impl Seen {
+    fn of(transcripts: Vec<SeenTranscript>) -> Self {
+        let mut by_origin: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut by_id = HashMap::new();
+        for (index, transcript) in transcripts.iter().enumerate() {
+            by_origin.entry(transcript.origin.clone()).or_default().push(index);
+            by_id.insert(transcript.external_id.clone(), index);
+        }
+        Self { transcripts, by_origin, by_id }
+    }
+
+    /// Returns the conversations that were read from `path`, or else the one that its name tells.
+    fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
+        let text = path.to_string_lossy().into_owned();
+        let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
+        let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));
+        let read: Vec<_> = near.filter(|(origin, _)| inside(origin)).flat_map(|(_, indices)| indices).collect();
+        if !read.is_empty() {
+            return read.into_iter().map(|&index| &self.transcripts[index]).collect();
+        }
+        // The log may have been read under another path, or one given from another folder.
+        let stem = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default();
+        let end = stem.len().checked_sub(UUID_CHARS).and_then(|at| stem.get(at..));
+        let index = [Some(stem), end].into_iter().flatten().find_map(|id| self.by_id.get(id));
+        index.map(|&index| &self.transcripts[index]).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::known::Platform;
+
+    fn transcript(external_id: &str, origin: &str) -> SeenTranscript {
+        SeenTranscript {
+            external_id: external_id.to_owned(),
+            origin: origin.to_owned(),
+            started_at: None,
+            ended_at: None,
+            updated_at: Timestamp::MAX,
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_path_or_by_the_id_in_its_name() {
+        let id = "0198c2aa-1111-7222-8333-944455556666";
+        let seen = Seen::of(vec![
+            transcript("a", "/logs/a.jsonl"),
+            transcript("b1", "/logs/b.json#1"),
+            transcript("b2", "/logs/b.json#2"),
+            transcript("c", "/logs/b.json.old"),
+            transcript(id, "sessions/x.jsonl"),
+        ]);
+        let table = [
+            ("/logs/a.jsonl", 1),
+            ("/logs/b.json", 2),
+            ("/logs/b", 0),
+            ("/moved/a.jsonl", 1),
+            ("/else/rollout-2026-01-02T03-04-05-0198c2aa-1111-7222-8333-944455556666.jsonl.zst", 1),
+            ("/else/z.jsonl", 0),
+        ];
+        for (path, count) in table {
+            assert_eq!(seen.from(Path::new(path)).len(), count, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        let unset = |_: &str| None;
+        let machine = Machine { platform: Platform::Unix, home: Some(home.path().to_owned()), variable: &unset };
+        assert_eq!(survey(&machine, &[], None).unwrap(), []);
+        let folder = home.path().join(".claude/projects/-home-ana-shop");
+        std::fs::create_dir_all(folder.join("memory")).unwrap();
+        std::fs::write(folder.join("one.jsonl"), "{}").unwrap();
+        std::fs::write(folder.join("memory/MEMORY.md"), "no log").unwrap();
+        std::fs::create_dir_all(home.path().join(".codex/sessions")).unwrap();
+        let found = survey(&machine, &[], None).unwrap();
+        assert_eq!(found.iter().map(|one| one.source).collect::<Vec<_>>(), ["claude-code"]);
+        let total = &found[0].total;
+        assert_eq!((total.files, total.bytes, total.files_new, total.conversations), (1, 2, 1, 0));
+    }
+}
