@@ -20,6 +20,7 @@ mod runs;
 mod search;
 mod sources;
 mod stats;
+mod when;
 
 use std::process::ExitCode;
 

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
+use super::select::Selection;
 use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{PipelineError, Place, ReadEvent, known};
 use crate::extract::{Span, window};
-use crate::guard::Redacted;
+use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
 use crate::store::TranscriptId;
 use crate::transcript::{Message, Transcript};
@@ -45,19 +46,39 @@ pub(super) fn jobs<C: Complete>(
     let transcripts = stream::unfold(reader, move |mut reader| async move {
         loop {
             let event = reader.recv().await?;
-            let transcript = tally.borrow_mut().read(event);
-            if let Some(transcript) = transcript {
-                return Some((transcript, reader));
+            let read = tally.borrow_mut().read(event);
+            if let Some(wanted) = read.and_then(|(transcript, cleaned)| wanted(pipeline, transcript, &cleaned, tally)) {
+                return Some((wanted, reader));
             }
         }
     });
     transcripts
-        .map(move |transcript| {
-            let cutting = Cutting::begin(pipeline, transcript);
-            async move { Ok::<_, PipelineError>(stream::iter(cutting?.jobs(tally).await.into_iter().map(Ok))) }
+        .map(move |(transcript, place)| {
+            let cutting = Cutting::begin(pipeline, transcript, place);
+            async move {
+                Ok::<_, PipelineError>(stream::iter(
+                    cutting?.jobs(&pipeline.options.selection, tally).await.into_iter().map(Ok),
+                ))
+            }
         })
         .buffered(CUT_AHEAD)
         .try_flatten()
+}
+
+/// Returns a conversation and its place, if it is asked for, and tallies it.
+fn wanted<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    transcript: Redacted<Transcript>,
+    cleaned: &Cleaned,
+    tally: &RefCell<Tally<'_>>,
+) -> Option<(Redacted<Transcript>, Place)> {
+    let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+    if let Some(reason) = pipeline.options.selection.leaves(&transcript, &place.project) {
+        tally.borrow_mut().summary.filtered.conversation(reason);
+        return None;
+    }
+    tally.borrow_mut().wanted(&transcript, cleaned);
+    Some((transcript, place))
 }
 
 /// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
@@ -73,8 +94,11 @@ struct Cutting {
 
 impl Cutting {
     /// Begins with what no earlier run has finished.
-    fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, transcript: Redacted<Transcript>) -> Result<Self, PipelineError> {
-        let place = Place::of(&transcript, pipeline.options.namespace.as_ref());
+    fn begin<C: Complete>(
+        pipeline: &Pipeline<'_, C>,
+        transcript: Redacted<Transcript>,
+        place: Place,
+    ) -> Result<Self, PipelineError> {
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = known::still_there(&transcript.messages, &finished);
@@ -84,10 +108,13 @@ impl Cutting {
         Ok(Self { transcript, place, row, known, spans })
     }
 
-    /// Returns the windows once they are cut, and tallies them.
-    async fn jobs(self, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
-        let spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
+    /// Returns the windows that are wanted once all are cut, and tallies them.
+    async fn jobs(self, selection: &Selection, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
+        let mut spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
+        let cut = spans.len();
+        spans.retain(|span| selection.takes(&self.transcript.messages[span.start..span.end]));
         let summary = &mut tally.borrow_mut().summary;
+        summary.filtered.windows_out_of_range += (cut - spans.len()) as u64;
         summary.windows.total += (self.known + spans.len()) as u64;
         summary.windows.known += self.known as u64;
         let job =

@@ -14,8 +14,10 @@ mod ledgered;
 mod place;
 mod read;
 mod run;
+mod select;
 mod settle;
 mod setup;
+mod stamp;
 mod summary;
 mod survey;
 mod tally;
@@ -31,8 +33,9 @@ pub use ledgered::Ledgered;
 pub use place::Place;
 pub use read::{FileReport, ReadEvent, Sources};
 pub use run::{plan, run};
+pub use select::{LeftOut, Selection, named_project};
 pub use setup::Pipeline;
-pub use summary::{Failure, Files, Summary, Windows};
+pub use summary::{Failure, Files, Filtered, Summary, Windows};
 pub use survey::{Holding, Survey, SurveyedFolder, survey};
 
 /// Most known memories that are shown to the model with a window.
@@ -43,6 +46,8 @@ pub const MAX_KNOWN: usize = 8;
 pub struct Options {
     /// What to read.
     pub sources: Sources,
+    /// Which of it is wanted.
+    pub selection: Selection,
     /// Namespace for everything, instead of one by project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.

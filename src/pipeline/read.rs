@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 
+use super::select::{LeftOut, Selection};
+use super::stamp::Stamp;
 use crate::guard::{Cleaned, Guard, Redacted};
 use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped};
 use crate::transcript::Transcript;
@@ -21,6 +23,8 @@ pub enum ReadEvent {
     FileRead(FileReport),
     /// A file could not be read.
     FileFailed(PathBuf, IngestError),
+    /// A file is not wanted, and was not opened.
+    FileLeftOut(LeftOut),
 }
 
 /// What came of one file.
@@ -55,14 +59,15 @@ pub struct Sources {
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
-pub fn start(sources: &Sources, guard: Guard) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
+pub fn start(sources: &Sources, selection: &Selection, guard: Guard) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
     let named: HashSet<PathBuf> = found.iter().map(|one| one.path.clone()).collect();
     found.extend(sources.found.iter().filter(|one| !named.contains(&one.path)).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
+    let selection = selection.clone();
     std::thread::spawn(move || {
-        let reader = Reader { forced, guard, sender };
+        let reader = Reader { forced, selection, guard, sender };
         for found in found {
             if reader.read(found).is_err() {
                 return;
@@ -77,6 +82,7 @@ struct Closed;
 
 struct Reader {
     forced: Option<&'static dyn Ingestor>,
+    selection: Selection,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
 }
@@ -84,6 +90,9 @@ struct Reader {
 impl Reader {
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
+        if let Some(reason) = self.selection.leaves_file(&path, Stamp::of(&path).and_then(|stamp| stamp.changed_at())) {
+            return self.send(ReadEvent::FileLeftOut(reason));
+        }
         match Logs::open(&path) {
             Ok(Logs::File(input)) => self.tell(path, self.read_file(*input, named)),
             Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),
@@ -107,6 +116,11 @@ impl Reader {
         let mut any = false;
         for name in folder.all_files() {
             let path = folder.path().join(&name);
+            if let Some(reason) = self.selection.leaves_file(&path, None) {
+                any = true;
+                self.send(ReadEvent::FileLeftOut(reason))?;
+                continue;
+            }
             let outcome = match folder.open(&name) {
                 Ok(input) => self.read_file(input, false),
                 Err(error) => passed_over(error, path.clone(), false),
@@ -147,7 +161,10 @@ impl Reader {
     }
 
     fn tell(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
-        let event = outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead);
+        self.send(outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead))
+    }
+
+    fn send(&self, event: ReadEvent) -> Result<(), Closed> {
         self.sender.blocking_send(event).map_err(|_| Closed)
     }
 }

@@ -55,7 +55,7 @@ async fn go<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
-    let reader = read::start(&pipeline.options.sources, pipeline.guard.clone())?;
+    let reader = read::start(&pipeline.options.sources, &pipeline.options.selection, pipeline.guard.clone())?;
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;

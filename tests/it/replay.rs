@@ -45,6 +45,7 @@ fn run(store: &Store, logs: &Path) -> Summary {
     let budget = Budget::new(Limits::default(), None, MODEL).unwrap();
     let options = Options {
         sources: Sources { paths: vec![logs.to_owned()], ..Sources::default() },
+        selection: pipeline::Selection::default(),
         namespace: None,
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,

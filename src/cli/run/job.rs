@@ -98,6 +98,10 @@ impl Job<'_> {
         json!({
             "paths": self.args.paths,
             "from": self.args.from,
+            "since": self.args.since,
+            "until": self.args.until,
+            "project": self.args.project,
+            "exclude": self.args.exclude,
             "format": self.args.format,
             "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
         })

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
-use afterthought::pipeline::{Options, Sources};
-use anyhow::{Context as _, ensure};
+use afterthought::pipeline::{Options, Selection, Sources, named_project};
+use anyhow::{Context as _, anyhow, ensure};
 use clap::ValueEnum;
+use glob::Pattern;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
 
-use crate::cli::args::{Context, machine};
+use crate::cli::args::{Context, machine, now};
+use crate::cli::when::{End, moment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Shared {
@@ -22,6 +26,18 @@ pub(super) struct Shared {
     /// Folder with projects, for programs that keep their histories in them, such as aider
     #[arg(long, value_name = "FOLDER", requires = "from")]
     pub(super) below: Vec<PathBuf>,
+    /// Read only what was said since then: a date, an RFC 3339 time, an age such as 7d or 2w, or yesterday
+    #[arg(long, value_name = "WHEN")]
+    pub(super) since: Option<String>,
+    /// Read only what was said until then; a date includes its day
+    #[arg(long, value_name = "WHEN")]
+    pub(super) until: Option<String>,
+    /// Read only this project: its name, or a folder with all below it
+    #[arg(long, value_name = "NAME|PATH")]
+    pub(super) project: Vec<String>,
+    /// Leave out files and projects that match, such as 'private-*' or 'clients/acme'
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) exclude: Vec<String>,
     /// Read everything as this format, see `afterthought formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
@@ -101,9 +117,37 @@ impl Shared {
         })
     }
 
+    fn selection(&self, now: &Zoned) -> anyhow::Result<Selection> {
+        let time = |flag: &str, text: &Option<String>, end| {
+            let moment = text.as_deref().map(|text| moment(text, end, now).map_err(|why| anyhow!("{flag} {why}")));
+            moment.transpose()
+        };
+        let (since, until) = (time("--since", &self.since, End::Since)?, time("--until", &self.until, End::Until)?);
+        if let (Some(since), Some(until)) = (since, until) {
+            ensure!(since < until, "nothing lies between --since {since} and --until {until}");
+        }
+        let directory = std::env::current_dir().context("cannot tell the working directory")?;
+        let home = machine().home;
+        let pattern = |text: &String| {
+            let whole = match (text.strip_prefix("~/"), &home) {
+                (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+                _ => text.clone(),
+            };
+            Pattern::new(&whole).map_err(|error| anyhow!("cannot understand --exclude {text:?}: {}", error.msg))
+        };
+        Ok(Selection {
+            since,
+            until,
+            zone: Some(now.time_zone().clone()),
+            projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
+            exclude: self.exclude.iter().map(pattern).collect::<Result<_, _>>()?,
+        })
+    }
+
     pub(super) fn options(&self, config: &Config) -> anyhow::Result<Options> {
         Ok(Options {
             sources: self.sources()?,
+            selection: self.selection(&now().to_zoned(TimeZone::system()))?,
             namespace: config.namespace.value.clone(),
             categories: config.categories.value.clone(),
             instructions: config.instructions.value.clone(),

@@ -59,11 +59,7 @@ pub const KNOWN: &[Known] = &[
             place(Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
         ],
     },
-    Known {
-        name: "copilot-cli",
-        about: "Copilot CLI",
-        places: &[place(Root::Home, ".copilot/session-state", JSONL)],
-    },
+    Known { name: "copilot-cli", about: "Copilot CLI", places: &[place(Root::Home, ".copilot/session-state", JSONL)] },
     Known {
         name: "cline",
         about: "Cline",
@@ -101,11 +97,7 @@ pub const KNOWN: &[Known] = &[
         about: "Zed",
         places: &[place(Root::Data, "zed/threads/threads.db", ANY), place(Root::Data, "Zed/threads/threads.db", ANY)],
     },
-    Known {
-        name: "devin",
-        about: "Devin CLI",
-        places: &[place(Root::XdgData, "devin/cli/sessions.db", ANY)],
-    },
+    Known { name: "devin", about: "Devin CLI", places: &[place(Root::XdgData, "devin/cli/sessions.db", ANY)] },
     Known { name: "grok", about: "Grok Build", places: &[place(Root::Home, ".grok/sessions", JSONL)] },
     Known { name: "pi", about: "pi", places: &[place(Root::Home, ".pi/agent/sessions", JSONL)] },
     Known {
@@ -118,11 +110,7 @@ pub const KNOWN: &[Known] = &[
         about: "LM Studio",
         places: &[place(Root::Home, ".lmstudio/conversations", &[".conversation.json"])],
     },
-    Known {
-        name: "aider",
-        about: "aider",
-        places: &[place(Root::Projects, ".aider.chat.history.md", ANY)],
-    },
+    Known { name: "aider", about: "aider", places: &[place(Root::Projects, ".aider.chat.history.md", ANY)] },
 ];
 
 #[cfg(test)]
