@@ -3,7 +3,7 @@
 use std::io;
 
 use afterthought::consolidate::{Change, Decision, Plan};
-use afterthought::pipeline::{Filtered, Summary};
+use afterthought::pipeline::{Files, Filtered, Summary};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short, tail};
@@ -175,13 +175,7 @@ fn tell_cost(out: &Printer, summary: &Summary) {
 /// Tells everything that was read but not kept, so that no loss is silent.
 fn tell_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
-    if files.passed_over > 0 {
-        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
-    }
-    if files.datasets > 0 {
-        out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
-    }
-    tell_filtered(out, summary.filtered);
+    tell_files(out, files, summary.filtered);
     if files.skipped_records > 0 {
         out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
     }
@@ -207,6 +201,17 @@ fn tell_losses(out: &Printer, summary: &Summary) {
     if summary.interrupted {
         out.warn("interrupted; what was read is kept, run the same command again for the rest");
     }
+}
+
+/// Tells which files were passed over and left out.
+pub fn tell_files(out: &Printer, files: Files, filtered: Filtered) {
+    if files.passed_over > 0 {
+        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
+    }
+    if files.datasets > 0 {
+        out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
+    }
+    tell_filtered(out, filtered);
 }
 
 /// Tells what was not asked for, so that nobody takes it for read.

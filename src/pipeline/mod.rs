@@ -7,6 +7,7 @@
 //! and comes to the same state.
 
 mod cut;
+mod estimate;
 mod extraction;
 mod heartbeat;
 mod known;
@@ -29,6 +30,7 @@ use crate::ingest::IngestError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
+pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
 pub use ledgered::Ledgered;
 pub use place::Place;
 pub use read::{FileReport, ReadEvent, Sources};

@@ -79,6 +79,8 @@ impl Store {
             backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        // The file may be of an earlier version, and only open for reading.
+        migrate(&mut copy.db.conn, &self.db.path)?;
         Ok(copy)
     }
 }

@@ -6,6 +6,7 @@ mod bad_input;
 mod contradiction;
 mod crash;
 mod desk;
+mod estimate;
 mod filters;
 mod formats;
 mod ingest_agents;

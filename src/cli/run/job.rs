@@ -26,24 +26,28 @@ pub(super) enum Mode {
 
 pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
+    let guard = Guard::new(&GuardSettings::default());
+    let job = Job { args, mode, config: &config, context, guard: &guard };
     let settings = model_settings(&config)?;
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
-    let guard = Guard::new(&GuardSettings::default());
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
-    let job = Job { args, mode, config: &config, context, guard: &guard };
-    // One worker beside this thread, so that an interrupt is seen while this one computes.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
-    runtime.context("cannot start")?.block_on(job.go(extractor))
+    runtime()?.block_on(job.go(extractor))
+}
+
+/// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
+pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.context("cannot start")
 }
 
 /// One run or plan that is about to begin.
-struct Job<'a> {
-    args: &'a Shared,
-    mode: Mode,
-    config: &'a Config,
-    context: &'a Context<'a>,
-    guard: &'a Guard,
+pub(super) struct Job<'a> {
+    pub(super) args: &'a Shared,
+    pub(super) mode: Mode,
+    pub(super) config: &'a Config,
+    pub(super) context: &'a Context<'a>,
+    pub(super) guard: &'a Guard,
 }
 
 impl Job<'_> {
@@ -90,11 +94,12 @@ impl Job<'_> {
 
     fn budget(&self, model: &str) -> anyhow::Result<Budget> {
         let limits = Limits { max_cost: self.config.max_cost.value, max_tokens: self.config.max_tokens.value };
-        Ok(Budget::new(limits, Prices::default().of(model), model)?)
+        let price = self.args.price.or_else(|| Prices::default().of(model));
+        Ok(Budget::new(limits, price, model)?)
     }
 
     /// What tells one run from another when an interrupted one is looked for.
-    fn arguments(&self) -> serde_json::Value {
+    pub(super) fn arguments(&self) -> serde_json::Value {
         json!({
             "paths": self.args.paths,
             "from": self.args.from,
@@ -122,7 +127,7 @@ fn exit_status(summary: &Summary) -> ExitStatus {
 }
 
 /// Lets the first interrupt finish what is paid for, and the second end the process.
-fn stop_on_interrupt(cancel: CancellationToken) {
+pub(super) fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             cancel.cancel();
@@ -135,7 +140,7 @@ fn stop_on_interrupt(cancel: CancellationToken) {
 }
 
 /// Tells an event. The bar is out of the way while a line is printed; to move it meanwhile would wait for ever.
-fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
+pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
     match event {
         Event::File(report) => bar.suspend(|| {
             for skipped in &report.skipped {

@@ -1,5 +1,6 @@
 //! `run` and `plan`: the main job.
 
+mod estimate;
 mod job;
 mod model;
 mod shared;
@@ -16,7 +17,7 @@ use shared::Shared;
 /// what is there; exits 3 if windows were left. A second one ends at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
+    after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
 )]
 pub struct RunArgs {
     #[command(flatten)]
@@ -24,6 +25,9 @@ pub struct RunArgs {
     /// Show what would change, as `plan` does
     #[arg(long)]
     dry_run: bool,
+    /// Tell what would be sent and what it would cost; send and write nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
+    estimate: bool,
 }
 
 /// Show what `run` would change, as a diff, and write no memory
@@ -37,6 +41,9 @@ pub struct PlanArgs {
 }
 
 pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if args.estimate {
+        return estimate::start(&args.shared, context);
+    }
     start(&args.shared, if args.dry_run { Mode::Plan } else { Mode::Write }, context)
 }
 

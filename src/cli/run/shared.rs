@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
+use afterthought::llm::Price;
 use afterthought::pipeline::{Options, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::ValueEnum;
@@ -62,6 +63,9 @@ pub(super) struct Shared {
     /// Most tokens to spend [default: no limit]
     #[arg(long, value_name = "N")]
     pub(super) max_tokens: Option<u64>,
+    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
+    #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
+    pub(super) price: Option<Price>,
     /// File that says in prose what to keep and never to keep
     #[arg(long, value_name = "FILE")]
     pub(super) instructions: Option<PathBuf>,
@@ -154,5 +158,30 @@ impl Shared {
             window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
             jobs: config.jobs.value,
         })
+    }
+}
+
+/// Reads a price as it is written on a command line.
+fn price(text: &str) -> Result<Price, String> {
+    let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
+    let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
+    match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
+    {
+        Some((prompt, completion)) => Ok(Price { prompt, completion }),
+        None => Err("it is no price; write two amounts, such as 0.25,2.00".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_is_two_amounts() {
+        assert_eq!(price("0.25,2"), Ok(Price { prompt: 0.25, completion: 2.0 }));
+        assert_eq!(price("$1, $10"), Ok(Price { prompt: 1.0, completion: 10.0 }));
+        for text in ["", "1", "1,", "-1,2", "a,b", "1,inf", "1,2,3"] {
+            assert!(price(text).is_err(), "{text}");
+        }
     }
 }
