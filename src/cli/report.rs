@@ -205,6 +205,12 @@ fn tell_losses(out: &Printer, summary: &Summary) {
 
 /// Tells which files were passed over and left out.
 pub fn tell_files(out: &Printer, files: Files, filtered: Filtered) {
+    if files.unchanged > 0 {
+        out.note(format_args!(
+            "{} finished before and unchanged, so not opened (--reread opens them)",
+            counted(files.unchanged, "file")
+        ));
+    }
     if files.passed_over > 0 {
         out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
     }

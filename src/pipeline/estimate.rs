@@ -10,6 +10,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::extraction::extract_all;
+use super::files::FilesUnderWay;
 use super::setup::Pipeline;
 use super::summary::{Failure, Files, Filtered, Summary};
 use super::tally::Tally;
@@ -124,13 +125,18 @@ pub async fn estimate(
 ) -> Result<Estimate, PipelineError> {
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
-    let reader = read::start(&pipeline.options.sources, &pipeline.options.selection, pipeline.guard.clone())?;
+    let reader = read::start(
+        &pipeline.options.sources,
+        &pipeline.options.selection,
+        pipeline.finished()?,
+        pipeline.guard.clone(),
+    )?;
     // Takes an interrupted run up, as the run would: its claims are free, and it is shown the same known memories.
     let run = copy.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
     let model = pipeline.model();
-    let tally = RefCell::new(Tally { summary: Summary::default(), watch });
+    let tally = RefCell::new(Tally { summary: Summary::default(), files: FilesUnderWay::default(), watch });
     extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
     let asks = matches!(pipeline.extractor, Extractor::Llm(_));
     let label = pipeline.extractor.label();

@@ -9,6 +9,7 @@
 mod cut;
 mod estimate;
 mod extraction;
+mod files;
 mod heartbeat;
 mod known;
 mod ledgered;
@@ -31,6 +32,7 @@ use crate::memory::Namespace;
 use crate::store::StoreError;
 
 pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
+pub use files::FileMark;
 pub use ledgered::Ledgered;
 pub use place::Place;
 pub use read::{FileReport, ReadEvent, Sources};
@@ -50,6 +52,8 @@ pub struct Options {
     pub sources: Sources,
     /// Which of it is wanted.
     pub selection: Selection,
+    /// Whether logs are opened even if they were finished and have not changed.
+    pub reread: bool,
     /// Namespace for everything, instead of one by project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.

@@ -1,14 +1,17 @@
 //! Reading and cleaning logs on a thread of its own, ahead of the extraction.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use super::files::FileMark;
 use super::select::{LeftOut, Selection};
 use super::stamp::Stamp;
 use crate::guard::{Cleaned, Guard, Redacted};
 use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped};
+use crate::store::{FileOutcome, FileRead};
 use crate::transcript::Transcript;
 
 /// Transcripts that may wait to be extracted; more would only hold memory.
@@ -17,6 +20,12 @@ const READ_AHEAD: usize = 1;
 /// What the reading thread says, file by file in the order given.
 #[derive(Debug)]
 pub enum ReadEvent {
+    /// The reading of a file, a folder or an archive begins; what follows is from it.
+    Begun(Option<FileMark>),
+    /// It came to its end.
+    Ended,
+    /// An earlier run has finished it, and it has not changed.
+    Unchanged(Box<FileRead>),
     /// A conversation, with what was taken out of it.
     Transcript(Box<Redacted<Transcript>>, Cleaned),
     /// A file was read to its end.
@@ -53,13 +62,21 @@ pub struct Sources {
     pub format: Option<String>,
 }
 
-/// Starts reading `sources`; events arrive in order and the channel closes at the end.
+/// The logs that earlier runs have finished, by the hash of their path.
+pub type Finished = HashMap<String, FileRead>;
+
+/// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order and the channel closes at the end.
 ///
 /// Dropping the receiver stops the reading at the next transcript.
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
-pub fn start(sources: &Sources, selection: &Selection, guard: Guard) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
+pub fn start(
+    sources: &Sources,
+    selection: &Selection,
+    finished: Finished,
+    guard: Guard,
+) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
     let named: HashSet<PathBuf> = found.iter().map(|one| one.path.clone()).collect();
@@ -67,7 +84,7 @@ pub fn start(sources: &Sources, selection: &Selection, guard: Guard) -> Result<m
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let selection = selection.clone();
     std::thread::spawn(move || {
-        let reader = Reader { forced, selection, guard, sender };
+        let reader = Reader { forced, selection, finished, guard, sender };
         for found in found {
             if reader.read(found).is_err() {
                 return;
@@ -83,6 +100,7 @@ struct Closed;
 struct Reader {
     forced: Option<&'static dyn Ingestor>,
     selection: Selection,
+    finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
 }
@@ -90,9 +108,28 @@ struct Reader {
 impl Reader {
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        if let Some(reason) = self.selection.leaves_file(&path, Stamp::of(&path).and_then(|stamp| stamp.changed_at())) {
+        let stamp = Stamp::of(&path);
+        if let Some(reason) = self.selection.leaves_file(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
         }
+        let mark = stamp.and_then(|stamp| stamp.mark(&path, Timestamp::now()));
+        if let Some(file) = self.unchanged(mark.as_ref(), named) {
+            return self.send(ReadEvent::Unchanged(Box::new(file)));
+        }
+        self.send(ReadEvent::Begun(mark))?;
+        self.read_whole(path, named)?;
+        self.send(ReadEvent::Ended)
+    }
+
+    /// Returns what an earlier run made of a log that has not changed. A named one is read even if it is a dataset, and
+    /// an error if it is of no format.
+    fn unchanged(&self, mark: Option<&FileMark>, named: bool) -> Option<FileRead> {
+        let (mark, file) = (mark?, self.finished.get(&mark?.path)?);
+        let holds = file.stamp == mark.stamp && (!named || file.outcome == FileOutcome::Read);
+        holds.then(|| file.clone())
+    }
+
+    fn read_whole(&self, path: PathBuf, named: bool) -> Result<(), Closed> {
         match Logs::open(&path) {
             Ok(Logs::File(input)) => self.tell(path, self.read_file(*input, named)),
             Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),

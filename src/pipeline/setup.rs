@@ -2,10 +2,12 @@
 
 use jiff::Timestamp;
 
+use super::read::Finished;
+use super::stamp::signature;
 use super::{Extractor, Ledgered, Options};
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
-use crate::store::Store;
+use crate::store::{FileRead, Store, StoreError};
 
 /// Everything a run works with.
 pub struct Pipeline<'a, C> {
@@ -23,6 +25,8 @@ pub struct Pipeline<'a, C> {
     pub(super) owner: String,
     /// When the run began, or the interrupted run that it goes on with.
     pub(super) started_at: Timestamp,
+    /// Stands for what decides, besides a log and the extractor, what comes of the log.
+    pub(super) signature: String,
 }
 
 impl<'a, C: Complete> Pipeline<'a, C> {
@@ -35,7 +39,27 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         budget: &'a Budget,
         options: Options,
     ) -> Self {
-        Self { store, guard, extractor, budget, options, owner: String::new(), started_at: Timestamp::now() }
+        let signature = signature(&options, guard);
+        let (owner, started_at) = (String::new(), Timestamp::now());
+        Self { store, guard, extractor, budget, options, owner, started_at, signature }
+    }
+
+    /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
+    pub(super) fn finished(&self) -> Result<Finished, StoreError> {
+        if self.options.reread {
+            return Ok(Finished::new());
+        }
+        self.store.files_read(self.extractor.kind(), &self.signature)
+    }
+
+    /// Notes a log that is finished.
+    pub(super) fn note(&self, file: Option<FileRead>) {
+        let noted = file.map_or(Ok(()), |file| {
+            self.store.file_read(self.extractor.kind(), &self.signature, &file, Timestamp::now())
+        });
+        if let Err(error) = noted {
+            tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
+        }
     }
 
     /// Returns the model behind the ledger, where a model reads.

@@ -57,6 +57,8 @@ pub struct Summary {
 pub struct Files {
     /// Read as a known format.
     pub read: u64,
+    /// Finished by an earlier run and not changed since, so not opened; what is in them is counted as known.
+    pub unchanged: u64,
     /// In a folder, but no log of a known format.
     pub passed_over: u64,
     /// In a folder, and a dataset, which is only read where it is named.
@@ -73,7 +75,7 @@ impl Files {
     /// Returns how many were looked into without an error.
     #[must_use]
     pub const fn seen(&self) -> u64 {
-        self.read + self.passed_over + self.datasets
+        self.read + self.unchanged + self.passed_over + self.datasets
     }
 }
 

@@ -1,11 +1,12 @@
 //! What known programs have on this machine, and how much of it was read: told from names, sizes and times alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::stamp::{Stamp, path_key};
 use crate::ingest::known::{KNOWN, Known, KnownFolder, Machine};
 use crate::store::{Database, SeenTranscript, StoreError};
 
@@ -40,9 +41,9 @@ pub struct Holding {
     pub files: u64,
     /// Their size.
     pub bytes: u64,
-    /// Files that were read since they were last changed.
+    /// Files that were finished and have not changed since.
     pub files_read: u64,
-    /// Files that have changed since they were read.
+    /// Files that have changed since they were read, or were not read to their end.
     pub files_changed: u64,
     /// Files that were never read.
     pub files_new: u64,
@@ -83,7 +84,10 @@ pub fn survey(
     below: &[PathBuf],
     database: Option<&Database>,
 ) -> Result<Vec<Survey>, StoreError> {
-    let seen = Seen::of(database.map_or_else(|| Ok(Vec::new()), Database::transcripts_seen)?);
+    let seen = match database {
+        Some(database) => Seen::of(database.transcripts_seen()?, database.stamps_of_files()?),
+        None => Seen::of(Vec::new(), HashMap::new()),
+    };
     let all = KNOWN.iter().map(|known| survey_one(known, machine, below, &seen));
     Ok(all.filter(|survey| survey.total.files > 0).collect())
 }
@@ -111,16 +115,14 @@ fn look_at(path: &Path, seen: &Seen) -> Holding {
     let mut holding = Holding { files: 1, bytes: data.len(), ..Holding::default() };
     changed_at.into_iter().for_each(|at| holding.reaches(at));
     let known = seen.from(path);
-    let mut read_at = None;
     for transcript in known {
         holding.conversations += 1;
         transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
-        read_at = read_at.max(Some(transcript.updated_at));
     }
-    *match read_at {
-        None => &mut holding.files_new,
-        Some(read_at) if changed_at.is_some_and(|at| at > read_at) => &mut holding.files_changed,
-        Some(_) => &mut holding.files_read,
+    *match seen.is_finished(path) {
+        Some(true) => &mut holding.files_read,
+        None if holding.conversations == 0 => &mut holding.files_new,
+        Some(false) | None => &mut holding.files_changed,
     } += 1;
     holding
 }
@@ -130,20 +132,27 @@ struct Seen {
     transcripts: Vec<SeenTranscript>,
     by_origin: BTreeMap<String, Vec<usize>>,
     by_id: HashMap<String, usize>,
+    finished: HashMap<String, HashSet<String>>,
 }
 
 /// Length of a UUID, with which the names of many logs end.
 const UUID_CHARS: usize = 36;
 
 impl Seen {
-    fn of(transcripts: Vec<SeenTranscript>) -> Self {
+    fn of(transcripts: Vec<SeenTranscript>, finished: HashMap<String, HashSet<String>>) -> Self {
         let mut by_origin: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut by_id = HashMap::new();
         for (index, transcript) in transcripts.iter().enumerate() {
             by_origin.entry(transcript.origin.clone()).or_default().push(index);
             by_id.insert(transcript.external_id.clone(), index);
         }
-        Self { transcripts, by_origin, by_id }
+        Self { transcripts, by_origin, by_id, finished }
+    }
+
+    /// Whether a log was finished as it is now; `None` if it never was.
+    fn is_finished(&self, path: &Path) -> Option<bool> {
+        let stamps = self.finished.get(&path_key(path))?;
+        Some(Stamp::of(path).is_some_and(|stamp| stamps.contains(&stamp.text())))
     }
 
     /// Returns the conversations that were read from `path`, or else the one that its name tells.
@@ -175,20 +184,22 @@ mod tests {
             origin: origin.to_owned(),
             started_at: None,
             ended_at: None,
-            updated_at: Timestamp::MAX,
         }
     }
 
     #[test]
     fn a_file_is_known_by_its_path_or_by_the_id_in_its_name() {
         let id = "0198c2aa-1111-7222-8333-944455556666";
-        let seen = Seen::of(vec![
-            transcript("a", "/logs/a.jsonl"),
-            transcript("b1", "/logs/b.json#1"),
-            transcript("b2", "/logs/b.json#2"),
-            transcript("c", "/logs/b.json.old"),
-            transcript(id, "sessions/x.jsonl"),
-        ]);
+        let seen = Seen::of(
+            vec![
+                transcript("a", "/logs/a.jsonl"),
+                transcript("b1", "/logs/b.json#1"),
+                transcript("b2", "/logs/b.json#2"),
+                transcript("c", "/logs/b.json.old"),
+                transcript(id, "sessions/x.jsonl"),
+            ],
+            HashMap::new(),
+        );
         let table = [
             ("/logs/a.jsonl", 1),
             ("/logs/b.json", 2),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
-use super::row::{time, time_or_none};
+use super::row::time_or_none;
 use super::{Database, Store, StoreError};
 use crate::guard::Redacted;
 use crate::memory::Namespace;
@@ -79,8 +79,6 @@ pub struct SeenTranscript {
     pub started_at: Option<Timestamp>,
     /// The latest time known of it.
     pub ended_at: Option<Timestamp>,
-    /// When it was last read.
-    pub updated_at: Timestamp,
 }
 
 impl Database {
@@ -90,16 +88,14 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
         self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT external_id, origin, started_at, ended_at, updated_at FROM transcripts ORDER BY key",
-            )?;
+            let mut statement =
+                conn.prepare_cached("SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key")?;
             let found = statement.query_map((), |row| {
                 Ok(SeenTranscript {
                     external_id: row.get(0)?,
                     origin: row.get(1)?,
                     started_at: time_or_none(row, 2)?,
                     ended_at: time_or_none(row, 3)?,
-                    updated_at: time(row, 4)?,
                 })
             })?;
             Ok(found.collect::<Result<_, _>>()?)

@@ -12,6 +12,7 @@ mod edits;
 mod error;
 mod evidence;
 mod failures;
+mod files;
 mod filter;
 mod history;
 mod ledger;
@@ -54,6 +55,7 @@ use rusqlite::Connection;
 
 pub use error::StoreError;
 pub use failures::FailedWindow;
+pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
 pub use history::{Entity, HistoryEntry};
 pub use ledger::{SeenTranscript, TranscriptId};

@@ -16,8 +16,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Tells our files from those of other programs: `aftr` in ASCII.
 const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another.
-const MIGRATIONS: &[M<'_>] =
-    &[M::up(include_str!("migrations/0001_memories.sql")), M::up(include_str!("migrations/0002_ledger.sql"))];
+const MIGRATIONS: &[M<'_>] = &[
+    M::up(include_str!("migrations/0001_memories.sql")),
+    M::up(include_str!("migrations/0002_ledger.sql")),
+    M::up(include_str!("migrations/0003_files.sql")),
+];
 
 impl Store {
     /// Opens the memories at `path`, creating folder (0700) and file (0600) where they are missing.

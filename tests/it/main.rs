@@ -9,6 +9,7 @@ mod desk;
 mod estimate;
 mod filters;
 mod formats;
+mod growing;
 mod ingest_agents;
 mod layering;
 mod llm_faults;

@@ -114,7 +114,7 @@ impl Job<'_> {
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
-    let nothing_was_read = summary.files.failed > 0 && summary.files.read == 0;
+    let nothing_was_read = summary.files.failed > 0 && summary.files.read + summary.files.unchanged == 0;
     let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
     let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
     if nothing_was_read || nothing_was_answered {

@@ -39,6 +39,9 @@ pub(super) struct Shared {
     /// Leave out files and projects that match, such as 'private-*' or 'clients/acme'
     #[arg(long, value_name = "PATTERN")]
     pub(super) exclude: Vec<String>,
+    /// Open logs even if they were finished and have not changed; finished windows are still not paid for again
+    #[arg(long)]
+    reread: bool,
     /// Read everything as this format, see `afterthought formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
@@ -152,6 +155,7 @@ impl Shared {
         Ok(Options {
             sources: self.sources()?,
             selection: self.selection(&now().to_zoned(TimeZone::system()))?,
+            reread: self.reread,
             namespace: config.namespace.value.clone(),
             categories: config.categories.value.clone(),
             instructions: config.instructions.value.clone(),
