@@ -140,6 +140,11 @@ impl Reader {
     /// Reads a directory or an archive: as a whole if a format takes it so, else file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
+        if let Err(source) = std::fs::read_dir(&path)
+            && path.is_dir()
+        {
+            return self.tell(path.clone(), Err(IngestError::Read { path, source }));
+        }
         let taker = match self.forced {
             Some(forced) => Some(forced).filter(|ingestor| ingestor.sniff_folder(folder)),
             None => ingest::detect_folder(folder),

@@ -16,6 +16,7 @@ use crate::transcript::hex;
 #[derive(Debug, Clone)]
 pub struct Stamp {
     hasher: Sha256,
+    bytes: u64,
     changed_at: Option<Timestamp>,
 }
 
@@ -29,7 +30,7 @@ impl Stamp {
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
-        let mut stamp = Self { hasher: Sha256::new(), changed_at: None };
+        let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {
@@ -50,7 +51,14 @@ impl Stamp {
         let nanosecond = changed_at.map_or(0, Timestamp::as_nanosecond);
         self.hasher.update(name.as_os_str().as_encoded_bytes());
         self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1e}", data.len()));
+        self.bytes += data.len();
         self.changed_at = self.changed_at.max(changed_at);
+    }
+
+    /// Returns its size.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns when it was last changed.
@@ -132,7 +140,7 @@ mod tests {
     #[test]
     fn a_file_just_written_on_a_coarse_clock_is_not_noted() {
         let at = |nanosecond| Timestamp::new(1_000, nanosecond).unwrap();
-        let stamp = |changed_at| Stamp { hasher: Sha256::new(), changed_at: Some(changed_at) };
+        let stamp = |changed_at| Stamp { hasher: Sha256::new(), bytes: 0, changed_at: Some(changed_at) };
         let path = Path::new("a");
         assert!(stamp(at(0)).mark(path, Timestamp::new(1_001, 0).unwrap()).is_none());
         assert!(stamp(at(0)).mark(path, Timestamp::new(1_003, 0).unwrap()).is_some());

@@ -110,16 +110,17 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
 
 /// Tells of one file what can be told without opening it.
 fn look_at(path: &Path, seen: &Seen) -> Holding {
-    let Ok(data) = path.metadata() else { return Holding::default() };
-    let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-    let mut holding = Holding { files: 1, bytes: data.len(), ..Holding::default() };
-    changed_at.into_iter().for_each(|at| holding.reaches(at));
-    let known = seen.from(path);
-    for transcript in known {
+    // A folder without a time holds nothing, or nothing that can be looked into.
+    let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
+        return Holding::default();
+    };
+    let mut holding = Holding { files: 1, bytes: stamp.bytes(), ..Holding::default() };
+    holding.reaches(changed_at);
+    for transcript in seen.from(path) {
         holding.conversations += 1;
         transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
     }
-    *match seen.is_finished(path) {
+    *match seen.is_finished(path, &stamp) {
         Some(true) => &mut holding.files_read,
         None if holding.conversations == 0 => &mut holding.files_new,
         Some(false) | None => &mut holding.files_changed,
@@ -150,9 +151,8 @@ impl Seen {
     }
 
     /// Whether a log was finished as it is now; `None` if it never was.
-    fn is_finished(&self, path: &Path) -> Option<bool> {
-        let stamps = self.finished.get(&path_key(path))?;
-        Some(Stamp::of(path).is_some_and(|stamp| stamps.contains(&stamp.text())))
+    fn is_finished(&self, path: &Path, stamp: &Stamp) -> Option<bool> {
+        Some(self.finished.get(&path_key(path))?.contains(&stamp.text()))
     }
 
     /// Returns the conversations that were read from `path`, or else the one that its name tells.

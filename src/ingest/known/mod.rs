@@ -64,7 +64,7 @@ impl Known {
 }
 
 impl KnownFolder {
-    /// Returns the logs in it, sorted by path; what cannot be looked into is left out.
+    /// Returns the logs in it, sorted by path, and the folders that cannot be looked into.
     #[must_use]
     pub fn files(&self) -> Vec<Found> {
         let ends = |path: &Path| {
@@ -74,9 +74,7 @@ impl KnownFolder {
         if self.path.is_file() {
             return vec![Found { path: self.path.clone(), named: false }];
         }
-        // A folder of another account, or one that the system protects, takes nothing from the others.
-        let found = walk(&self.path).filter_map(Result::ok);
-        found.filter(|found| found.path.is_dir() || ends(&found.path)).collect()
+        walk(&self.path).filter(|found| found.path.is_dir() || ends(&found.path)).collect()
     }
 }
 
