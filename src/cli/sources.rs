@@ -52,7 +52,7 @@ pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     let unread: u64 = found.iter().map(|one| one.total.files_new + one.total.files_changed).sum();
     if unread > 0 {
         out.note(format_args!(
-            "{DIM}`afterthought run --from NAME --estimate` tells what reading them costs; `--from all` takes all{DIM:#}"
+            "{DIM}`afterthought run --from NAME --estimate` tells what reading costs; `--from all` takes all{DIM:#}"
         ));
     }
     Ok(ExitStatus::Success)

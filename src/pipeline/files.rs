@@ -42,21 +42,24 @@ impl FilesUnderWay {
         self.next += 1;
         if let Some(FileMark { path, stamp }) = mark {
             let outcome = FileOutcome::PassedOver;
-            let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0 };
+            let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
             self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
         }
     }
 
-    /// Notes what the log that is being read turned out to be.
-    pub(super) fn is(&mut self, outcome: FileOutcome) {
+    /// Notes what the log that is being read, or a file in it, turned out to be.
+    pub(super) fn is(&mut self, outcome: FileOutcome, skipped_records: u64) {
         // Of an archive, what was read counts before what was not.
         let rank = |outcome| match outcome {
             FileOutcome::PassedOver => 0,
             FileOutcome::Dataset => 1,
             FileOutcome::Read => 2,
         };
-        if let Some(open) = self.open.get_mut(&self.next).filter(|open| rank(outcome) > rank(open.file.outcome)) {
-            open.file.outcome = outcome;
+        if let Some(open) = self.open.get_mut(&self.next) {
+            open.file.skipped_records += skipped_records;
+            if rank(outcome) > rank(open.file.outcome) {
+                open.file.outcome = outcome;
+            }
         }
     }
 
@@ -101,9 +104,11 @@ impl FilesUnderWay {
     /// Takes in that the log was read to its end; returns it if nothing of it is pending.
     #[must_use]
     pub(super) fn end(&mut self) -> Option<FileRead> {
-        let open = self.open.get_mut(&self.next)?;
-        open.is_at_end = true;
-        self.close(FileNumber(self.next))
+        let ended = FileNumber(self.next);
+        // What happens between two logs concerns neither.
+        self.next += 1;
+        self.open.get_mut(&ended.0)?.is_at_end = true;
+        self.close(ended)
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
@@ -125,7 +130,7 @@ mod tests {
         let mut files = FilesUnderWay::default();
         files.begin(Some(mark("a")));
         let (one, two) = (files.conversation(5), files.conversation(7));
-        files.is(FileOutcome::Read);
+        files.is(FileOutcome::Read, 3);
         assert_eq!(files.cut(one, 1, 2), None);
         assert_eq!(files.end(), None);
         files.begin(Some(mark("b")));
@@ -134,8 +139,18 @@ mod tests {
         assert_eq!(files.cut(two, 1, 0), None);
         let done = files.one_less(one).unwrap();
         assert_eq!((done.path.as_str(), done.outcome), ("a", FileOutcome::Read));
-        assert_eq!((done.transcripts, done.messages, done.windows), (2, 12, 4));
+        assert_eq!((done.transcripts, done.messages, done.windows, done.skipped_records), (2, 12, 4, 3));
         assert!(files.open.is_empty());
+    }
+
+    #[test]
+    fn what_happens_between_two_logs_concerns_neither() {
+        let mut files = FilesUnderWay::default();
+        files.begin(Some(mark("a")));
+        let one = files.conversation(1);
+        assert_eq!(files.end(), None);
+        files.spoil_current();
+        assert_eq!(files.cut(one, 1, 0).unwrap().path, "a");
     }
 
     #[test]

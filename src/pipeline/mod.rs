@@ -52,8 +52,8 @@ pub struct Options {
     pub sources: Sources,
     /// Which of it is wanted.
     pub selection: Selection,
-    /// Whether logs are opened even if they were finished and have not changed.
-    pub reread: bool,
+    /// Which logs are opened even if they were finished and have not changed.
+    pub reread: Reread,
     /// Namespace for everything, instead of one by project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
@@ -64,6 +64,18 @@ pub struct Options {
     pub window: WindowBudget,
     /// Calls in flight.
     pub jobs: usize,
+}
+
+/// Which logs are opened even if they were finished and have not changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reread {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those with records that could not be used, so that each is named again.
+    Flawed,
+    /// All.
+    All,
 }
 
 /// How windows are read.

@@ -65,7 +65,8 @@ pub struct Sources {
 /// The logs that earlier runs have finished, by the hash of their path.
 pub type Finished = HashMap<String, FileRead>;
 
-/// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order and the channel closes at the end.
+/// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order, and the
+/// channel closes at the end.
 ///
 /// Dropping the receiver stops the reading at the next transcript.
 ///

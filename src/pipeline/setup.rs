@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::read::Finished;
 use super::stamp::signature;
-use super::{Extractor, Ledgered, Options};
+use super::{Extractor, Ledgered, Options, Reread};
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
 use crate::store::{FileRead, Store, StoreError};
@@ -46,10 +46,16 @@ impl<'a, C: Complete> Pipeline<'a, C> {
 
     /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
     pub(super) fn finished(&self) -> Result<Finished, StoreError> {
-        if self.options.reread {
-            return Ok(Finished::new());
+        let all = || self.store.files_read(self.extractor.kind(), &self.signature);
+        match self.options.reread {
+            Reread::Nothing => all(),
+            Reread::Flawed => {
+                let mut finished = all()?;
+                finished.retain(|_, file| file.skipped_records == 0);
+                Ok(finished)
+            }
+            Reread::All => Ok(Finished::new()),
         }
-        self.store.files_read(self.extractor.kind(), &self.signature)
     }
 
     /// Notes a log that is finished.

@@ -41,6 +41,7 @@ impl Tally<'_> {
             FileOutcome::PassedOver => &mut files.passed_over,
             FileOutcome::Dataset => &mut files.datasets,
         } += 1;
+        files.skipped_records += file.skipped_records;
         self.summary.transcripts += file.transcripts;
         self.summary.messages += file.messages;
         self.summary.windows.total += file.windows;
@@ -66,7 +67,7 @@ impl Tally<'_> {
                     (None, false) => (&mut files.passed_over, FileOutcome::PassedOver),
                 };
                 *count += 1;
-                self.files.is(outcome);
+                self.files.is(outcome, report.skipped.len() as u64);
                 files.skipped_records += report.skipped.len() as u64;
                 files.repaired_records += report.repaired as u64;
                 (self.watch)(&Event::File(&report));

@@ -59,6 +59,8 @@ pub struct FileRead {
     pub messages: u64,
     /// Windows of them, all of which are finished.
     pub windows: u64,
+    /// Records in it that could not be used.
+    pub skipped_records: u64,
 }
 
 impl Database {
@@ -70,7 +72,7 @@ impl Database {
     pub fn files_read(&self, extractor: &str, signature: &str) -> Result<HashMap<String, FileRead>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT path, stamp, outcome, transcripts, messages, windows FROM files
+                "SELECT path, stamp, outcome, transcripts, messages, windows, skipped_records FROM files
                  WHERE extractor = ?1 AND signature = ?2 ORDER BY path",
             )?;
             let found = statement.query_map((extractor, signature), file_from_row)?;
@@ -115,7 +117,7 @@ impl Store {
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO files (path, extractor, stamp, signature, outcome, transcripts, messages, windows,
-                 read_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 skipped_records, read_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?
             .execute(params![
                 file.path,
@@ -126,6 +128,7 @@ impl Store {
                 file.transcripts,
                 file.messages,
                 file.windows,
+                file.skipped_records,
                 now.as_millisecond(),
             ])?;
             Ok(())
@@ -141,6 +144,7 @@ fn file_from_row(row: &Row<'_>) -> rusqlite::Result<FileRead> {
         transcripts: row.get(3)?,
         messages: row.get(4)?,
         windows: row.get(5)?,
+        skipped_records: row.get(6)?,
     })
 }
 
@@ -158,6 +162,7 @@ mod tests {
             transcripts: 1,
             messages: 2,
             windows: 3,
+            skipped_records: 0,
         };
         store.file_read("rules-1", "s", &file("a"), Timestamp::UNIX_EPOCH).unwrap();
         store.file_read("rules-1", "s", &file("b"), Timestamp::UNIX_EPOCH).unwrap();

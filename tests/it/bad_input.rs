@@ -261,14 +261,14 @@ const ROWS: &[Row] = &[
         prepare: newer,
         args: &["list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to 2; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, and this version knows up to 3; update afterthought, or choose another file with --db",
     },
     Row {
         name: "write to a newer schema",
         prepare: newer,
         args: &["run", "chat.json", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to 2; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, and this version knows up to 3; update afterthought, or choose another file with --db",
     },
     Row {
         name: "settings with a mistake",

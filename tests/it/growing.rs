@@ -98,6 +98,11 @@ fn a_torn_last_line_is_read_when_it_is_whole() {
     drop(file);
     let told = run(&world, &[]);
     assert_eq!((files(&told), &told["files"]["skipped_records"]), ([1, 0, 0], &0.into()));
+    fs::write(world.path("logs/torn.jsonl"), before + &last[..last.len() / 2]).unwrap();
+    let counts = |told: &Value| (files(told), told["files"]["skipped_records"].as_u64().unwrap());
+    assert_eq!(counts(&run(&world, &[])), ([1, 1, 0], 1));
+    assert_eq!(counts(&run(&world, &[])), ([0, 2, 0], 1), "the count of a closed log is told again");
+    assert_eq!(counts(&run(&world, &["-v"])), ([1, 1, 0], 1), "and its records named where that is asked for");
     let wanted: BTreeMap<_, _> = FACTS[..3].iter().map(|&fact| (spoken(fact), 1)).collect();
     assert_eq!(times_asked(&server), wanted);
 }

@@ -23,7 +23,7 @@ pub(super) fn start(args: &Shared, context: &Context<'_>) -> anyhow::Result<Exit
 }
 
 fn count(job: &Job<'_>) -> anyhow::Result<ExitStatus> {
-    let options = job.args.options(job.config)?;
+    let options = job.args.options(job.config, false)?;
     let path = &job.config.db.value;
     let store = if path.exists() { Store::open_read_only(path)? } else { Store::in_memory()? };
     let asks = job.config.extractor.value != ExtractorChoice::Rules;

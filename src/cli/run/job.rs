@@ -53,7 +53,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     async fn go(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<ExitStatus> {
         // A mistake in what to read is told before a database is made.
-        let options = self.args.options(self.config)?;
+        let options = self.args.options(self.config, self.context.out.is_verbose())?;
         let store = self.store(extractor)?;
         let budget = self.budget(&extractor.label())?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);

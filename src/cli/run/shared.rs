@@ -6,7 +6,7 @@ use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
 use afterthought::llm::Price;
-use afterthought::pipeline::{Options, Selection, Sources, named_project};
+use afterthought::pipeline::{Options, Reread, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::ValueEnum;
 use glob::Pattern;
@@ -151,11 +151,16 @@ impl Shared {
         })
     }
 
-    pub(super) fn options(&self, config: &Config) -> anyhow::Result<Options> {
+    pub(super) fn options(&self, config: &Config, is_verbose: bool) -> anyhow::Result<Options> {
         Ok(Options {
             sources: self.sources()?,
             selection: self.selection(&now().to_zoned(TimeZone::system()))?,
-            reread: self.reread,
+            // What -v tells of records that could not be used is only found by reading them.
+            reread: match (self.reread, is_verbose) {
+                (true, _) => Reread::All,
+                (false, true) => Reread::Flawed,
+                (false, false) => Reread::Nothing,
+            },
             namespace: config.namespace.value.clone(),
             categories: config.categories.value.clone(),
             instructions: config.instructions.value.clone(),

@@ -34,7 +34,7 @@ pub struct KnownFolder {
 }
 
 impl Known {
-    /// Whether its logs stand in the folders of projects, so that they are only found below folders that a person names.
+    /// Whether its logs stand in the folders of projects, and are only found below folders that a person names.
     #[must_use]
     pub fn is_in_projects(&self) -> bool {
         self.places.iter().any(place::Place::is_in_projects)
@@ -92,8 +92,8 @@ pub fn by_name(name: &str) -> Result<&'static Known, IngestError> {
 /// Returns the logs of the programs called `names`, or of every known one for `all`; each file once.
 ///
 /// # Errors
-/// [`IngestError::NoSuchSource`] for an unknown name, [`IngestError::NothingOf`] for a named program that has nothing on
-/// this machine, and for `all` if none has.
+/// [`IngestError::NoSuchSource`] for an unknown name, [`IngestError::NothingOf`] for a program that has nothing on this
+/// machine, and for `all` if none has.
 pub fn logs_of(names: &[String], machine: &Machine<'_>, below: &[PathBuf]) -> Result<Vec<Found>, IngestError> {
     let mut found: Vec<Found> = Vec::new();
     for name in names {

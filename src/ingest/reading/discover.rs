@@ -121,9 +121,10 @@ impl Search {
     }
 }
 
-/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is one.
+/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
+/// one of them.
 ///
-/// A folder that cannot be looked into is among them, so that reading it tells why, and the others are read all the same.
+/// A folder that cannot be looked into is another, so that reading it tells why, and the rest is read all the same.
 pub fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
     let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();

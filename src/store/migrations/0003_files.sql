@@ -9,6 +9,7 @@ CREATE TABLE files (
     transcripts INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     windows INTEGER NOT NULL,
+    skipped_records INTEGER NOT NULL,
     read_at INTEGER NOT NULL,
     PRIMARY KEY (path, extractor)
 ) STRICT, WITHOUT ROWID;
