@@ -34,7 +34,7 @@ pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     } else if out.is_narrow() {
         for one in &found {
             let [source, files, size, read, dates, folder] = row(one, machine.home.as_deref());
-            out.line(format_args!("{source}: {files} files, {size}, {read}, {dates}  {DIM}{folder}{DIM:#}"))?;
+            out.line(format_args!("{source}: {files} files of {size}, read: {read}, {dates}  {DIM}{folder}{DIM:#}"))?;
         }
     } else {
         let rows = found.iter().map(|one| row(one, machine.home.as_deref())).collect();
@@ -78,9 +78,9 @@ fn progress(total: &Holding) -> String {
     match (total.files_new, total.files_changed) {
         (new, _) if new == total.files => "nothing".to_owned(),
         (0, 0) => format!("all, {conversations}"),
-        (new, 0) => format!("{conversations}, {new} files new"),
-        (0, changed) => format!("{conversations}, {changed} files changed"),
-        (new, changed) => format!("{conversations}, {new} files new, {changed} changed"),
+        (new, 0) => format!("{conversations}, {} new", counted(new, "file")),
+        (0, changed) => format!("{conversations}, {} changed", counted(changed, "file")),
+        (new, changed) => format!("{conversations}, {} new, {changed} changed", counted(new, "file")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What known programs have on this machine, and how much of it was read: told from names, sizes and times alone.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -120,10 +120,14 @@ fn look_at(path: &Path, seen: &Seen) -> Holding {
         holding.conversations += 1;
         transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
     }
-    *match seen.is_finished(path, &stamp) {
-        Some(true) => &mut holding.files_read,
+    let finished = seen.finished.get(&path_key(path));
+    *match finished.map(|stamps| stamps.get(&stamp.text())) {
+        Some(Some(conversations)) => {
+            holding.conversations = *conversations;
+            &mut holding.files_read
+        }
         None if holding.conversations == 0 => &mut holding.files_new,
-        Some(false) | None => &mut holding.files_changed,
+        Some(None) | None => &mut holding.files_changed,
     } += 1;
     holding
 }
@@ -133,14 +137,14 @@ struct Seen {
     transcripts: Vec<SeenTranscript>,
     by_origin: BTreeMap<String, Vec<usize>>,
     by_id: HashMap<String, usize>,
-    finished: HashMap<String, HashSet<String>>,
+    finished: HashMap<String, HashMap<String, u64>>,
 }
 
 /// Length of a UUID, with which the names of many logs end.
 const UUID_CHARS: usize = 36;
 
 impl Seen {
-    fn of(transcripts: Vec<SeenTranscript>, finished: HashMap<String, HashSet<String>>) -> Self {
+    fn of(transcripts: Vec<SeenTranscript>, finished: HashMap<String, HashMap<String, u64>>) -> Self {
         let mut by_origin: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut by_id = HashMap::new();
         for (index, transcript) in transcripts.iter().enumerate() {
@@ -148,11 +152,6 @@ impl Seen {
             by_id.insert(transcript.external_id.clone(), index);
         }
         Self { transcripts, by_origin, by_id, finished }
-    }
-
-    /// Whether a log was finished as it is now; `None` if it never was.
-    fn is_finished(&self, path: &Path, stamp: &Stamp) -> Option<bool> {
-        Some(self.finished.get(&path_key(path))?.contains(&stamp.text()))
     }
 
     /// Returns the conversations that were read from `path`, or else the one that its name tells.

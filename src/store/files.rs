@@ -1,6 +1,6 @@
 //! Which logs were read to their end, so that a later run need not open them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -80,22 +80,23 @@ impl Database {
         })
     }
 
-    /// Returns the stamps under which any extractor has finished logs, by the hash of their path; none in a database of
-    /// a version that did not note them.
+    /// Returns the stamps under which any extractor has finished logs, with the number of conversations, by the hash of
+    /// their path; none in a database of a version that did not note them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn stamps_of_files(&self) -> Result<HashMap<String, HashSet<String>>, StoreError> {
+    pub fn stamps_of_files(&self) -> Result<HashMap<String, HashMap<String, u64>>, StoreError> {
         self.read(|conn| {
             if !conn.table_exists(None, "files")? {
                 return Ok(HashMap::new());
             }
-            let mut stamps: HashMap<String, HashSet<String>> = HashMap::new();
-            let mut statement = conn.prepare_cached("SELECT path, stamp FROM files ORDER BY path, extractor")?;
-            let found = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let mut stamps: HashMap<String, HashMap<String, u64>> = HashMap::new();
+            let mut statement =
+                conn.prepare_cached("SELECT path, stamp, transcripts FROM files ORDER BY path, extractor")?;
+            let found = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             for row in found {
-                let (path, stamp) = row?;
-                stamps.entry(path).or_default().insert(stamp);
+                let (path, stamp, transcripts) = row?;
+                stamps.entry(path).or_default().insert(stamp, transcripts);
             }
             Ok(stamps)
         })
@@ -171,6 +172,7 @@ mod tests {
             store.files_read("llm", "s").unwrap().is_empty() && store.files_read("rules-1", "t").unwrap().is_empty()
         );
         store.file_read("llm", "s", &file("c"), Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(store.stamps_of_files().unwrap()["p"], HashSet::from(["b".to_owned(), "c".to_owned()]));
+        let stamps = HashMap::from([("b".to_owned(), 1), ("c".to_owned(), 1)]);
+        assert_eq!(store.stamps_of_files().unwrap()["p"], stamps);
     }
 }

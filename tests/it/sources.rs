@@ -67,7 +67,7 @@ fn what_was_read_changed_or_is_new_is_told_apart() {
     claude(&desk, OTHER, &["I live in Lisbon."]);
     assert_eq!(counts(&by_source(&desk, &[])[0]), [2, 1, 1, 0, 1]);
     let told = desk.run(&["sources"]);
-    assert!(told.out.contains("1 files new, 1 changed") && told.out.contains("~/.claude/projects"), "{}", told.out);
+    assert!(told.out.contains("1 file new, 1 changed") && told.out.contains("~/.claude/projects"), "{}", told.out);
 }
 
 #[test]
