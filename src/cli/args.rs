@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use afterthought::config::{Config, Folders, Partial};
+use afterthought::ingest::known::{Machine, Platform};
 use afterthought::memory::Namespace;
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -110,6 +111,12 @@ impl Context<'_> {
         }
         Ok(Some(Store::open_read_only(&path)?))
     }
+
+    /// Opens the database for reading if there is one.
+    pub fn existing_or_none(&self) -> anyhow::Result<Option<Store>> {
+        let path = self.settings()?.db.value;
+        Ok(if path.exists() { Some(Store::open_read_only(&path)?) } else { None })
+    }
 }
 
 /// Reads a moment; a day alone means its first one, in UTC.
@@ -117,6 +124,15 @@ pub fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
     moment.ok_or_else(|| "it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
+}
+
+/// Returns what decides where other programs keep their files.
+pub fn machine() -> Machine<'static> {
+    Machine {
+        platform: Platform::this(),
+        home: etcetera::home_dir().ok(),
+        variable: &|name: &str| std::env::var(name).ok(),
+    }
 }
 
 /// Returns the present moment; the only clock of the command line.

@@ -19,7 +19,9 @@ mod report;
 mod run;
 mod runs;
 mod search;
+mod sources;
 mod stats;
+mod when;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Plan(run::PlanArgs),
+    Sources(sources::SourcesArgs),
     Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
@@ -100,6 +103,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     match &cli.command {
         Command::Run(args) => run::run(args, &context),
         Command::Plan(args) => run::plan(args, &context),
+        Command::Sources(args) => sources::run(args, &context),
         Command::Formats(args) => formats::run(args, &context),
         Command::Remember(args) => remember::run(args, &context),
         Command::Search(args) => search::run(args, &context),

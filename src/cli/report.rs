@@ -3,7 +3,7 @@
 use std::io;
 
 use afterthought::consolidate::{Change, Decision, Plan};
-use afterthought::pipeline::Summary;
+use afterthought::pipeline::{Files, Filtered, Summary};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short, tail};
@@ -76,7 +76,7 @@ impl<'a> Told<'a> {
             self.out.error_text(&format!("the model was not asked to the end: {halted}"));
         }
         // Where no file could be read, the reasons say it all.
-        if summary.files.read + summary.files.passed_over > 0 {
+        if summary.files.seen() > 0 || summary.filtered.any() {
             tell_summary(self.out, summary, self.is_plan);
         }
         Ok(())
@@ -175,9 +175,7 @@ fn tell_cost(out: &Printer, summary: &Summary) {
 /// Tells everything that was read but not kept, so that no loss is silent.
 fn tell_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
-    if files.passed_over > 0 {
-        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
-    }
+    tell_files(out, files, summary.filtered);
     if files.skipped_records > 0 {
         out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
     }
@@ -202,6 +200,46 @@ fn tell_losses(out: &Printer, summary: &Summary) {
     }
     if summary.interrupted {
         out.warn("interrupted; what was read is kept, run the same command again for the rest");
+    }
+}
+
+/// Tells which files were passed over and left out.
+pub fn tell_files(out: &Printer, files: Files, filtered: Filtered) {
+    if files.unchanged > 0 {
+        out.note(format_args!(
+            "{} finished before and unchanged, so not opened (--reread opens them)",
+            counted(files.unchanged, "file")
+        ));
+    }
+    if files.passed_over > 0 {
+        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
+    }
+    if files.datasets > 0 {
+        out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
+    }
+    tell_filtered(out, filtered);
+}
+
+/// Tells what was not asked for, so that nobody takes it for read.
+fn tell_filtered(out: &Printer, filtered: Filtered) {
+    let parts = [
+        (filtered.files_excluded, "file", "excluded"),
+        (filtered.files_out_of_range, "file", "older than --since"),
+        (filtered.conversations_excluded, "conversation", "excluded"),
+        (filtered.conversations_out_of_range, "conversation", "of other times"),
+        (filtered.conversations_of_other_projects, "conversation", "of other projects"),
+        (filtered.windows_out_of_range, "window", "of other times in conversations that were read"),
+    ];
+    let told = parts.iter().filter(|(count, ..)| *count > 0);
+    let told: Vec<_> = told.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();
+    if !told.is_empty() {
+        out.note(format_args!("left out as asked: {}", told.join(", ")));
+    }
+    if filtered.conversations_undated > 0 {
+        out.note(format_args!(
+            "{} of unknown time left out; a run without --since and --until reads them",
+            counted(filtered.conversations_undated, "conversation")
+        ));
     }
 }
 

@@ -38,11 +38,13 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
             };
             let id = run.id.as_str();
+            let named = ["from", "paths"].into_iter().filter_map(|name| run.arguments.get(name)?.as_array());
+            let paths: Vec<&str> = named.flatten().filter_map(serde_json::Value::as_str).collect();
             let of = |name: &str| run.arguments.get(name).and_then(|value| value.as_str());
-            let what = match (run.arguments.get("paths"), of("from").zip(of("into"))) {
-                (Some(paths), _) => paths.to_string(),
-                (None, Some((from, into))) => format!("{from} merged into {into}"),
-                (None, None) => run.command.clone(),
+            let what = match of("from").zip(of("into")) {
+                Some((from, into)) => format!("{from} merged into {into}"),
+                None if paths.is_empty() => run.command.clone(),
+                None => paths.join(" "),
             };
             [
                 tail(id).to_owned(),
@@ -54,7 +56,7 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 what,
             ]
         });
-        let header = ["run", "started", "status", "conversations", "added", "calls", "paths"];
+        let header = ["run", "started", "status", "conversations", "added", "calls", "read"];
         context.out.table(header, rows.collect())?;
     }
     Ok(if runs.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })

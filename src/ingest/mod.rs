@@ -9,6 +9,7 @@ mod agents;
 mod api;
 mod assistants;
 mod datasets;
+pub mod known;
 mod message;
 mod people;
 mod reading;
@@ -234,6 +235,28 @@ pub enum IngestError {
     NothingThere {
         /// The path or pattern as given.
         path: PathBuf,
+    },
+    /// The name given to `--from` is of no known program.
+    #[error("no known program is called {name:?}; known are {known}, and all")]
+    NoSuchSource {
+        /// The name as given.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A program whose conversations are in no place where it would keep them.
+    #[error("no conversations of {name} on this machine ({expected}); `afterthought sources` tells what there is")]
+    NothingOf {
+        /// The name as given.
+        name: String,
+        /// Where they would be.
+        expected: String,
+    },
+    /// A program that keeps its logs in the folders of projects.
+    #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
+    NeedsBelow {
+        /// The name as given.
+        name: String,
     },
     /// A pattern that cannot be understood.
     #[error(

@@ -58,7 +58,7 @@ impl Budget {
             return Err(LlmError::Permanent {
                 endpoint: model.to_owned(),
                 reason: "the price of this model is not known, so --max-cost cannot be kept".to_owned(),
-                remedy: "set its price, or limit the run by --max-tokens",
+                remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
             });
         }
         Ok(Self { limits, price, ledger: Mutex::default(), settled: Notify::new() })
@@ -282,7 +282,7 @@ mod tests {
         let error = Budget::new(limits, None, "llama").unwrap_err().to_string();
         assert_eq!(
             error,
-            "llama: the price of this model is not known, so --max-cost cannot be kept; set its price, or limit the run by --max-tokens"
+            "llama: the price of this model is not known, so --max-cost cannot be kept; set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens"
         );
         assert!(Budget::new(Limits { max_cost: None, max_tokens: Some(1) }, None, "llama").is_ok());
     }

@@ -44,6 +44,14 @@ pub struct Request {
     pub max_completion_tokens: u32,
 }
 
+impl Request {
+    /// Returns its length in tokens, as close as can be told without the server's own count.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> u64 {
+        wire::prompt_tokens(self)
+    }
+}
+
 /// One turn of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {

@@ -66,6 +66,7 @@ async fn extract_to_ledger<C: Complete>(
         Claimed::Yes(window) => window,
         Claimed::AlreadyDone => {
             tally.borrow_mut().summary.windows.known += 1;
+            pipeline.note(tally.borrow_mut().files.one_less(job.file));
             return Ok(());
         }
         Claimed::HeldByOther { .. } => {
@@ -84,6 +85,10 @@ async fn extract_to_ledger<C: Complete>(
     match pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now()) {
         // Another process took the window while this one stood still; its result is the one that counts.
         Err(StoreError::NotOwner { .. }) => Ok(()),
+        Ok(()) if extraction.outcome != Outcome::Failed => {
+            pipeline.note(tally.borrow_mut().files.one_less(job.file));
+            Ok(())
+        }
         done => Ok(done?),
     }
 }

@@ -7,7 +7,9 @@
 //! and comes to the same state.
 
 mod cut;
+mod estimate;
 mod extraction;
+mod files;
 mod heartbeat;
 mod known;
 mod ledgered;
@@ -16,9 +18,12 @@ mod place;
 mod read;
 mod restated;
 mod run;
+mod select;
 mod settle;
 mod setup;
+mod stamp;
 mod summary;
+mod survey;
 mod tally;
 
 use crate::config::ExtractorChoice;
@@ -28,12 +33,16 @@ use crate::ingest::IngestError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
+pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
+pub use files::FileMark;
 pub use ledgered::Ledgered;
 pub use place::{Place, project_at};
 pub use read::{FileReport, ReadEvent, Sources};
 pub use run::{plan, run};
+pub use select::{LeftOut, Selection, named_project};
 pub use setup::Pipeline;
-pub use summary::{Failure, Files, Summary, Windows};
+pub use summary::{Failure, Files, Filtered, Summary, Windows};
+pub use survey::{Holding, Survey, SurveyedFolder, survey};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;
@@ -43,6 +52,10 @@ pub const MAX_KNOWN: usize = 8;
 pub struct Options {
     /// What to read.
     pub sources: Sources,
+    /// Which of it is wanted.
+    pub selection: Selection,
+    /// Which logs are opened even if they were finished and have not changed.
+    pub reread: Reread,
     /// Namespace for everything, instead of one by project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
@@ -53,6 +66,18 @@ pub struct Options {
     pub window: WindowBudget,
     /// Calls in flight.
     pub jobs: usize,
+}
+
+/// Which logs are opened even if they were finished and have not changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reread {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those with records that could not be used, so that each is named again.
+    Flawed,
+    /// All.
+    All,
 }
 
 /// How windows are read.

@@ -1,11 +1,17 @@
 //! Reading and cleaning logs on a thread of its own, ahead of the extraction.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use super::files::FileMark;
+use super::select::{LeftOut, Selection};
+use super::stamp::Stamp;
 use crate::guard::{Cleaned, Guard, Redacted};
 use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped};
+use crate::store::{FileOutcome, FileRead};
 use crate::transcript::Transcript;
 
 /// Transcripts that may wait to be extracted; more would only hold memory.
@@ -14,12 +20,20 @@ const READ_AHEAD: usize = 1;
 /// What the reading thread says, file by file in the order given.
 #[derive(Debug)]
 pub enum ReadEvent {
+    /// The reading of a file, a folder or an archive begins; what follows is from it.
+    Begun(Option<FileMark>),
+    /// It came to its end.
+    Ended,
+    /// An earlier run has finished it, and it has not changed.
+    Unchanged(Box<FileRead>),
     /// A conversation, with what was taken out of it.
     Transcript(Box<Redacted<Transcript>>, Cleaned),
     /// A file was read to its end.
     FileRead(FileReport),
     /// A file could not be read.
     FileFailed(PathBuf, IngestError),
+    /// A file is not wanted, and was not opened.
+    FileLeftOut(LeftOut),
 }
 
 /// What came of one file.
@@ -38,26 +52,40 @@ pub struct FileReport {
 }
 
 /// What to read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Files, folders, patterns, or `-`.
     pub paths: Vec<PathBuf>,
+    /// Logs that were found already, such as those of known programs.
+    pub found: Vec<Found>,
     /// Read everything as this format instead of recognising it.
     pub format: Option<String>,
 }
 
-/// Starts reading `sources`; events arrive in order and the channel closes at the end.
+/// The logs that earlier runs have finished, by the hash of their path.
+pub type Finished = HashMap<String, FileRead>;
+
+/// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order, and the
+/// channel closes at the end.
 ///
 /// Dropping the receiver stops the reading at the next transcript.
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
-pub fn start(sources: &Sources, guard: Guard) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
+pub fn start(
+    sources: &Sources,
+    selection: &Selection,
+    finished: Finished,
+    guard: Guard,
+) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
-    let found = ingest::discover(&sources.paths)?;
+    let mut found = ingest::discover(&sources.paths)?;
+    let named: HashSet<PathBuf> = found.iter().map(|one| one.path.clone()).collect();
+    found.extend(sources.found.iter().filter(|one| !named.contains(&one.path)).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
+    let selection = selection.clone();
     std::thread::spawn(move || {
-        let reader = Reader { forced, guard, sender };
+        let reader = Reader { forced, selection, finished, guard, sender };
         for found in found {
             if reader.read(found).is_err() {
                 return;
@@ -72,6 +100,8 @@ struct Closed;
 
 struct Reader {
     forced: Option<&'static dyn Ingestor>,
+    selection: Selection,
+    finished: Finished,
     guard: Guard,
     sender: mpsc::Sender<ReadEvent>,
 }
@@ -79,6 +109,28 @@ struct Reader {
 impl Reader {
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
+        let stamp = Stamp::of(&path);
+        if let Some(reason) = self.selection.leaves_file(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
+            return self.send(ReadEvent::FileLeftOut(reason));
+        }
+        let mark = stamp.and_then(|stamp| stamp.mark(&path, Timestamp::now()));
+        if let Some(file) = self.unchanged(mark.as_ref(), named) {
+            return self.send(ReadEvent::Unchanged(Box::new(file)));
+        }
+        self.send(ReadEvent::Begun(mark))?;
+        self.read_whole(path, named)?;
+        self.send(ReadEvent::Ended)
+    }
+
+    /// Returns what an earlier run made of a log that has not changed. A named one is read even if it is a dataset, and
+    /// an error if it is of no format.
+    fn unchanged(&self, mark: Option<&FileMark>, named: bool) -> Option<FileRead> {
+        let (mark, file) = (mark?, self.finished.get(&mark?.path)?);
+        let holds = file.stamp == mark.stamp && (!named || file.outcome == FileOutcome::Read);
+        holds.then(|| file.clone())
+    }
+
+    fn read_whole(&self, path: PathBuf, named: bool) -> Result<(), Closed> {
         match Logs::open(&path) {
             Ok(Logs::File(input)) => self.tell(path, self.read_file(*input, named)),
             Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),
@@ -89,6 +141,11 @@ impl Reader {
     /// Reads a directory or an archive: as a whole if a format takes it so, else file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
+        if let Err(source) = std::fs::read_dir(&path)
+            && path.is_dir()
+        {
+            return self.tell(path.clone(), Err(IngestError::Read { path, source }));
+        }
         let taker = match self.forced {
             Some(forced) => Some(forced).filter(|ingestor| ingestor.sniff_folder(folder)),
             None => ingest::detect_folder(folder),
@@ -102,6 +159,11 @@ impl Reader {
         let mut any = false;
         for name in folder.all_files() {
             let path = folder.path().join(&name);
+            if let Some(reason) = self.selection.leaves_file(&path, None) {
+                any = true;
+                self.send(ReadEvent::FileLeftOut(reason))?;
+                continue;
+            }
             let outcome = match folder.open(&name) {
                 Ok(input) => self.read_file(input, false),
                 Err(error) => passed_over(error, path.clone(), false),
@@ -142,7 +204,10 @@ impl Reader {
     }
 
     fn tell(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
-        let event = outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead);
+        self.send(outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead))
+    }
+
+    fn send(&self, event: ReadEvent) -> Result<(), Closed> {
         self.sender.blocking_send(event).map_err(|_| Closed)
     }
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::extraction::extract_all;
+use super::files::FilesUnderWay;
 use super::settle::settle_ledger;
 use super::setup::Pipeline;
 use super::tally::Tally;
@@ -55,11 +56,16 @@ async fn go<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
-    let reader = read::start(&pipeline.options.sources, pipeline.guard.clone())?;
+    let reader = read::start(
+        &pipeline.options.sources,
+        &pipeline.options.selection,
+        pipeline.finished()?,
+        pipeline.guard.clone(),
+    )?;
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
-    let tally = RefCell::new(Tally { summary: begin(&pipeline), watch });
+    let tally = RefCell::new(Tally { summary: begin(&pipeline), files: FilesUnderWay::default(), watch });
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
     let work = async {
         extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;

@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 
 use super::place::Places;
-use super::{Extractor, Ledgered, Options};
+use super::read::Finished;
+use super::stamp::signature;
+use super::{Extractor, Ledgered, Options, Reread};
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
-use crate::store::Store;
+use crate::store::{FileRead, Store, StoreError};
 
 /// Everything a run works with.
 pub struct Pipeline<'a, C> {
@@ -26,6 +28,8 @@ pub struct Pipeline<'a, C> {
     pub(super) started_at: Timestamp,
     /// Where the conversations belong.
     pub(super) places: Places,
+    /// Stands for what decides, besides a log and the extractor, what comes of the log.
+    pub(super) signature: String,
 }
 
 impl<'a, C: Complete> Pipeline<'a, C> {
@@ -38,8 +42,33 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         budget: &'a Budget,
         options: Options,
     ) -> Self {
+        let signature = signature(&options, guard);
         let (owner, started_at, places) = (String::new(), Timestamp::now(), Places::on_this_machine());
-        Self { store, guard, extractor, budget, options, owner, started_at, places }
+        Self { store, guard, extractor, budget, options, owner, started_at, places, signature }
+    }
+
+    /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
+    pub(super) fn finished(&self) -> Result<Finished, StoreError> {
+        let all = || self.store.files_read(self.extractor.kind(), &self.signature);
+        match self.options.reread {
+            Reread::Nothing => all(),
+            Reread::Flawed => {
+                let mut finished = all()?;
+                finished.retain(|_, file| file.skipped_records == 0);
+                Ok(finished)
+            }
+            Reread::All => Ok(Finished::new()),
+        }
+    }
+
+    /// Notes a log that is finished.
+    pub(super) fn note(&self, file: Option<FileRead>) {
+        let noted = file.map_or(Ok(()), |file| {
+            self.store.file_read(self.extractor.kind(), &self.signature, &file, Timestamp::now())
+        });
+        if let Err(error) = noted {
+            tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
+        }
     }
 
     /// Returns the model behind the ledger, where a model reads.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::select::LeftOut;
 use crate::consolidate::Decision;
 use crate::extract::{DropReason, Outcome, Spent};
 
@@ -16,6 +17,8 @@ pub struct Summary {
     pub extractor: String,
     /// Files by what became of them.
     pub files: Files,
+    /// What was left out because it was not asked for, and waits for a run that asks for it.
+    pub filtered: Filtered,
     /// Conversations read.
     pub transcripts: u64,
     /// Messages in them.
@@ -54,14 +57,71 @@ pub struct Summary {
 pub struct Files {
     /// Read as a known format.
     pub read: u64,
+    /// Finished by an earlier run and not changed since, so not opened; what is in them is counted as known.
+    pub unchanged: u64,
     /// In a folder, but no log of a known format.
     pub passed_over: u64,
+    /// In a folder, and a dataset, which is only read where it is named.
+    pub datasets: u64,
     /// Could not be read.
     pub failed: u64,
     /// Records in the files that could not be used.
     pub skipped_records: u64,
     /// Records that were used after a repair.
     pub repaired_records: u64,
+}
+
+impl Files {
+    /// Returns how many were looked into without an error.
+    #[must_use]
+    pub const fn seen(&self) -> u64 {
+        self.read + self.unchanged + self.passed_over + self.datasets
+    }
+}
+
+/// What was left out because it was not asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Filtered {
+    /// Files that match `--exclude`.
+    pub files_excluded: u64,
+    /// Files that were last changed before `--since`.
+    pub files_out_of_range: u64,
+    /// Conversations of projects that match `--exclude`.
+    pub conversations_excluded: u64,
+    /// Conversations without a message in the range of time.
+    pub conversations_out_of_range: u64,
+    /// Conversations of unknown time, where a range was asked for.
+    pub conversations_undated: u64,
+    /// Conversations of other projects than those asked for.
+    pub conversations_of_other_projects: u64,
+    /// Windows without a message in the range of time, of conversations that were read.
+    pub windows_out_of_range: u64,
+}
+
+impl Filtered {
+    /// Counts a file that was left out.
+    pub const fn file(&mut self, reason: LeftOut) {
+        *match reason {
+            LeftOut::Excluded | LeftOut::OtherProject => &mut self.files_excluded,
+            LeftOut::OutOfRange | LeftOut::Undated => &mut self.files_out_of_range,
+        } += 1;
+    }
+
+    /// Counts a conversation that was left out.
+    pub const fn conversation(&mut self, reason: LeftOut) {
+        *match reason {
+            LeftOut::Excluded => &mut self.conversations_excluded,
+            LeftOut::OutOfRange => &mut self.conversations_out_of_range,
+            LeftOut::Undated => &mut self.conversations_undated,
+            LeftOut::OtherProject => &mut self.conversations_of_other_projects,
+        } += 1;
+    }
+
+    /// Whether anything was left out.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
 }
 
 /// Windows by what became of them.

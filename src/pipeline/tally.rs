@@ -1,12 +1,15 @@
 //! The summary under way.
 
+use super::files::{FileNumber, FilesUnderWay};
 use super::{Event, ReadEvent, Summary};
-use crate::guard::Redacted;
+use crate::guard::{Cleaned, Redacted};
+use crate::store::{FileOutcome, FileRead};
 use crate::transcript::Transcript;
 
 /// The summary under way, and whoever watches it.
 pub(super) struct Tally<'a> {
     pub(super) summary: Summary,
+    pub(super) files: FilesUnderWay,
     pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
 }
 
@@ -19,25 +22,58 @@ impl Tally<'_> {
         }
     }
 
+    /// Counts a conversation that is wanted.
+    pub(super) fn wanted(&mut self, transcript: &Redacted<Transcript>, cleaned: &Cleaned) -> FileNumber {
+        let messages = transcript.messages.len() as u64;
+        self.summary.transcripts += 1;
+        self.summary.messages += messages;
+        for (kind, count) in cleaned.counts() {
+            *self.summary.redacted.entry(kind.to_owned()).or_default() += count as u64;
+        }
+        self.files.conversation(messages)
+    }
+
+    /// Counts what an earlier run has finished, as if it had been read and found to be known.
+    fn unchanged(&mut self, file: &FileRead) {
+        let files = &mut self.summary.files;
+        *match file.outcome {
+            FileOutcome::Read => &mut files.unchanged,
+            FileOutcome::PassedOver => &mut files.passed_over,
+            FileOutcome::Dataset => &mut files.datasets,
+        } += 1;
+        files.skipped_records += file.skipped_records;
+        self.summary.transcripts += file.transcripts;
+        self.summary.messages += file.messages;
+        self.summary.windows.total += file.windows;
+        self.summary.windows.known += file.windows;
+    }
+
     /// Counts what the reader says; returns the transcript if it brings one.
-    pub(super) fn read(&mut self, event: ReadEvent) -> Option<Redacted<Transcript>> {
+    pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaned)> {
         match event {
-            ReadEvent::Transcript(transcript, cleaned) => {
-                self.summary.transcripts += 1;
-                self.summary.messages += transcript.messages.len() as u64;
-                for (kind, count) in cleaned.counts() {
-                    *self.summary.redacted.entry(kind.to_owned()).or_default() += count as u64;
-                }
-                return Some(*transcript);
+            ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
+            ReadEvent::Begun(mark) => self.files.begin(mark),
+            ReadEvent::Ended => {}
+            ReadEvent::Unchanged(file) => self.unchanged(&file),
+            ReadEvent::FileLeftOut(reason) => {
+                self.files.spoil_current();
+                self.summary.filtered.file(reason);
             }
             ReadEvent::FileRead(report) => {
                 let files = &mut self.summary.files;
-                *if report.format.is_some() { &mut files.read } else { &mut files.passed_over } += 1;
+                let (count, outcome) = match (report.format, report.is_dataset) {
+                    (Some(_), _) => (&mut files.read, FileOutcome::Read),
+                    (None, true) => (&mut files.datasets, FileOutcome::Dataset),
+                    (None, false) => (&mut files.passed_over, FileOutcome::PassedOver),
+                };
+                *count += 1;
+                self.files.is(outcome, report.skipped.len() as u64);
                 files.skipped_records += report.skipped.len() as u64;
                 files.repaired_records += report.repaired as u64;
                 (self.watch)(&Event::File(&report));
             }
             ReadEvent::FileFailed(path, error) => {
+                self.files.spoil_current();
                 self.summary.files.failed += 1;
                 self.fail(path.display().to_string(), full_text(&error));
             }
@@ -55,4 +91,30 @@ fn full_text(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::pipeline::FileReport;
+
+    #[test]
+    fn datasets_are_told_apart_from_what_is_of_no_format() {
+        let report = |format, is_dataset| FileReport {
+            path: PathBuf::from("x"),
+            format,
+            is_dataset,
+            skipped: Vec::new(),
+            repaired: 0,
+        };
+        let mut tally = Tally { summary: Summary::default(), files: FilesUnderWay::default(), watch: &mut |_| {} };
+        for report in [report(None, true), report(None, false), report(None, true), report(Some("claude-code"), false)]
+        {
+            tally.read(ReadEvent::FileRead(report));
+        }
+        let files = tally.summary.files;
+        assert_eq!((files.datasets, files.passed_over, files.read), (2, 1, 1));
+    }
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
+use super::row::time_or_none;
 use super::{Database, Store, StoreError};
 use crate::guard::Redacted;
 use crate::memory::Namespace;
@@ -63,6 +64,41 @@ impl Store {
                     |row| row.get(0),
                 )?;
             Ok(TranscriptId(id))
+        })
+    }
+}
+
+/// A transcript that was read, as far as it can be told from a file's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenTranscript {
+    /// Identity within its source.
+    pub external_id: String,
+    /// Where it was read.
+    pub origin: String,
+    /// The earliest time known of it.
+    pub started_at: Option<Timestamp>,
+    /// The latest time known of it.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Database {
+    /// Returns every transcript that was read, by key.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
+        self.read(|conn| {
+            let mut statement =
+                conn.prepare_cached("SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key")?;
+            let found = statement.query_map((), |row| {
+                Ok(SeenTranscript {
+                    external_id: row.get(0)?,
+                    origin: row.get(1)?,
+                    started_at: time_or_none(row, 2)?,
+                    ended_at: time_or_none(row, 3)?,
+                })
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
         })
     }
 }

@@ -19,6 +19,7 @@ const APPLICATION_ID: i64 = 0x6166_7472;
 const MIGRATIONS: &[M<'_>] = &[
     M::up(include_str!("migrations/0001_memories.sql")),
     M::up(include_str!("migrations/0002_ledger.sql")),
+    M::up(include_str!("migrations/0003_files.sql")),
     M::up(include_str!("migrations/0004_projects.sql")),
     M::up(include_str!("migrations/0005_known_context.sql")),
 ];
@@ -83,6 +84,8 @@ impl Store {
             backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        // The file may be of an earlier version, and only open for reading.
+        migrate(&mut copy.db.conn, &self.db.path)?;
         Ok(copy)
     }
 }

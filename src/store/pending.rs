@@ -83,11 +83,14 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
         self.read(|conn| {
-            Ok(conn.execute(
+            let reopened = conn.execute(
                 "UPDATE windows SET applied_at = NULL, applied_run = NULL
                  WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
                 [run.as_str()],
-            )?)
+            )?;
+            // Their logs are opened again, since where a conversation belongs may have changed meanwhile.
+            conn.execute("DELETE FROM files", ())?;
+            Ok(reopened)
         })
     }
 }

@@ -205,6 +205,23 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Returns the calls that windows have cost, and the tokens of the answers.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn completions_of_windows(&self) -> Result<(u64, u64), StoreError> {
+        self.read(|conn| {
+            Ok(conn.query_row(
+                "SELECT coalesce(sum(spent ->> '$.calls'), 0), coalesce(sum(spent ->> '$.completion_tokens'), 0)
+                 FROM windows WHERE spent IS NOT NULL",
+                (),
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?)
+        })
+    }
+}
+
 const fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "ok",

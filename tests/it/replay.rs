@@ -44,7 +44,9 @@ fn run(store: &Store, logs: &Path) -> Summary {
     let (guard, replay) = (Guard::default(), Replay::new(REPLIES, MODEL).unwrap());
     let budget = Budget::new(Limits::default(), None, MODEL).unwrap();
     let options = Options {
-        sources: Sources { paths: vec![logs.to_owned()], format: None },
+        sources: Sources { paths: vec![logs.to_owned()], ..Sources::default() },
+        selection: pipeline::Selection::default(),
+        reread: afterthought::pipeline::Reread::Nothing,
         namespace: None,
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,

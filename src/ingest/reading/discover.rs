@@ -69,7 +69,7 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
             continue;
         }
         let any = if argument.is_dir() {
-            search.add_folder(argument)?
+            search.add_folder(argument)
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
             search.add_pattern(argument)?
         } else {
@@ -98,29 +98,13 @@ impl Search {
     }
 
     /// Adds what stands under `folder`; returns whether there is anything.
-    fn add_folder(&mut self, folder: &Path) -> Result<bool, IngestError> {
+    fn add_folder(&mut self, folder: &Path) -> bool {
         let mut any = false;
-        let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-        let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-        while let Some(entry) = walk.next() {
-            let entry = entry.map_err(|error| IngestError::Read {
-                path: error.path().unwrap_or(folder).to_owned(),
-                source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links")),
-            })?;
-            if entry.file_type().is_dir() {
-                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
-                    walk.skip_current_dir();
-                } else if detect_folder(&Folder::directory(entry.path())).is_some() {
-                    walk.skip_current_dir();
-                    self.add(entry.into_path(), true);
-                    any = true;
-                }
-            } else if entry.file_type().is_file() && may_hold_a_log(entry.path()) {
-                self.add(entry.into_path(), false);
-                any = true;
-            }
+        for found in walk(folder) {
+            self.add(found.path, found.named);
+            any = true;
         }
-        Ok(any)
+        any
     }
 
     /// Adds the files that match `pattern`; returns whether there is any.
@@ -135,6 +119,36 @@ impl Search {
         }
         Ok(any)
     }
+}
+
+/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
+/// one of them.
+///
+/// A folder that cannot be looked into is another, so that reading it tells why, and the rest is read all the same.
+pub fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
+    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+    std::iter::from_fn(move || {
+        loop {
+            let entry = match walk.next()? {
+                Ok(entry) => entry,
+                Err(error) => match error.path() {
+                    Some(path) => return Some(Found { path: path.to_owned(), named: true }),
+                    None => continue,
+                },
+            };
+            if entry.file_type().is_dir() {
+                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
+                    walk.skip_current_dir();
+                } else if detect_folder(&Folder::directory(entry.path())).is_some() {
+                    walk.skip_current_dir();
+                    return Some(Found { path: entry.into_path(), named: true });
+                }
+            } else if entry.file_type().is_file() && may_hold_a_log(entry.path()) {
+                return Some(Found { path: entry.into_path(), named: false });
+            }
+        }
+    })
 }
 
 fn may_hold_a_log(path: &Path) -> bool {

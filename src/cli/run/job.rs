@@ -1,0 +1,164 @@
+//! One run or plan from its settings to its exit code.
+
+use afterthought::config::{Config, ExtractorChoice};
+use afterthought::guard::{Guard, GuardSettings};
+use afterthought::llm::{Budget, Limits, Prices, Source};
+use afterthought::pipeline::{self, Event, Extractor, Pipeline, Summary};
+use afterthought::store::Store;
+use anyhow::Context as _;
+use indicatif::ProgressBar;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::model::{model_settings, source};
+use super::shared::Shared;
+use crate::cli::args::Context;
+use crate::cli::exit::ExitStatus;
+use crate::cli::printer::Printer;
+use crate::cli::report;
+
+/// Whether memories are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Write,
+    Plan,
+}
+
+pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = args.settings(context)?;
+    let guard = Guard::new(&GuardSettings::default());
+    let job = Job { args, mode, config: &config, context, guard: &guard };
+    let settings = model_settings(&config)?;
+    let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
+    let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
+    let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
+    runtime()?.block_on(job.go(extractor))
+}
+
+/// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
+pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.context("cannot start")
+}
+
+/// One run or plan that is about to begin.
+pub(super) struct Job<'a> {
+    pub(super) args: &'a Shared,
+    pub(super) mode: Mode,
+    pub(super) config: &'a Config,
+    pub(super) context: &'a Context<'a>,
+    pub(super) guard: &'a Guard,
+}
+
+impl Job<'_> {
+    async fn go(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<ExitStatus> {
+        // A mistake in what to read is told before a database is made.
+        let options = self.args.options(self.config, self.context.out.is_verbose())?;
+        let store = self.store(extractor)?;
+        let budget = self.budget(&extractor.label())?;
+        let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
+        let (cancel, out) = (CancellationToken::new(), self.context.out);
+        stop_on_interrupt(cancel.clone());
+        let bar = out.progress();
+        let mut told = report::Told::new(out, self.mode == Mode::Plan);
+        let mut hint = self.without_model(pipeline.extractor);
+        let mut watch = |event: &Event<'_>| {
+            let is_under_way = !matches!(event, Event::Failure(_));
+            if let Some(hint) = hint.take_if(|_| is_under_way) {
+                bar.suspend(|| out.note(hint));
+            }
+            follow(event, &bar, out, &mut told);
+        };
+        let summary = match self.mode {
+            Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
+        };
+        bar.finish_and_clear();
+        told.finish(&summary)?;
+        Ok(exit_status(&summary))
+    }
+
+    /// Returns what to tell, once there is something to read, where only the lack of a model made the rules read.
+    fn without_model(&self, extractor: Extractor<'_, Source<'_>>) -> Option<&'static str> {
+        let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
+        fell_back
+            .then_some("no model is configured, so the offline rules read; `afterthought doctor` tells how to set one")
+    }
+
+    /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
+    fn store(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
+        let path = &self.config.db.value;
+        let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
+        Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
+    }
+
+    fn budget(&self, model: &str) -> anyhow::Result<Budget> {
+        let limits = Limits { max_cost: self.config.max_cost.value, max_tokens: self.config.max_tokens.value };
+        let price = self.args.price.or_else(|| Prices::default().of(model));
+        Ok(Budget::new(limits, price, model)?)
+    }
+
+    /// What tells one run from another when an interrupted one is looked for.
+    pub(super) fn arguments(&self) -> serde_json::Value {
+        json!({
+            "paths": self.args.paths,
+            "from": self.args.from,
+            "since": self.args.since,
+            "until": self.args.until,
+            "project": self.args.project,
+            "exclude": self.args.exclude,
+            "format": self.args.format,
+            "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
+        })
+    }
+}
+
+fn exit_status(summary: &Summary) -> ExitStatus {
+    let nothing_was_read = summary.files.failed > 0 && summary.files.read + summary.files.unchanged == 0;
+    let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
+    let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
+    if nothing_was_read || nothing_was_answered {
+        ExitStatus::Error
+    } else if summary.has_failures() {
+        ExitStatus::Failures
+    } else {
+        ExitStatus::Success
+    }
+}
+
+/// Lets the first interrupt finish what is paid for, and the second end the process.
+pub(super) fn stop_on_interrupt(cancel: CancellationToken) {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancel.cancel();
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            #[expect(clippy::exit, reason = "the person asked twice")]
+            std::process::exit(130);
+        }
+    });
+}
+
+/// Tells an event. The bar is out of the way while a line is printed; to move it meanwhile would wait for ever.
+pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
+    match event {
+        Event::File(report) => bar.suspend(|| {
+            for skipped in &report.skipped {
+                out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
+            }
+        }),
+        Event::Window(summary) => bar.set_message(format!(
+            "{} conversations, {} messages, {} windows, {} calls",
+            summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
+        )),
+        Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Warning(text) => bar.suspend(|| out.warn(text)),
+        Event::Failure(failure) => bar.suspend(|| {
+            if failure.why.contains(&failure.what) {
+                out.error_text(&failure.why);
+            } else {
+                out.error_text(&format!("{}: {}", failure.what, failure.why));
+            }
+        }),
+    }
+}

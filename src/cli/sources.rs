@@ -1,0 +1,137 @@
+//! `sources`: what agents and assistants have on this machine.
+
+use std::path::{Path, PathBuf};
+
+use afterthought::ingest::known::KNOWN;
+use afterthought::pipeline::{Holding, Survey, survey};
+use anyhow::Context as _;
+
+use super::args::{Context, machine};
+use super::exit::ExitStatus;
+use super::printer::{DIM, counted, day};
+
+/// List the conversations that agents and assistants keep on this machine
+///
+/// Looks into the folders where they are known to be, and opens none of the logs. Read with `afterthought run --from
+/// NAME`. Exits 1 when there are none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought sources\n  afterthought sources --below ~/src")]
+pub struct SourcesArgs {
+    /// Folder with projects, for programs that keep their histories in them, such as aider
+    #[arg(long, value_name = "FOLDER")]
+    below: Vec<PathBuf>,
+}
+
+pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let machine = machine();
+    let store = context.existing_or_none()?;
+    let found = survey(&machine, &args.below, store.as_deref()).context("cannot tell what was read")?;
+    let out = context.out;
+    if out.is_json() {
+        for one in &found {
+            out.json(one)?;
+        }
+    } else if out.is_narrow() {
+        for one in &found {
+            let [source, files, size, read, dates, folder] = row(one, machine.home.as_deref());
+            out.line(format_args!("{source}: {files} files of {size}, read: {read}, {dates}  {DIM}{folder}{DIM:#}"))?;
+        }
+    } else {
+        let rows = found.iter().map(|one| row(one, machine.home.as_deref())).collect();
+        out.table(["source", "files", "size", "read", "dates", "folder"], rows)?;
+    }
+    if found.is_empty() {
+        let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();
+        out.note(format_args!(
+            "no conversations found of {}; give the path of a log or of an export to `afterthought run`, and see \
+             `afterthought formats` for what can be read",
+            names.join(", ")
+        ));
+        return Ok(ExitStatus::NoMatch);
+    }
+    let unread: u64 = found.iter().map(|one| one.total.files_new + one.total.files_changed).sum();
+    if unread > 0 {
+        out.note(format_args!(
+            "{DIM}`afterthought run --from NAME --estimate` tells what reading costs; `--from all` takes all{DIM:#}"
+        ));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn row(survey: &Survey, home: Option<&Path>) -> [String; 6] {
+    let total = &survey.total;
+    let folder = survey.folders.first().map(|one| shown(&one.folder, home)).unwrap_or_default();
+    let more = survey.folders.len().saturating_sub(1);
+    [
+        survey.source.to_owned(),
+        total.files.to_string(),
+        size(total.bytes),
+        progress(total),
+        dates(total),
+        if more > 0 { format!("{folder} and {more} more") } else { folder },
+    ]
+}
+
+/// Returns how much was read, in words.
+fn progress(total: &Holding) -> String {
+    let conversations = counted(total.conversations, "conversation");
+    match (total.files_new, total.files_changed) {
+        (new, _) if new == total.files => "nothing".to_owned(),
+        (0, 0) => format!("all, {conversations}"),
+        (new, 0) => format!("{conversations}, {} new", counted(new, "file")),
+        (0, changed) => format!("{conversations}, {} changed", counted(changed, "file")),
+        (new, changed) => format!("{conversations}, {} new, {changed} changed", counted(new, "file")),
+    }
+}
+
+fn dates(total: &Holding) -> String {
+    match (total.from.map(day), total.to.map(day)) {
+        (Some(from), Some(to)) if from == to => from,
+        (Some(from), Some(to)) => format!("{from} – {to}"),
+        (one, other) => one.or(other).unwrap_or_default(),
+    }
+}
+
+/// Returns a size in the unit that keeps it short.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1_000;
+        unit += 1;
+    }
+    if unit == 0 || tenths >= 1_000 {
+        format!("{} {}", tenths / 10, UNITS[unit])
+    } else {
+        format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    }
+}
+
+/// Returns a path with `~` for the home folder.
+fn shown(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => Path::new("~").join(rest).display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        let table = [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (18_349, "18.3 kB"), (183_490_000, "183 MB")];
+        for (bytes, wanted) in table {
+            assert_eq!(size(bytes), wanted);
+        }
+        assert_eq!(size(2_147_483_648), "2.1 GB");
+    }
+
+    #[test]
+    fn the_home_folder_is_short() {
+        let home = Path::new("/home/ana");
+        assert_eq!(shown(&home.join(".codex/sessions"), Some(home)), "~/.codex/sessions");
+        assert_eq!(shown(Path::new("/data/x"), Some(home)), "/data/x");
+    }
+}

@@ -1,0 +1,142 @@
+//! Reading a part: by time, by project, and without what is excluded; the rest waits for a later run.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::desk::{Desk, Told};
+use super::sources::session;
+use super::world::{Fact, Server, World, spoken};
+
+const RULES: &[&str] = &["run", "logs", "--extractor", "rules"];
+
+/// Three sessions on days of March 2026, in two projects, and a note without a time.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let tell = |name: &str, day, project: &str, words: &str| {
+        desk.write(&format!("logs/{name}.jsonl"), session(name, day, project, &[words]));
+    };
+    tell("early", 2, "/home/ana/shop", "I live in Lisbon.");
+    tell("middle", 12, "/home/ana/shop", "We always use tabs in this project.");
+    tell("late", 22, "/home/ana/secret-plan/web", "I work as a nurse.");
+    desk
+}
+
+fn summary(desk: &Desk, extra: &[&str]) -> Value {
+    desk.json(&[RULES, extra].concat()).pop().unwrap()
+}
+
+#[test]
+fn only_what_lies_in_the_range_is_read() {
+    let desk = desk();
+    let table: &[(&[&str], u64)] = &[
+        (&["--since", "2026-03-12"], 2),
+        (&["--since", "2026-03-13"], 1),
+        (&["--until", "2026-03-12"], 2),
+        (&["--until", "2026-03-12T00:00:00Z"], 1),
+        (&["--since", "2026-03-03", "--until", "2026-03-20"], 1),
+        (&["--since", "yesterday"], 0),
+    ];
+    for (number, (range, read)) in table.iter().enumerate() {
+        let database = format!("{number}.db");
+        let told = summary(&desk, &[*range, &["--db", database.as_str()]].concat());
+        assert_eq!(told["transcripts"], *read, "{range:?}");
+        assert_eq!(told["filtered"]["conversations_out_of_range"], 3 - read, "{range:?}");
+    }
+}
+
+#[test]
+fn what_was_left_out_is_read_by_a_later_run() {
+    let desk = desk();
+    assert_eq!(summary(&desk, &["--since", "2026-03-12", "--project", "shop"])["transcripts"], 1);
+    let rest = summary(&desk, &[]);
+    assert_eq!((&rest["windows"]["known"], &rest["windows"]["total"]), (&1.into(), &3.into()), "{rest:#}");
+    let parts = desk.memories().into_iter().collect::<BTreeSet<_>>();
+    summary(&desk, &["--db", "whole.db"]);
+    assert_eq!(parts, desk.memories_in("whole.db").into_iter().collect());
+    assert_eq!(parts.len(), 3);
+}
+
+#[test]
+fn old_files_are_not_opened() {
+    let desk = desk();
+    desk.write("logs/torn.jsonl", "{\"type\":\"user\"");
+    let file = std::fs::File::options().write(true).open(desk.path("logs/torn.jsonl")).unwrap();
+    file.set_modified(std::time::SystemTime::now() - Duration::from_hours(1_000)).unwrap();
+    let told = summary(&desk, &["--since", "30d"]);
+    assert_eq!(told["filtered"]["files_out_of_range"], 1, "{told:#}");
+    assert_eq!(told["files"]["passed_over"], 0);
+}
+
+#[test]
+fn projects_and_patterns_choose() {
+    let desk = desk();
+    let table: &[(&[&str], u64, &str, u64)] = &[
+        (&["--project", "shop"], 2, "conversations_of_other_projects", 1),
+        (&["--project", "/home/ana/secret-plan"], 1, "conversations_of_other_projects", 2),
+        (&["--project", "shop", "--project", "web"], 3, "conversations_of_other_projects", 0),
+        (&["--exclude", "secret-*"], 2, "conversations_excluded", 1),
+        (&["--exclude", "/home/ana/shop"], 1, "conversations_excluded", 2),
+        (&["--exclude", "logs/ear*"], 2, "files_excluded", 1),
+        (&["--exclude", "*.jsonl"], 0, "files_excluded", 3),
+    ];
+    for (number, (flags, read, left, count)) in table.iter().enumerate() {
+        let database = format!("{number}.db");
+        let told = summary(&desk, &[*flags, &["--db", database.as_str()]].concat());
+        assert_eq!((&told["transcripts"], &told["filtered"][left]), (&(*read).into(), &(*count).into()), "{flags:?}");
+    }
+    let Told { code, err, .. } = desk.run(&[RULES, &["--exclude", "secret-*", "--since", "2026-03-10"]].concat());
+    assert_eq!(code, 0);
+    assert!(err.contains("left out as asked: 1 conversation excluded, 1 conversation of other times"), "{err}");
+}
+
+#[test]
+fn a_filter_that_cannot_be_understood_is_an_error() {
+    let desk = desk();
+    let table: &[(&[&str], &str)] = &[
+        (&["--since", "soon"], "--since \"soon\" is no time; write it like 2027-01-31"),
+        (&["--since", "2026-03-02", "--until", "2026-03-01"], "nothing lies between --since"),
+        (&["--exclude", "a[b"], "cannot understand --exclude \"a[b\""),
+    ];
+    for (flags, error) in table {
+        let told = desk.run(&[RULES, flags].concat());
+        assert_eq!(told.code, 2);
+        assert!(told.err.contains(error), "{}", told.err);
+    }
+}
+
+#[test]
+fn of_a_long_conversation_only_the_windows_in_the_range_are_paid_for() {
+    const FACTS: [Fact; 8] = [
+        ("amber", 4101),
+        ("basil", 5202),
+        ("cedar", 6303),
+        ("dahlia", 7404),
+        ("elder", 8505),
+        ("fennel", 9606),
+        ("ginger", 10707),
+        ("hazel", 11808),
+    ];
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS[..5]);
+    world.append("talk", 19, 5, &FACTS[5..]);
+    let run = ["run", "logs", "--window-tokens", "600", "--json"];
+    let told = world.good(&[&run[..], &["--since", "2026-03-10"]].concat());
+    let told: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    let asked: BTreeSet<String> = server.asked().iter().flat_map(|asked| asked.facts.clone()).collect();
+    assert!(FACTS[5..].iter().all(|&fact| asked.contains(&spoken(fact))), "{asked:?}");
+    assert!(!asked.contains(&spoken(FACTS[0])), "{asked:?}");
+    let left = told["filtered"]["windows_out_of_range"].as_u64().unwrap();
+    assert!(left >= 1, "{told:#}");
+    let windows = server.windows() as u64;
+    world.good(&run);
+    assert_eq!(server.windows() as u64, windows + left);
+    let parts = world.memories();
+    world.forget();
+    world.good(&run);
+    assert_eq!(world.memories(), parts);
+}

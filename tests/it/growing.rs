@@ -1,0 +1,220 @@
+//! Logs that grow, are rewritten, or stop in the middle of a line; and logs that have not changed, which stay closed.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::desk::Desk;
+use super::sources::session;
+use super::world::{Fact, Server, World, spoken};
+
+const FACTS: [Fact; 8] = [
+    ("amber", 4101),
+    ("basil", 5202),
+    ("cedar", 6303),
+    ("dahlia", 7404),
+    ("elder", 8505),
+    ("fennel", 9606),
+    ("ginger", 10707),
+    ("hazel", 11808),
+];
+const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
+const RULES: &[&str] = &["run", "logs", "--extractor", "rules", "--json"];
+
+fn run(world: &World, extra: &[&str]) -> Value {
+    serde_json::from_str(world.good(&[RUN, extra].concat()).lines().last().unwrap()).unwrap()
+}
+
+fn rules(desk: &Desk, extra: &[&str]) -> Value {
+    desk.json(&[&RULES[..4], extra].concat()).pop().unwrap()
+}
+
+/// Returns how often each fact was asked about.
+fn times_asked(server: &Server) -> BTreeMap<String, usize> {
+    let mut times = BTreeMap::new();
+    for fact in server.asked().into_iter().flat_map(|asked| asked.facts) {
+        *times.entry(fact).or_default() += 1;
+    }
+    times
+}
+
+/// Counts `[read, unchanged, passed_over]`.
+fn files(summary: &Value) -> [u64; 3] {
+    ["read", "unchanged", "passed_over"].map(|name| summary["files"][name].as_u64().unwrap())
+}
+
+#[test]
+fn a_log_that_grows_bit_by_bit_is_paid_for_once() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS[..2]);
+    for told in 2..FACTS.len() {
+        run(&world, &[]);
+        world.append("talk", 2, told, &FACTS[told..=told]);
+    }
+    run(&world, &[]);
+    let wanted: BTreeMap<_, _> = FACTS.iter().map(|&fact| (spoken(fact), 1)).collect();
+    assert_eq!(times_asked(&server), wanted);
+    assert_eq!(world.active().len(), FACTS.len());
+}
+
+#[test]
+fn a_rewrite_in_the_middle_costs_what_changed() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS);
+    let windows = run(&world, &[])["windows"]["total"].as_u64().unwrap();
+    assert!(windows >= 4, "{windows}");
+    let mut facts = FACTS;
+    facts[3] = ("dahlia", 7999);
+    world.session("talk", 2, &facts);
+    let told = run(&world, &[]);
+    assert_eq!(files(&told), [1, 0, 0]);
+    assert_eq!(told["windows"]["known"], windows - 1, "{told:#}");
+    let times = times_asked(&server);
+    assert_eq!((times[&spoken(facts[3])], times[&spoken(FACTS[0])], times[&spoken(FACTS[7])]), (1, 1, 1));
+}
+
+#[test]
+fn a_torn_last_line_is_read_when_it_is_whole() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS[..3]);
+    let path = world.path("logs/talk.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let (before, last) = (lines[..4].join("\n") + "\n", lines[4]);
+    fs::write(&path, before.clone() + &last[..last.len() / 2]).unwrap();
+    let told = run(&world, &[]);
+    assert_eq!(told["files"]["skipped_records"], 1, "{told:#}");
+    assert!(!times_asked(&server).contains_key(&spoken(FACTS[2])));
+    let mut file = fs::File::options().append(true).open(&path).unwrap();
+    file.write_all((last[last.len() / 2..].to_owned() + "\n" + lines[5] + "\n").as_bytes()).unwrap();
+    drop(file);
+    let told = run(&world, &[]);
+    assert_eq!((files(&told), &told["files"]["skipped_records"]), ([1, 0, 0], &0.into()));
+    fs::write(world.path("logs/torn.jsonl"), before + &last[..last.len() / 2]).unwrap();
+    let counts = |told: &Value| (files(told), told["files"]["skipped_records"].as_u64().unwrap());
+    assert_eq!(counts(&run(&world, &[])), ([1, 1, 0], 1));
+    assert_eq!(counts(&run(&world, &[])), ([0, 2, 0], 1), "the count of a closed log is told again");
+    assert_eq!(counts(&run(&world, &["-v"])), ([1, 1, 0], 1), "and its records named where that is asked for");
+    let wanted: BTreeMap<_, _> = FACTS[..3].iter().map(|&fact| (spoken(fact), 1)).collect();
+    assert_eq!(times_asked(&server), wanted);
+}
+
+#[test]
+fn a_growing_log_read_by_the_rules_comes_to_the_same_as_a_whole_one() {
+    let words = [
+        "I live in Lisbon.",
+        "We always use tabs in this project.",
+        "I work as a nurse.",
+        "We decided to deploy the shop with Fly.io from now on.",
+    ];
+    let (growing, whole) = (Desk::new(), Desk::new());
+    for count in 1..=words.len() {
+        let text = session("one", 2, "/home/ana/shop", &words[..count]);
+        // Half of the last line is there first.
+        growing.write("logs/one.jsonl", &text.as_bytes()[..text.len() - 40]);
+        rules(&growing, &[]);
+        growing.write("logs/one.jsonl", &text);
+        rules(&growing, &[]);
+    }
+    whole.write("logs/one.jsonl", session("one", 2, "/home/ana/shop", &words));
+    rules(&whole, &[]);
+    assert_eq!(growing.memories(), whole.memories());
+    assert!(growing.memories().len() >= 3, "{:?}", growing.memories());
+}
+
+#[test]
+fn what_has_not_changed_stays_closed() {
+    let desk = Desk::new();
+    desk.write("logs/one.jsonl", session("one", 2, "/home/ana/shop", &["I live in Lisbon."]));
+    desk.write("logs/two.jsonl", session("two", 3, "/home/ana/shop", &["I work as a nurse."]));
+    desk.write("logs/notes.bin", [0, 159, 146, 150]);
+    let first = rules(&desk, &[]);
+    assert_eq!(files(&first), [2, 0, 1]);
+    let second = rules(&desk, &[]);
+    assert_eq!(files(&second), [0, 2, 1]);
+    for field in ["transcripts", "messages"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    assert_eq!(second["windows"]["known"], first["windows"]["total"]);
+    assert_eq!(files(&rules(&desk, &["--reread"])), [2, 0, 1]);
+    let told = desk.run(&RULES[..4]);
+    assert!(
+        told.err.contains("2 files finished before and unchanged, so not opened (--reread opens them)"),
+        "{told:?}"
+    );
+    // By another spelling of the path, too.
+    let told = desk.json(&["run", "./logs/../logs/one.jsonl", "--extractor", "rules"]).pop().unwrap();
+    assert_eq!(files(&told), [0, 1, 0]);
+}
+
+#[test]
+fn whatever_the_outcome_depends_on_opens_a_log_again() {
+    let desk = Desk::new();
+    let path = desk.path("logs/one.jsonl");
+    let text = session("one", 2, "/home/ana/shop", &["I live in Lisbon."]);
+    desk.write("logs/one.jsonl", &text);
+    rules(&desk, &[]);
+    for flags in [&["--window-tokens", "900"][..], &["--namespace", "project/x"], &["--format", "claude-code"]] {
+        assert_eq!(files(&rules(&desk, flags)), [1, 0, 0], "{flags:?}");
+    }
+    assert_eq!(files(&rules(&desk, &[])), [1, 0, 0], "the last reading counts");
+    assert_eq!(files(&rules(&desk, &[])), [0, 1, 0]);
+    // Rewritten in the same length.
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    desk.write("logs/one.jsonl", text.replace("Lisbon", "Madrid"));
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified + Duration::from_millis(5)).unwrap();
+    assert_eq!(files(&rules(&desk, &[])), [1, 0, 0]);
+    let told = desk.memories();
+    assert!(told.iter().any(|(_, content)| content.contains("Madrid")), "{told:?}");
+}
+
+#[test]
+fn a_log_that_was_not_finished_is_opened_again() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("good", 2, &FACTS[..2]);
+    world.session("bad", 3, &FACTS[4..6]);
+    server.set(|manner| manner.refuses = Some((spoken(FACTS[4]), 400)));
+    let output = world.done(RUN);
+    assert!(!output.status.success());
+    server.set(|manner| manner.refuses = None);
+    let told = run(&world, &[]);
+    assert_eq!(told["files"]["read"].as_u64().unwrap() + told["files"]["unchanged"].as_u64().unwrap(), 2);
+    assert!(told["files"]["read"].as_u64().unwrap() >= 1, "{told:#}");
+    assert_eq!(files(&run(&world, &[])), [0, 2, 0]);
+    assert_eq!(world.active().len(), 4);
+}
+
+#[test]
+fn a_log_of_which_a_part_was_left_out_is_opened_again() {
+    let desk = Desk::new();
+    desk.write("logs/one.jsonl", session("one", 2, "/home/ana/shop", &["I live in Lisbon."]));
+    assert_eq!(files(&rules(&desk, &["--project", "other"])), [1, 0, 0]);
+    assert_eq!(files(&rules(&desk, &[])), [1, 0, 0]);
+    assert_eq!(files(&rules(&desk, &["--project", "other"])), [0, 1, 0], "there is nothing left to leave out");
+    let old = SystemTime::now() - Duration::from_hours(1_000);
+    desk.write("logs/two.jsonl", session("two", 2, "/home/ana/shop", &["I work as a nurse."]));
+    fs::File::options().write(true).open(desk.path("logs/two.jsonl")).unwrap().set_modified(old).unwrap();
+    rules(&desk, &["--since", "7d"]);
+    assert_eq!(files(&rules(&desk, &[])), [1, 1, 0]);
+}
+
+#[test]
+fn a_plan_finishes_no_log() {
+    let desk = Desk::new();
+    desk.write("logs/one.jsonl", session("one", 2, "/home/ana/shop", &["I live in Lisbon."]));
+    desk.json(&["plan", "logs", "--extractor", "rules"]);
+    assert_eq!(files(&rules(&desk, &[])), [1, 0, 0]);
+    assert_eq!(desk.memories().len(), 1);
+    desk.json(&["undo", "last", "--redo"]);
+    assert_eq!(files(&rules(&desk, &[])), [1, 0, 0], "where it belongs may have changed");
+    assert_eq!(desk.memories().len(), 1);
+}

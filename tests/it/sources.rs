@@ -1,0 +1,123 @@
+//! What is on a machine, told without reading it, and read by the program's name.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+
+/// A Claude Code session in which a person says `words`, on a day of March 2026.
+pub fn session(id: &str, day: u32, project: &str, words: &[&str]) -> String {
+    let line = |(number, words): (usize, &&str)| {
+        json!({
+            "type": "user", "sessionId": id, "cwd": project, "uuid": format!("{id}-{number}"), "isSidechain": false,
+            "parentUuid": number.checked_sub(1).map(|before| format!("{id}-{before}")),
+            "timestamp": format!("2026-03-{day:02}T09:{number:02}:00.000Z"),
+            "message": {"role": "user", "content": words},
+        })
+        .to_string()
+            + "\n"
+    };
+    words.iter().enumerate().map(line).collect()
+}
+
+const ONE: &str = "0198c2aa-1111-7222-8333-944455556666";
+const OTHER: &str = "0198c2bb-1111-7222-8333-944455556666";
+
+fn claude(desk: &Desk, id: &str, words: &[&str]) {
+    let name = format!(".claude/projects/-home-ana-shop/{id}.jsonl");
+    desk.write(&name, session(id, 3, "/home/ana/shop", words));
+}
+
+fn by_source(desk: &Desk, args: &[&str]) -> Vec<Value> {
+    desk.json(&[&["sources"], args].concat())
+}
+
+fn counts(value: &Value) -> [u64; 5] {
+    ["files", "files_new", "files_changed", "files_read", "conversations"].map(|name| value[name].as_u64().unwrap())
+}
+
+#[test]
+fn an_empty_machine_is_told_what_to_do() {
+    let desk = Desk::new();
+    let told = desk.run(&["sources"]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""));
+    assert!(told.err.contains("no conversations found of Claude Code, "), "{}", told.err);
+    assert!(told.err.contains("`afterthought run`"), "{}", told.err);
+    let told = desk.run(&["run", "--from", "all"]);
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("no conversations of all on this machine (no known folder)"), "{}", told.err);
+    assert!(!desk.path("afterthought/memories.db").exists(), "a mistake makes no database");
+}
+
+#[test]
+fn what_was_read_changed_or_is_new_is_told_apart() {
+    let desk = Desk::new();
+    claude(&desk, ONE, &["Please always use tabs in this project."]);
+    desk.write(".claude/projects/-home-ana-shop/memory/MEMORY.md", "- [x](x.md)");
+    let found = by_source(&desk, &[]);
+    assert_eq!((found.len(), counts(&found[0])), (1, [1, 1, 0, 0, 0]), "{found:#?}");
+    assert_eq!(found[0]["source"], "claude-code");
+    assert!(found[0]["folders"][0]["folder"].as_str().unwrap().ends_with(".claude/projects"));
+    desk.json(&["run", "--from", "claude-code", "--extractor", "rules"]);
+    let read = by_source(&desk, &[]);
+    assert_eq!(counts(&read[0]), [1, 0, 0, 1, 1]);
+    assert_eq!(read[0]["from"], "2026-03-03T09:00:00Z");
+    claude(&desk, ONE, &["Please always use tabs in this project.", "We deploy on Fridays."]);
+    claude(&desk, OTHER, &["I live in Lisbon."]);
+    assert_eq!(counts(&by_source(&desk, &[])[0]), [2, 1, 1, 0, 1]);
+    let told = desk.run(&["sources"]);
+    assert!(told.out.contains("1 file new, 1 changed") && told.out.contains("~/.claude/projects"), "{}", told.out);
+}
+
+#[test]
+fn folders_follow_the_environment() {
+    let desk = Desk::new();
+    desk.write("elsewhere/sessions/2026/01/02/rollout-x.jsonl", "{}");
+    let mut command = desk.command(&["sources", "--json"]);
+    command.env("CODEX_HOME", desk.path("elsewhere"));
+    let told = desk.finish(command).json();
+    assert_eq!((told.len(), told[0]["source"].as_str().unwrap()), (1, "codex"));
+    assert_eq!(desk.run(&["sources"]).code, 1);
+}
+
+#[test]
+fn a_program_is_read_by_its_name() {
+    let desk = Desk::new();
+    claude(&desk, ONE, &["Please always use tabs in this project."]);
+    desk.write("chats/note.md", "User: I live in Lisbon.\n\nAssistant: Noted.\n");
+    let told = desk.json(&["run", "--from", "claude-code", "--from", "all", "--extractor", "rules"]);
+    assert_eq!(told.last().unwrap()["transcripts"], 1);
+    assert_eq!(desk.memories().len(), 1);
+    let told = desk.json(&["run", "--from", "claude-code", "chats", "--extractor", "rules", "--db", "both.db"]);
+    assert_eq!(told.last().unwrap()["transcripts"], 2, "{told:#?}");
+}
+
+#[test]
+fn a_name_that_is_not_known_or_has_nothing_is_an_error() {
+    let desk = Desk::new();
+    let error = |args: &[&str]| {
+        let told = desk.run(args);
+        assert_eq!(told.code, 2, "{told:?}");
+        told.err
+    };
+    let told = error(&["run", "--from", "clod"]);
+    assert!(told.contains("no known program is called \"clod\"; known are claude-code, "), "{told}");
+    let told = error(&["run", "--from", "codex"]);
+    assert!(told.contains("no conversations of codex on this machine (DESK"), "{told}");
+    assert!(error(&["run", "--from", "aider"]).contains("--below FOLDER"));
+    assert!(error(&["run"]).contains("--from"));
+}
+
+#[test]
+fn histories_in_projects_are_read_below_the_folders_given() {
+    let desk = Desk::new();
+    let history = "# aider chat started at 2026-02-03 10:11:12\n\n#### We always use tabs.\n\nNoted.\n";
+    desk.write("src/shop/.aider.chat.history.md", history);
+    desk.write("src/shop/notes.md", "User: I live in Lisbon.\n");
+    let found = by_source(&desk, &["--below", "src"]);
+    assert_eq!((found.len(), found[0]["source"].as_str().unwrap(), counts(&found[0])[0]), (1, "aider", 1));
+    let told = desk.json(&["run", "--from", "aider", "--below", "src", "--extractor", "rules"]);
+    let files = &told.last().unwrap()["files"];
+    assert_eq!(files["read"].as_u64().unwrap() + files["passed_over"].as_u64().unwrap(), 1, "{files}");
+}
