@@ -168,7 +168,14 @@ impl Database {
                 return Ok(Some(namespace));
             }
         }
-        let is_lone = identity.basis == Basis::Folder && self.seen(&identity.id())?.is_none();
+        let is_new = self.seen(&identity.id())?.is_none();
+        // Before it was a repository, its folder was known by its text alone.
+        if let Some(root) = sighting.root.as_ref().filter(|_| is_new)
+            && let Some(seen) = self.seen(&format!("{}:{root}", Basis::Text.as_str()))?
+        {
+            return self.only_of(&seen, identity);
+        }
+        let is_lone = identity.basis == Basis::Folder && is_new;
         sighting.mark.as_deref().filter(|_| is_lone).map_or(Ok(None), |mark| self.moved_from(mark))
     }
 
