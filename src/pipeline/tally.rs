@@ -1,8 +1,12 @@
 //! The summary under way.
 
+use std::path::Path;
+
 use super::files::{FileNumber, FilesUnderWay};
 use super::{Event, ReadEvent, Summary};
+use crate::exchange::recognise;
 use crate::guard::{Cleaned, Redacted};
+use crate::ingest::{Head, IngestError, open};
 use crate::store::{FileOutcome, FileRead};
 use crate::transcript::Transcript;
 
@@ -75,10 +79,23 @@ impl Tally<'_> {
             ReadEvent::FileFailed(path, error) => {
                 self.files.spoil_current();
                 self.summary.files.failed += 1;
-                self.fail(path.display().to_string(), full_text(&error));
+                self.fail(path.display().to_string(), reason(&path, &error));
             }
         }
         None
+    }
+}
+
+/// Returns why a file could not be read. One that holds memories was given to the wrong command.
+fn reason(path: &Path, error: &IngestError) -> String {
+    let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
+        && path != Path::new("-")
+        && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
+    let path = path.display();
+    if is_of_memories {
+        format!("{path} holds memories, not conversations; take them over with `afterthought import {path}`")
+    } else {
+        full_text(error)
     }
 }
 

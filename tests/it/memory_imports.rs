@@ -54,3 +54,16 @@ fn what_agents_are_told_anyway_is_not_learnt_from_a_log_that_repeats_it() {
     assert!(alone.contains("linter") && alone.contains("release branch"), "{alone}");
     assert!(!told.contains("linter") && told.contains("release branch"), "{told}");
 }
+
+#[test]
+fn memories_that_are_given_to_run_are_sent_where_they_belong() {
+    let desk = Desk::new();
+    desk.write("memory.jsonl", GRAPH);
+    let told = desk.run(&["run", "memory.jsonl", "--extractor", "rules"]);
+    assert_eq!(told.code, 2);
+    assert!(
+        told.err.contains("holds memories, not conversations") && told.err.contains("afterthought import memory.jsonl"),
+        "{}",
+        told.err
+    );
+}
