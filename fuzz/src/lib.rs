@@ -3,16 +3,17 @@
 use afterthought::ingest::{Head, Input, Sink, by_name};
 use afterthought::transcript::Transcript;
 
-/// Lets each of the formats called `names` recognise and read `bytes`.
+/// Asks each of the formats called `names` about `bytes`, and lets those read them that claim them, and one other.
 pub fn read_by(names: &[&str], bytes: &[u8]) {
-    for name in names {
+    let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
+    let head = Head::of(&input);
+    for (place, name) in names.iter().enumerate() {
         let ingestor = by_name(name).expect("the target lists formats that exist");
-        let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
-        let claimed = ingestor.sniff(&Head::of(&input));
-        let mut accept = |transcript: Transcript| check(&transcript);
-        let mut sink = Sink::new(&mut accept);
-        let outcome = ingestor.read(input, &mut sink);
-        std::hint::black_box((claimed, outcome.is_ok()));
+        if ingestor.sniff(&head) || place == bytes.len() % names.len() {
+            let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
+            let mut accept = |transcript: Transcript| check(&transcript);
+            std::hint::black_box(ingestor.read(input, &mut Sink::new(&mut accept)).is_ok());
+        }
     }
 }
 

@@ -112,10 +112,10 @@ impl Complete for Gauge {
     }
 }
 
-/// Returns what [`super::run`] with the same options and `arguments` would send. Nothing is written and nothing is sent.
+/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written and nothing is sent.
 ///
 /// # Errors
-/// As [`super::run`].
+/// As [`super::run()`].
 pub async fn estimate(
     pipeline: Pipeline<'_, Gauge>,
     price: Option<Price>,

@@ -10,3 +10,4 @@ pub mod input;
 mod nested;
 pub mod objects;
 pub mod records;
+mod value;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use serde_json::{Map, Value};
 
-use super::records::{Raw, read_value, skip_space};
+use super::value::{Raw, read_value, skip_space};
 use crate::json;
 
 /// Longest field beside the elements that is kept, in bytes.
