@@ -20,3 +20,7 @@ bench:
 # Accept changed snapshots after reading them
 review:
     cargo insta review
+
+# Feed a family of formats with damaged logs, e.g. `just fuzz agents`; needs cargo-fuzz
+fuzz target seconds="600":
+    cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run -s none {{target}} -- -max_total_time={{seconds}} -max_len=65536
