@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::identity;
 use crate::ingest::{MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink};
 use crate::transcript::{Kind, Message, Transcript};
 
@@ -112,8 +113,11 @@ impl Assembler {
 
     /// Hands over what is held as a part of its own.
     pub fn hand_over(&mut self, sink: &mut Sink<'_>) {
-        if self.transcript.messages.is_empty() {
-            return;
+        let Some(first) = self.transcript.messages.first() else { return };
+        if self.base_id.trim().is_empty() {
+            // A log may say nothing of its identity, or an empty text; without one, all such would be one conversation.
+            let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
+            self.set_external_id(id);
         }
         let rest = Transcript {
             messages: Vec::new(),
@@ -193,6 +197,21 @@ mod tests {
         });
         let ids: Vec<_> = seen[0].messages.iter().map(|message| message.id.as_str()).collect();
         assert_eq!(ids, ["1", "m", "m~2"]);
+    }
+
+    #[test]
+    fn a_conversation_whose_log_names_none_gets_an_identity_from_its_first_words() {
+        let id = |given: &str, words: &[&str]| {
+            let seen = collect(|sink| {
+                let mut draft = Assembler::new("x", given, "f");
+                words.iter().for_each(|words| draft.push(Message::user(*words), sink));
+                draft.finish(sink);
+            });
+            seen[0].external_id.clone()
+        };
+        assert_eq!(id("", &["a"]), id(" ", &["a", "b"]));
+        assert_ne!(id("", &["a"]), id("", &["b"]));
+        assert_eq!(id("", &["a"]).len(), 32);
     }
 
     #[test]
