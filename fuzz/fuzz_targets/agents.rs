@@ -13,6 +13,7 @@ const NAMES: &[&str] = &[
     "continue",
     "blockcell",
     "goose",
+    "hermes",
     "opencode",
     "copilot-chat",
     "copilot-cli",

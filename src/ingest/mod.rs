@@ -98,6 +98,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::continue_dev::Continue,
     &agents::blockcell::Blockcell,
     &agents::goose::Goose,
+    &agents::hermes::Hermes,
     &agents::opencode::OpenCode,
     &agents::copilot_chat::CopilotChat,
     &agents::copilot_cli::CopilotCli,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::turn::user_words;
 use crate::ingest::injected::between;
 use crate::ingest::parts::{call_line, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
@@ -140,7 +141,7 @@ fn messages(step: &Value) -> Vec<Message> {
 
 /// Tells what was typed from what was put around it.
 fn typed(content: &str) -> Vec<Message> {
-    let Some(request) = between(content, REQUEST) else { return vec![Message::user(content)] };
+    let Some(request) = between(content, REQUEST) else { return user_words(content) };
     let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
     vec![Message::user(request), of(Role::System, Kind::Context, around)]
 }
@@ -236,6 +237,12 @@ mod tests {
             ]
         );
         assert_eq!(seen.model.as_deref(), Some("Gemini 3.6 Pro"));
+    }
+
+    #[test]
+    fn what_a_program_put_before_the_typed_words_is_context() {
+        let seen = read(&step(0, "USER_EXPLICIT", "USER_INPUT", "<user_info>x</user_info>\nuse tabs").to_string());
+        assert_eq!(told(&seen), ["System Context: <user_info>x</user_info>", "User Prose: use tabs"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::turn;
 use crate::ingest::parts::{address_name, call_line, file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
@@ -44,7 +45,7 @@ impl Ingestor for Continue {
             let began = index.as_ref().and_then(|index| began(index, id));
             let meta = draft.meta();
             meta.title = text(&session["title"]);
-            meta.project = text(&session["workspaceDirectory"]).map(|address| folder(&address));
+            meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
             meta.model = text(&session["chatModelTitle"]);
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
@@ -77,21 +78,6 @@ fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
     let at = identity::instant(number.as_ref().unwrap_or(date))?;
     Some(MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) })
-}
-
-/// Returns the path in a `file://` address.
-fn folder(address: &str) -> String {
-    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
-    let mut bytes = Vec::new();
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match escaped.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => (bytes.push(byte), rest = &after[2..]),
-            None => (bytes.push(*first), rest = after),
-        };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns the calls whose answers are messages of their own.
@@ -217,7 +203,7 @@ mod tests {
     fn the_index_beside_it_tells_when_the_session_began() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c1.json");
-        let session = json!({"sessionId": "c1", "title": "Tabs", "workspaceDirectory": "file:///home/li%20na/%E8%8C%B6",
+        let session = json!({"sessionId": "c1", "title": "Tabs", "workspaceDirectory": "file:///d%3A/li%20na/%E8%8C%B6",
             "history": [{"message": {"role": "user", "content": "hi"}}]});
         std::fs::write(&path, session.to_string()).unwrap();
         assert_eq!(read(&path).messages[0].time.unwrap().source, TimeSource::File);
@@ -225,7 +211,7 @@ mod tests {
             json!([{"sessionId": "c0", "dateCreated": "1"}, {"sessionId": "c1", "dateCreated": "1770641100123"}]);
         std::fs::write(folder.path().join("sessions.json"), index.to_string()).unwrap();
         let seen = read(&path);
-        assert_eq!(seen.project.as_deref(), Some("/home/li na/茶"));
+        assert_eq!(seen.project.as_deref(), Some("d:/li na/茶"));
         let time = seen.messages[0].time.unwrap();
         assert_eq!((time.at.as_millisecond(), time.source), (1_770_641_100_123, TimeSource::Derived));
     }
@@ -236,6 +222,5 @@ mod tests {
         assert!(sniff(json!({"sessionId": "x", "history": [{"message": {"role": "user", "content": "hi"}}]})));
         assert!(!sniff(json!({"history": [{"message": {"role": "user", "content": "hi"}}]})));
         assert!(!sniff(json!({"sessionId": "x", "history": [{"role": "user", "parts": []}]})));
-        assert_eq!(folder("file:///a%2"), "/a%2");
     }
 }

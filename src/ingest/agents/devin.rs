@@ -96,8 +96,13 @@ fn read_nodes(
     let mut rows = database.rows(&mut statement, &[&session_id])?;
     while let Some(row) = database.next(&mut rows)? {
         let number = database::record_number(row, 0);
-        if !row.get::<_, i64>(1).is_ok_and(|node| kept.contains(&node)) {
-            continue;
+        match row.get::<_, i64>(1) {
+            Ok(node) if kept.contains(&node) => {}
+            Ok(_) => continue,
+            Err(_) => {
+                sink.skip(number, "row of message_nodes: a message without a number");
+                continue;
+            }
         }
         match database::json::<Value>(row, 2) {
             Ok((said, repaired)) => {
@@ -243,6 +248,7 @@ mod tests {
               ('s', 4, 2, '{{"message_id":"b","role":"assistant","content":"ok","thinking":{{"thinking":"glue"}},"tool_calls":[{{"name":"exec","arguments":{{"command":"ls"}}}}]}}'),
               ('s', 5, 4, '{{"role":"tool","content":[{{"type":"text","text":"hull.rs"}},{{"type":"image_url"}}]}}'),
               ('s', 6, 99, '{{"role":"user","content":"reminder","metadata":{{"is_user_input":false}}}}'),
+              ('s', 'x', 1, '{{"role":"user","content":"no number"}}'),
               ('s', 7, 7, '{{"ro');"#
         ));
         assert!(outcome.is_ok());
@@ -260,7 +266,14 @@ mod tests {
         );
         assert_eq!((seen[0].project.as_deref(), seen[0].title.as_deref()), (Some("/home/ben/hull"), Some("Hull")));
         let reasons: Vec<_> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
-        assert_eq!(reasons, ["row of message_nodes: invalid JSON at column 4", "a session without an id"]);
+        assert_eq!(
+            reasons,
+            [
+                "row of message_nodes: invalid JSON at column 4",
+                "row of message_nodes: a message without a number",
+                "a session without an id"
+            ]
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod cursor_agent;
 pub mod devin;
 pub mod gemini_cli;
 pub mod goose;
+pub mod hermes;
 pub mod opencode;
 pub mod qwen_code;
 pub mod zed;

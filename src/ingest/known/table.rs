@@ -92,6 +92,7 @@ pub const KNOWN: &[Known] = &[
             place(Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
         ],
     },
+    Known { name: "hermes", about: "Hermes Agent", places: &[place(Root::Home, ".hermes/state.db", ANY)] },
     Known {
         name: "zed",
         about: "Zed",

@@ -71,12 +71,19 @@ impl Archive {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
+    /// Returns the names that begin with `prefix`, sorted; the others are not looked at.
+    pub fn names_below(&self, prefix: &str) -> impl Iterator<Item = &str> {
+        let start = self.entries.partition_point(|entry| entry.name.as_str() < prefix);
+        self.entries[start..].iter().map(|entry| entry.name.as_str()).take_while(move |name| name.starts_with(prefix))
+    }
+
     /// Opens the entry called `name` for reading, and tells when it was last changed.
     ///
     /// # Errors
     /// The system's, or one that says what is wrong with the entry.
     pub fn read(&self, name: &str) -> io::Result<(Box<dyn Read + Send>, Option<Timestamp>)> {
-        let entry = self.entries.iter().find(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
+        let place = self.entries.partition_point(|entry| entry.name.as_str() < name);
+        let entry = self.entries.get(place).filter(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
         if entry.is_encrypted {
             return Err(io::Error::other("the entry is encrypted; unpack the archive and give the folder"));
         }

@@ -48,9 +48,10 @@ impl Folder {
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         match &self.archive {
-            Some(archive) => archive
-                .names()
-                .any(|entry| entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))),
+            Some(archive) => {
+                let is_there = |prefix: &str| archive.names_below(prefix).next();
+                is_there(name) == Some(name) || is_there(&format!("{name}/")).is_some()
+            }
             None => self.on_disk(name).is_some_and(|path| path.exists()),
         }
     }
@@ -96,7 +97,7 @@ impl Folder {
         let prefix = if parent.is_empty() { String::new() } else { format!("{parent}/") };
         let mut names: Vec<String> = match &self.archive {
             Some(archive) => {
-                let below = archive.names().filter_map(|name| name.strip_prefix(&prefix));
+                let below = archive.names_below(&prefix).filter_map(|name| name.strip_prefix(&prefix));
                 below
                     .filter_map(|rest| match rest.split_once('/') {
                         Some((folder, _)) => are_folders.then_some(folder),
@@ -173,6 +174,25 @@ mod tests {
             assert_eq!(input.sibling("x/y").unwrap().head(), "z");
             assert!(folder.open("../packed.zip").is_err());
         }
+    }
+
+    #[test]
+    fn names_that_begin_alike_are_told_apart_in_an_archive() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("export.zip");
+        packed(&path, &[("dev-2/1.json", b"a"), ("dev.json", b"b"), ("dev/1.json", b"c"), ("x", b"d")]);
+        let folder = Folder::archive(&path).unwrap();
+        assert_eq!(
+            (folder.folders(""), folder.files("")),
+            (vec!["dev".into(), "dev-2".into()], vec!["dev.json".into(), "x".into()])
+        );
+        assert_eq!(folder.files("dev"), ["dev/1.json"]);
+        assert_eq!(
+            ["dev", "dev.json", "dev-2", "de", "dev/1", "y"].map(|name| folder.has(name)),
+            [true, true, true, false, false, false]
+        );
+        assert_eq!(["dev/1.json", "x"].map(|name| folder.open(name).unwrap().head().into_owned()), ["c", "d"]);
+        assert!(folder.open("dev/1").is_err());
     }
 
     #[test]

@@ -5,19 +5,13 @@
 //! they are read from; where it is gone, those that name it are read as a part of it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
+use super::heads::{Id, logs_that_begin_with};
 use super::line::Line;
 use super::session::hash;
-use crate::ingest::lenient::{Object, Text};
+use crate::ingest::lenient::Object;
 use crate::ingest::{Folder, Input, Records, Sink, open};
-
-/// How far into a log its first message is looked for, in bytes.
-const FIRST_LINES_BYTES: u64 = 64 << 10;
 
 /// Tells a log's own lines from those of older logs beside it.
 pub(super) struct Copies {
@@ -92,39 +86,21 @@ impl Copies {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Id {
-    uuid: Text,
-}
-
 /// Returns the lines of the logs beside `path` that begin with the line `first` and are shorter: a resumed session's
 /// log is the older one and more.
 fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
     let mut lines = HashMap::new();
     let (Some(parent), Ok(own)) = (path.parent(), path.metadata()) else { return lines };
-    let mut entries: Vec<_> = std::fs::read_dir(parent).into_iter().flatten().flatten().collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let other = entry.path();
-        let id = other.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let is_log = other.extension().is_some_and(|ending| ending == "jsonl") && uuid::Uuid::try_parse(&id).is_ok();
-        let is_older = is_log
-            && entry.metadata().is_ok_and(|data| data.is_file() && data.len() < own.len())
-            && first_uuid(&other).as_deref() == Some(first);
-        if is_older {
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    for other in logs_that_begin_with(first, parent) {
+        if other.metadata().is_ok_and(|data| data.len() < own.len()) {
+            let id = other.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             for uuid in uuids(&other) {
                 lines.entry(uuid).or_insert_with(|| id.clone());
             }
         }
     }
     lines
-}
-
-/// Returns the uuid of the first line that has one.
-fn first_uuid(path: &Path) -> Option<String> {
-    let reader = BufReader::new(File::open(path).ok()?.take(FIRST_LINES_BYTES));
-    reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.0)
 }
 
 /// Returns the hashes of all uuids in the log at `path`, as far as it can be read.

@@ -110,10 +110,16 @@ impl Line {
         (!model.is_empty() && model != "<synthetic>" && !self.is_sidechain.0).then_some(model)
     }
 
-    /// Returns the text of a queue operation if it is something that the user typed.
-    pub(super) fn queued_words(&self) -> Option<String> {
+    /// Returns what a queue operation is about: words of the user, a bare command, or a note of the program.
+    pub(super) fn queued(&self) -> Message {
         let (role, kind, text) = words::classify(&self.content.0);
-        (role == Role::User && kind == Kind::Prose).then_some(text)
+        message(role, kind, text)
+    }
+
+    /// Returns the command that arrives with the line, as it was typed.
+    pub(super) fn typed_command(&self) -> Option<String> {
+        let blocks = self.message.0.as_ref()?.content.0.iter();
+        blocks.filter(|_| self.kind.as_str() == "user").find_map(|block| words::typed_command(block.text.as_str()))
     }
 
     /// Whether it should hold a message and holds none that can be read.

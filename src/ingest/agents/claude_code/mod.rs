@@ -7,6 +7,7 @@
 
 mod branches;
 mod copies;
+mod heads;
 mod history;
 mod line;
 mod session;

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::branches::{Node, abandoned};
 use super::line::Line;
 use crate::ingest::{Assembler, Sink};
-use crate::transcript::{Kind, Message, MessageTime, TimeSource};
+use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
 /// A title that the log gives to the session in which `leaf` is found, which may be another file's.
 #[derive(Debug)]
@@ -67,18 +67,20 @@ impl Session {
         }
         let parent = line.parent_uuid.0.as_ref().map(hash);
         let is_prompt = line.is_prompt();
-        let messages = if line.operation.0.is_some() { self.take_queued(&line) } else { line.take_messages() };
+        let is_queued = line.operation.0.is_some();
+        if let Some(command) = line.typed_command().filter(|_| !is_queued) {
+            self.deliver(&command);
+        }
+        let messages = if is_queued { self.take_queued(&line) } else { line.take_messages() };
         let mut typed = false;
         let mut held = false;
         for message in messages {
             if self.is_replay(&message, time) {
                 continue;
             }
-            if message.is_human() {
-                typed |= is_prompt;
-                if line.operation.0.is_none() {
-                    self.deliver(&message.text);
-                }
+            typed |= is_prompt && message.is_human();
+            if !is_queued && matches!(message.role, Role::User | Role::System) {
+                self.deliver(&message.text);
             }
             if self.draft.hold(Message { id: uuid.clone().unwrap_or_default(), time, ..message }) {
                 self.places.push(place);
@@ -130,10 +132,10 @@ impl Session {
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Takes in what happened to the input queue: a text that nobody delivers is still the user's.
+    /// Takes in what happened to the input queue: a text that nobody delivers was said all the same.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
-        let Some(text) = line.queued_words() else { return Vec::new() };
-        let key = hash(folded(&text));
+        let queued = line.queued();
+        let key = hash(folded(&queued.text));
         match line.operation.as_str() {
             "enqueue" => {}
             // Consumed while the agent ran; mostly it was queued before, and then it is held already.
@@ -147,7 +149,7 @@ impl Session {
         }
         self.ever_queued.insert(key);
         self.queued.insert(key, self.nodes.len());
-        vec![Message::user(text)]
+        vec![queued]
     }
 
     /// Drops the queued copy of a text that has now arrived.

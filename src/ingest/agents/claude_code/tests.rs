@@ -198,12 +198,28 @@ fn queued_words_are_kept_unless_they_arrive_or_are_taken_back() {
         queue("enqueue", "wait"),
         queue("popAll", "wait"),
         queue("enqueue", "<task-notification>done</task-notification>"),
+        queue("enqueue", "<task-notification>never came</task-notification>"),
+        queue("enqueue", "/compact"),
+        queue("enqueue", "/review the fares"),
+        queue("enqueue", "/clear"),
         user("u1", "", 40, "also run  the linter"),
+        user("u2", "u1", 41, "<task-notification>done</task-notification>"),
+        user("u3", "u2", 42, "<command-name>/compact</command-name>\n<command-args></command-args>"),
+        user("u4", "u3", 43, "<command-name>/review</command-name><command-args>the fares</command-args>"),
         json!({"type": "attachment", "attachment": {"type": "queued_command", "prompt": "and the tests"}, "uuid": "q", "sessionId": SESSION}),
     ]);
     assert_eq!(
         shown(&transcript),
-        ["User Prose: never force-push", "User Prose: also run  the linter", "User Prose: and the tests"]
+        [
+            "User Prose: never force-push",
+            "System Context: <task-notification>never came</task-notification>",
+            "System Context: /clear",
+            "User Prose: also run  the linter",
+            "System Context: <task-notification>done</task-notification>",
+            "System Context: <command-name>/compact</command-name>\n<command-args></command-args>",
+            "User Prose: the fares",
+            "User Prose: and the tests"
+        ]
     );
 }
 

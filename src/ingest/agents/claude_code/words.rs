@@ -16,7 +16,7 @@ const REFUSAL_WORDS: &str = "the user said:";
 pub(super) fn classify(text: &str) -> (Role, Kind, String) {
     let trimmed = text.trim();
     let whole = || trimmed.to_owned();
-    if trimmed.starts_with("<command-name>") || trimmed.starts_with("<command-message>") {
+    if is_command(trimmed) {
         match between(trimmed, "command-args").filter(|arguments| !arguments.is_empty()) {
             Some(arguments) => (Role::User, Kind::Prose, arguments.to_owned()),
             None => (Role::System, Kind::Context, whole()),
@@ -34,6 +34,16 @@ pub(super) fn classify(text: &str) -> (Role, Kind, String) {
     } else {
         (Role::System, Kind::Context, whole())
     }
+}
+
+/// Returns the command as it was typed, of a text in which the program spells it in tags.
+pub(super) fn typed_command(text: &str) -> Option<String> {
+    let name = between(text, "command-name").filter(|_| is_command(text.trim()))?;
+    Some(format!("{name} {}", between(text, "command-args").unwrap_or_default()))
+}
+
+fn is_command(text: &str) -> bool {
+    text.starts_with("<command-name>") || text.starts_with("<command-message>")
 }
 
 /// Whether `text` was typed, and is neither a note of the program, an injected block nor a bare slash command.

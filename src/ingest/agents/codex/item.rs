@@ -31,9 +31,12 @@ pub(super) struct Record<P> {
     pub(super) forked_from_id: Text,
     parent_thread_id: Text,
     pub(super) memory_mode: Text,
+    instructions: Output,
+    base_instructions: Output,
     // The context of a turn.
     pub(super) model: Text,
     pub(super) timezone: Text,
+    user_instructions: Output,
     // Items and events.
     role: Text,
     content: Content,
@@ -93,6 +96,18 @@ impl<P> Record<P> {
             subagent.0.as_ref()?.thread_spawn.0.as_ref()?.parent_thread_id.0.clone()
         };
         self.parent_thread_id.0.clone().or_else(spawned)
+    }
+
+    /// Returns the instructions that the thread, or a turn of it, was given beside what was said.
+    pub(super) fn instructions(&self) -> Vec<Message> {
+        let given = [&self.base_instructions, &self.instructions, &self.user_instructions];
+        let filled = given.into_iter().filter(|text| !text.0.trim().is_empty());
+        filled.map(|text| message(Role::System, Kind::Context, text.0.clone())).collect()
+    }
+
+    /// Returns what a compaction leaves of the messages before it.
+    pub(super) fn take_summary(&mut self) -> Message {
+        message(Role::System, Kind::Summary, self.message.0.take().unwrap_or_default())
     }
 
     /// Takes the messages out of an item that was meant for the model.

@@ -110,6 +110,31 @@ fn scaffolding_is_context_and_what_follows_the_editors_preamble_is_the_users() {
 }
 
 #[test]
+fn instructions_are_context_and_come_once() {
+    let turn = |minute, text: &str| line("turn_context", minute, json!({"user_instructions": text}));
+    let seen = read(&[
+        head(json!({"base_instructions": {"text": "be a coder"}, "instructions": null})),
+        turn(1, "use tabs"),
+        typed(1, "hi"),
+        turn(2, "use tabs"),
+        typed(2, "hello"),
+        turn(3, "use spaces"),
+    ]);
+    assert_eq!(
+        shown(&seen),
+        [
+            "System Context: be a coder",
+            "System Context: use tabs",
+            "User Prose: hi",
+            "User Prose: hello",
+            "System Context: use spaces",
+        ]
+    );
+    let bare = read(&[json!({"id": "own", "timestamp": "2025-07-01T09:00:00Z", "instructions": "be brief"})]);
+    assert_eq!(shown(&bare), ["System Context: be brief"]);
+}
+
+#[test]
 fn calls_are_short_lines_and_answers_are_texts() {
     let item = |payload| line("response_item", 1, payload);
     let seen = read(&[
@@ -138,6 +163,7 @@ fn calls_are_short_lines_and_answers_are_texts() {
             "Tool ToolResult: Done!",
             "Assistant ToolCall: shell ls -l",
             "Assistant ToolCall: web_search fly.io volumes",
+            "System Summary: summary",
         ]
     );
 }

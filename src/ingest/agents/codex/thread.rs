@@ -1,5 +1,7 @@
 //! One thread while it is read: its head, and which lines are its own.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -38,6 +40,8 @@ pub(super) struct Thread {
     replayed: Option<usize>,
     disabled_at: Option<usize>,
     zone: Option<TimeZone>,
+    /// Hashes of the instructions that have come before.
+    instructions: HashSet<String>,
 }
 
 impl Thread {
@@ -53,6 +57,7 @@ impl Thread {
             replayed: None,
             disabled_at: None,
             zone: None,
+            instructions: HashSet::new(),
         }
     }
 
@@ -81,7 +86,8 @@ impl Thread {
         let time = self.time(line, &item);
         match line.kind.as_str() {
             "session_meta" => self.take_head(number, &item),
-            "turn_context" => self.take_context(&mut item),
+            "turn_context" => self.take_context(&mut item, time),
+            "compacted" if !self.is_replay(number, time) => self.hold(Voice::Item, None, time, item.take_summary()),
             "event_msg" => {
                 self.end_replay(&item, time);
                 if !self.is_replay(number, time) {
@@ -148,9 +154,19 @@ impl Thread {
         meta.created_at = self.started_at;
         meta.project = head.cwd.0.clone().or_else(|| url.clone());
         meta.repository = url;
+        self.instruct(head, head.timestamp.time());
     }
 
-    fn take_context(&mut self, context: &mut Item) {
+    /// Takes in instructions, which are written anew in each turn, where they have not come before.
+    fn instruct<P>(&mut self, record: &Record<P>, time: Option<MessageTime>) {
+        for message in record.instructions() {
+            if self.instructions.insert(message.content_hash()) {
+                self.hold(Voice::Item, None, time, message);
+            }
+        }
+    }
+
+    fn take_context(&mut self, context: &mut Item, time: Option<MessageTime>) {
         let meta = self.turns.draft.meta();
         if meta.project.is_none() {
             meta.project = context.cwd.0.take();
@@ -158,6 +174,7 @@ impl Thread {
         if self.place == Place::Own {
             meta.model = context.model.0.take().or(meta.model.take());
             self.zone = context.timezone.0.as_deref().and_then(|name| TimeZone::get(name).ok()).or(self.zone.take());
+            self.instruct(context, time);
         }
     }
 

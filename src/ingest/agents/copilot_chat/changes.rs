@@ -2,6 +2,10 @@
 
 use serde_json::Value;
 
+use crate::ingest::MAX_RECORD_BYTES;
+
+/// What the document may hold, in bytes of memory, before changes that add to it are left out.
+const MAX_HELD_BYTES: usize = 4 * MAX_RECORD_BYTES;
 /// Longest way into the document that a change may take; a real one takes four steps.
 const MAX_STEPS: usize = 32;
 
@@ -17,9 +21,16 @@ pub(super) fn is_change(line: &Value) -> bool {
 }
 
 /// The document, as far as the changes have been replayed.
-#[derive(Default)]
 pub(super) struct Replay {
     state: Value,
+    held: usize,
+    most: usize,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self { state: Value::Null, held: 0, most: MAX_HELD_BYTES }
+    }
 }
 
 impl Replay {
@@ -30,9 +41,18 @@ impl Replay {
     pub(super) fn apply(&mut self, mut change: Value) -> Result<(), &'static str> {
         let kind = change["kind"].as_u64().filter(|_| is_change(&change)).ok_or("no change of a session")?;
         let value = change["v"].take();
+        let added = match kind {
+            // Of a list that is appended only the elements stay.
+            2 => weight(&value) - size_of::<Value>(),
+            3 => 0,
+            _ => weight(&value),
+        };
         if kind == 0 {
-            self.state = value;
+            (self.state, self.held) = (value, added);
             return Ok(());
+        }
+        if self.held.saturating_add(added) > self.most {
+            return Err("a change of a session that holds more than can be read");
         }
         let steps = change["k"].as_array().map(Vec::as_slice).unwrap_or_default();
         if steps.len() > MAX_STEPS {
@@ -40,11 +60,13 @@ impl Replay {
         }
         let (last, way) = steps.split_last().ok_or("a change of nothing")?;
         let parent = way.iter().try_fold(&mut self.state, child).ok_or("a change of what is not there")?;
-        match kind {
+        let removed = match kind {
             1 => set(parent, last, value),
             2 => append(parent, last, value, change["i"].as_u64()),
             _ => delete(parent, last),
-        }
+        }?;
+        self.held = self.held.saturating_add(added).saturating_sub(removed);
+        Ok(())
     }
 
     /// Returns the document.
@@ -65,20 +87,25 @@ fn place(step: &Value) -> Option<usize> {
     step.as_u64().and_then(|place| usize::try_from(place).ok())
 }
 
-fn set(parent: &mut Value, step: &Value, value: Value) -> Result<(), &'static str> {
-    match (parent, step.as_str(), place(step)) {
-        (Value::Object(fields), Some(name), _) => {
-            fields.insert(name.to_owned(), value);
+/// Sets one field or element; returns what was in its place weighed.
+fn set(parent: &mut Value, step: &Value, value: Value) -> Result<usize, &'static str> {
+    let old = match (parent, step.as_str(), place(step)) {
+        (Value::Object(fields), Some(name), _) => fields.insert(name.to_owned(), value),
+        (Value::Array(elements), _, Some(place)) if place < elements.len() => {
+            Some(std::mem::replace(&mut elements[place], value))
         }
-        (Value::Array(elements), _, Some(place)) if place < elements.len() => elements[place] = value,
-        (Value::Array(elements), _, Some(place)) if place == elements.len() => elements.push(value),
+        (Value::Array(elements), _, Some(place)) if place == elements.len() => {
+            elements.push(value);
+            None
+        }
         _ => return Err("a change of what is not there"),
-    }
-    Ok(())
+    };
+    Ok(old.as_ref().map_or(0, weight))
 }
 
-/// Appends `value`, a list, after cutting what stands there to the first `kept` elements.
-fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> Result<(), &'static str> {
+/// Appends `value`, a list, after cutting what stands there to the first `kept` elements; returns the weight of what
+/// was cut off.
+fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> Result<usize, &'static str> {
     let added = match value {
         Value::Array(added) => added,
         Value::Null => Vec::new(),
@@ -91,22 +118,38 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
         }
     }
     let Some(Value::Array(elements)) = child(parent, step) else { return Err("an addition to what is no list") };
-    if let Some(kept) = kept.and_then(|kept| usize::try_from(kept).ok()) {
-        elements.truncate(kept);
-    }
+    let kept = kept.and_then(|kept| usize::try_from(kept).ok()).unwrap_or(elements.len()).min(elements.len());
+    let removed = elements.drain(kept..).map(|element| weight(&element)).sum();
     elements.extend(added);
-    Ok(())
+    Ok(removed)
 }
 
-fn delete(parent: &mut Value, step: &Value) -> Result<(), &'static str> {
-    match (parent, step.as_str(), place(step)) {
-        (Value::Object(fields), Some(name), _) => {
-            fields.shift_remove(name);
-        }
-        (Value::Array(elements), _, Some(place)) if place < elements.len() => elements[place] = Value::Null,
+/// Takes one field or element away; returns its weight.
+fn delete(parent: &mut Value, step: &Value) -> Result<usize, &'static str> {
+    let old = match (parent, step.as_str(), place(step)) {
+        (Value::Object(fields), Some(name), _) => fields.shift_remove(name),
+        (Value::Array(elements), _, Some(place)) if place < elements.len() => Some(elements[place].take()),
         _ => return Err("a change of what is not there"),
+    };
+    Ok(old.as_ref().map_or(0, weight))
+}
+
+/// Returns about how many bytes of memory `value` takes.
+fn weight(value: &Value) -> usize {
+    let (mut bytes, mut open) = (0, vec![value]);
+    while let Some(value) = open.pop() {
+        bytes += size_of::<Value>();
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::Array(elements) => open.extend(elements),
+            Value::Object(fields) => {
+                bytes += fields.keys().map(|name| size_of::<String>() + name.len()).sum::<usize>();
+                open.extend(fields.values());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
-    Ok(())
+    bytes
 }
 
 #[cfg(test)]
@@ -133,6 +176,23 @@ mod tests {
         ]);
         assert_eq!(failed, Vec::<&str>::new());
         assert_eq!(state, json!({"requests": [{"id": 1, "response": ["x", "z"]}, {"id": 3}, {"id": 4}]}));
+    }
+
+    #[test]
+    fn a_document_grows_no_further_than_it_may() {
+        let mut replay = Replay { most: 2_000, ..Replay::default() };
+        let text = "x".repeat(500);
+        let answer = |kept: Option<u64>| json!({"kind": 2, "k": ["requests"], "v": [text], "i": kept});
+        replay.apply(json!({"kind": 0, "v": {"requests": []}})).unwrap();
+        // What is written over again and again takes no more room.
+        for _ in 0..20 {
+            replay.apply(answer(Some(0))).unwrap();
+            replay.apply(json!({"kind": 1, "k": ["title"], "v": text})).unwrap();
+            replay.apply(json!({"kind": 3, "k": ["title"]})).unwrap();
+        }
+        let failed = (0..20).filter(|_| replay.apply(answer(None)).is_err()).count();
+        assert_eq!(failed, 18);
+        assert_eq!(replay.finish()["requests"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]
