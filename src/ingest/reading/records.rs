@@ -212,7 +212,7 @@ pub(super) fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the comma or bracket behind it, which stays; of one over `limit` only the length is kept.
+/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the length is kept.
 pub(super) fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
     if is_field {
@@ -262,12 +262,14 @@ struct Scan {
     in_string: bool,
     escaped: bool,
     seen: bool,
+    /// Whether a bracket closed, and with it the value.
+    bracketed: bool,
 }
 
 impl Default for Scan {
     /// Follows an element of an array from its start.
     fn default() -> Self {
-        Self { ends: b",]", depth: 0, in_string: false, escaped: false, seen: false }
+        Self { ends: b",]", depth: 0, in_string: false, escaped: false, seen: false, bracketed: false }
     }
 }
 
@@ -306,8 +308,13 @@ impl Scan {
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             _ if self.depth == 0 && self.ends.contains(&byte) => return true,
+            // Documents may follow each other without a comma, as the lines of a JSONL file do.
+            b'{' | b'[' if self.bracketed => return true,
             b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.bracketed = self.depth == 0;
+            }
             b'"' => self.in_string = true,
             _ => {}
         }
@@ -332,6 +339,13 @@ mod tests {
             seen.push((record.number, record.text, record.complete));
         }
         (seen, sink.skipped.len())
+    }
+
+    #[test]
+    fn documents_that_follow_each_other_are_elements_too() {
+        let (seen, _) = all(Records::elements(Input::from_text("x", "{\"a\":[1]}\n{\"b\":\"}{\"} [2]")));
+        let texts: Vec<_> = seen.iter().map(|(number, text, _)| (*number, text.trim())).collect();
+        assert_eq!(texts, [(1, "{\"a\":[1]}"), (2, "{\"b\":\"}{\"}"), (3, "[2]")]);
     }
 
     #[test]
