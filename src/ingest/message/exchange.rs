@@ -88,7 +88,14 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             }
             (_, inner) => inner,
         };
-        let found = spoken(inner, half, depth);
+        let mut found = spoken(inner, half, depth);
+        if let Value::String(text) = inner
+            && found.is_empty()
+            && value["model"].is_string()
+        {
+            // What is sent to a model as text is said, even if it is JSON: data that was pasted into the prompt.
+            found.push(said(half, text));
+        }
         if !found.is_empty() {
             told.extend(found);
             break;
@@ -204,6 +211,8 @@ mod tests {
             ),
             (json!("[1] is a footnote"), vec![(Role::User, "[1] is a footnote")]),
             (json!({"temperature": 1}), vec![]),
+            (json!("{\"temperature\": 1}"), vec![]),
+            (json!({"model": "m", "input": "{\"city\": \"Faro\"}"}), vec![(Role::User, "{\"city\": \"Faro\"}")]),
         ];
         for (request, expected) in rows {
             assert_eq!(texts(&asked(&request)), expected, "{request}");
