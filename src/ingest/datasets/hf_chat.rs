@@ -1,4 +1,5 @@
-//! Training sets of chats: preferences (`prompt`, `chosen`, `rejected`) and messages with the marks of a set.
+//! Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completion, and messages
+//! with the marks of a set.
 //!
 //! A row of nothing but `messages` is the same bytes as a line of a program's own log, so `openai-chat` reads those.
 
@@ -22,11 +23,11 @@ impl Ingestor for HfChat {
     }
 
     fn about(&self) -> &'static str {
-        "chat training sets: preferences, of which the chosen answer is read, and messages with a set's marks"
+        "chat training sets: preferences, of which the chosen answer is read, completions, and messages with a set's marks"
     }
 
     fn rule(&self) -> &'static str {
-        "rows with `chosen` and `rejected`, or `messages` beside columns such as `prompt_id`"
+        "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -40,8 +41,8 @@ impl Ingestor for HfChat {
         let mut objects = Objects::of(input);
         while let Some(object) = objects.next(sink)? {
             let row = &object.value;
-            if row.get("chosen").is_none() && !row["messages"].is_array() {
-                sink.skip(object.number, "no row: neither `chosen` nor `messages`");
+            if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
+                sink.skip(object.number, "no row: neither `chosen` nor `completion` nor `messages`");
                 continue;
             }
             let id = own_id(&[row], &["prompt_id", "id"]);
@@ -62,9 +63,21 @@ fn is_row(value: &Value) -> bool {
     let is_marked = MARKS.iter().any(|mark| value.get(*mark).is_some());
     is_preference && (value.get("rejected").is_some() || value.get("prompt").is_some())
         || value["messages"].is_array() && is_marked
+        || is_completion(value)
+}
+
+/// Whether `value` is a prompt with what completes it, both as text or both as messages; the log of a program that
+/// sends such prompts names its model.
+fn is_completion(value: &Value) -> bool {
+    let (prompt, completion) = (&value["prompt"], &value["completion"]);
+    let alike = prompt.is_string() && completion.is_string() || prompt.is_array() && completion.is_array();
+    alike && value.get("model").is_none()
 }
 
 fn row_messages(row: &Value) -> Vec<Message> {
+    if row["chosen"].is_null() && is_completion(row) {
+        return asked(&row["prompt"]).into_iter().chain(answered(&row["completion"])).collect();
+    }
     if row["chosen"].is_null() {
         return asked(&row["messages"]);
     }
@@ -115,6 +128,8 @@ mod tests {
             json!({"prompt": [ask], "chosen": good, "rejected": bad}),
             json!({"chosen": "\n\nHuman: q\n\nAssistant: good", "rejected": "\n\nHuman: q\n\nAssistant: bad"}),
             json!({"prompt_id": "0a1b2c3d4e", "prompt": "q", "messages": [ask, good]}),
+            json!({"prompt": [ask], "completion": [good], "label": true}),
+            json!({"prompt": "q", "completion": "good"}),
         ] {
             for text in [row.to_string(), format!("{row}\n{row}\n"), json!([row]).to_string()] {
                 assert!(sniffs(&HfChat, &text), "{text}");
