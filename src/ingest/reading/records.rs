@@ -261,15 +261,22 @@ struct Scan {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    seen: bool,
-    /// Whether a bracket closed, and with it the value.
-    bracketed: bool,
+    reached: Reached,
+}
+
+/// How far a value was followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Nothing,
+    Something,
+    /// The bracket that closed it.
+    End,
 }
 
 impl Default for Scan {
     /// Follows an element of an array from its start.
     fn default() -> Self {
-        Self { ends: b",]", depth: 0, in_string: false, escaped: false, seen: false, bracketed: false }
+        Self { ends: b",]", depth: 0, in_string: false, escaped: false, reached: Reached::Nothing }
     }
 }
 
@@ -309,21 +316,24 @@ impl Scan {
         match byte {
             _ if self.depth == 0 && self.ends.contains(&byte) => return true,
             // Documents may follow each other without a comma, as the lines of a JSONL file do.
-            b'{' | b'[' if self.bracketed => return true,
+            b'{' | b'[' if self.reached == Reached::End => return true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
-                self.bracketed = self.depth == 0;
+                self.reached = if self.depth == 0 { Reached::End } else { Reached::Something };
+                return false;
             }
             b'"' => self.in_string = true,
             _ => {}
         }
-        self.seen = true;
+        if self.reached == Reached::Nothing {
+            self.reached = Reached::Something;
+        }
         false
     }
 
     fn closed(&self) -> bool {
-        self.seen && self.depth == 0 && !self.in_string
+        self.reached != Reached::Nothing && self.depth == 0 && !self.in_string
     }
 }
 
