@@ -11,10 +11,10 @@ use serde_json::Value;
 use self::content::{Placed, messages_of, role_of};
 use super::branch::{self, Node};
 use super::deepseek;
-use super::fields::{Clock, list, text};
+use super::fields::{Clock, list, text, time};
 use super::rows;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::transcript::{Kind, Message, MessageTime, Role};
+use crate::transcript::{Kind, Message, Role};
 
 /// Marks of a conversation of which its owner wants nothing to be remembered.
 const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_temporary"];
@@ -91,18 +91,18 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let Some(said) = said(conversation, number, sink) else {
         return sink.skip(number, "no conversation: it has no `mapping`");
     };
-    let started = identity::instant(&conversation["create_time"]);
+    let started = time(&conversation["create_time"]);
     let mut draft = Assembler::new("chatgpt", external_id(conversation, &said), origin);
     let meta = draft.meta();
     meta.title = text(&conversation["title"]);
     meta.model = model(conversation, &said);
     meta.project = text(&conversation["gizmo_id"]).filter(|id| id.starts_with("g-p-"));
-    meta.created_at = started;
-    let earliest = said.iter().filter_map(|message| identity::instant(&message["create_time"])).min();
-    let mut clock = Clock::starting(started.or(earliest).map(MessageTime::logged));
+    meta.created_at = started.map(|time| time.at);
+    let earliest = said.iter().filter_map(|message| time(&message["create_time"])).min_by_key(|time| time.at);
+    let mut clock = Clock::starting(started.or(earliest));
     let mut profiles = HashSet::new();
     for message in said {
-        let time = clock.next(identity::instant(&message["create_time"]).map(MessageTime::logged));
+        let time = clock.next(time(&message["create_time"]));
         match messages_of(message, time) {
             Placed::Said(messages) => {
                 for message in messages {
