@@ -42,11 +42,11 @@ impl Ingestor for Langfuse {
                 read_trace(&object, &mut threads, sink);
             } else if is_observation(value) {
                 last = object.number;
-                if value["type"] != "GENERATION" {
-                    steps += usize::from(!(value["input"].is_null() && value["output"].is_null()));
-                } else {
+                if value["type"] == "GENERATION" {
                     calls += 1;
                     add(value, &Value::Null, &object, &mut threads, sink);
+                } else {
+                    steps += usize::from(!(value["input"].is_null() && value["output"].is_null()));
                 }
             } else if is_trace(value) {
                 add(value, value, &object, &mut threads, sink);

@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::branch::{self, Node};
-use super::fields::{Clock, list, text, time};
+use super::fields::{self, Clock, list, role_and_kind, text, time};
 use super::rows;
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
@@ -109,15 +109,9 @@ fn messages_of(
     number: usize,
     sink: &mut Sink<'_>,
 ) -> Vec<Message> {
-    let (role, kind) = match message["role"].as_str() {
-        Some("user") => (Role::User, Kind::Prose),
-        Some("assistant") => (Role::Assistant, Kind::Prose),
-        Some("system") => (Role::System, Kind::Context),
-        Some("tool") => (Role::Tool, Kind::ToolResult),
-        Some(_) | None => {
-            sink.skip(number, "a message whose role is not known");
-            return Vec::new();
-        }
+    let Some((role, kind)) = role_and_kind(&message["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
     };
     let mut said = if role == Role::Assistant { of_answer(message) } else { vec![(kind, words(&message["content"]))] };
     let pictures = list(&message["content"]).iter().filter(|part| part["type"] == "image_url");
@@ -127,12 +121,7 @@ fn messages_of(
         let name = file["name"].as_str().or_else(|| file["file"]["filename"].as_str());
         said.push((Kind::Attachment, file_label(noun, name)));
     }
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages(id, role, time, said)
 }
 
 /// Returns the words of a message: a string, or a list of parts.

@@ -3,6 +3,9 @@
 //!
 //! A row of nothing but `messages` is the same bytes as a line of a program's own log, so `openai-chat` reads those.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::ingest::exchange::{Conversation, answered, asked, own_id};
@@ -11,8 +14,6 @@ use crate::transcript::{Message, Role};
 
 /// Columns that only a set has beside its messages.
 const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
-/// How an older set writes a conversation as one text.
-const TEXT_TURNS: &[(&str, Role)] = &[("\n\nHuman:", Role::User), ("\n\nAssistant:", Role::Assistant)];
 
 /// Reads rows of chats.
 pub struct HfChat;
@@ -96,13 +97,14 @@ fn row_messages(row: &Value) -> Vec<Message> {
 
 /// Splits `\n\nHuman: …\n\nAssistant: …`.
 fn split_text(text: &str) -> Vec<Message> {
-    let mut messages = Vec::new();
-    let mut rest = text;
-    while let Some((mark, role)) = TEXT_TURNS.iter().find(|(mark, _)| rest.starts_with(mark)) {
-        let body = &rest[mark.len()..];
-        let end = TEXT_TURNS.iter().filter_map(|(mark, _)| body.find(mark)).min().unwrap_or(body.len());
-        messages.push(Message::prose(*role, body[..end].trim()));
-        rest = &body[end..];
+    static TURN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("\n\n(Human|Assistant):").expect("the pattern is constant"));
+    let mut messages: Vec<Message> = Vec::new();
+    let mut turns = TURN.captures_iter(text).peekable();
+    while let Some(turn) = turns.next() {
+        let end = turns.peek().map_or(text.len(), |next| next.get_match().start());
+        let role = if &turn[1] == "Human" { Role::User } else { Role::Assistant };
+        messages.push(Message::prose(role, text[turn.get_match().end()..end].trim()));
     }
     messages
 }
@@ -136,6 +138,16 @@ mod tests {
                 assert_eq!(lines(&read(&HfChat, "x", &text).0[0]), ["User Prose q", "Assistant Prose good"], "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_text_of_very_many_turns_is_split_in_one_pass() {
+        let turns = 100_000;
+        let text = "\n\nHuman: q".repeat(turns);
+        assert_eq!(split_text(&text).len(), turns);
+        let texts: Vec<_> =
+            split_text("\n\nHuman: a\n\n\nAssistant: b\n\nc").into_iter().map(|said| said.text).collect();
+        assert_eq!(texts, ["a", "b\n\nc"]);
     }
 
     #[test]

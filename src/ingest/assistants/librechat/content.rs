@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ingest::Sink;
-use crate::ingest::assistants::fields::list;
+use crate::ingest::assistants::fields::{self, list};
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
@@ -39,12 +39,7 @@ pub fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, si
         said.push((Kind::Attachment, label));
     }
     let id = message["messageId"].as_str().unwrap_or_default();
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages(id, role, time, said)
 }
 
 fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
