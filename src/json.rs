@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// Deepest nesting that is parsed; dropping a value recurses, so a deeper one could overflow the stack.
 const MAX_DEPTH: usize = 2_000;
+/// Length of `\u0000`.
+const LONGEST_ESCAPE: usize = 6;
 
 /// Parses `text`, repairing what logs are known to break when a plain parse fails.
 ///
@@ -151,11 +153,12 @@ pub fn parse_prefix(text: &str) -> Option<Value> {
 /// Finds the places after which `text` can be cut, each with the closers that are then owed (innermost last).
 fn safe_cuts(text: &str) -> Vec<(usize, String)> {
     let (mut cuts, mut stack, mut in_string, mut escaped) = (Vec::new(), String::new(), false, false);
+    let mut escape = 0;
     for (index, byte) in text.bytes().enumerate() {
         if in_string {
             match byte {
                 _ if escaped => escaped = false,
-                b'\\' => escaped = true,
+                b'\\' => (escaped, escape) = (true, index),
                 b'"' => in_string = false,
                 _ => {}
             }
@@ -181,6 +184,11 @@ fn safe_cuts(text: &str) -> Vec<(usize, String)> {
             cuts.drain(..32);
         }
     }
+    if in_string {
+        // A value can be longer than all that is there; an escape may be cut in two.
+        let end = if text.len() - escape < LONGEST_ESCAPE { escape } else { text.len() };
+        cuts.push((end, stack + "\""));
+    }
     cuts
 }
 
@@ -188,6 +196,19 @@ fn safe_cuts(text: &str) -> Vec<(usize, String)> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_string_that_is_cut_off_ends_where_the_text_does() {
+        let rows = [
+            (r#"{"a":[{"b":"long wor"#, json!({"a": [{"b": "long wor"}]})),
+            (r#"{"a":"long \"wor\u00e"#, json!({"a": "long \"wor"})),
+            (r#"{"a":"long wor\"#, json!({"a": "long wor"})),
+            (r#"{"a":1,"lon"#, json!({"a": 1})),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(parse_prefix(text), Some(expected), "{text}");
+        }
+    }
 
     #[test]
     fn damaged_strings_are_repaired_and_reported() {

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use crate::ingest::injected::{call_line, slash_command};
+use crate::ingest::injected::slash_command;
+use crate::ingest::parts::call_on;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Record, Records, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
@@ -192,9 +193,9 @@ fn typed(text: &str) -> Message {
         return Message::user("");
     }
     let call = match (text.strip_prefix('!'), slash_command(text)) {
-        (Some(command), _) => call_line("/run", command),
+        (Some(command), _) => call_on("/run", command),
         (None, Some((name, words))) if ASKING.contains(&name) && !words.is_empty() => return Message::user(words),
-        (None, Some((name, argument))) => call_line(&format!("/{name}"), argument),
+        (None, Some((name, argument))) => call_on(&format!("/{name}"), argument),
         (None, None) => return Message::user(text),
     };
     Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call) }

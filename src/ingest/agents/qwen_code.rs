@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::gemini_cli::record;
-use crate::ingest::injected::call_line;
+use crate::ingest::parts::call_on;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, lenient};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
@@ -120,7 +120,7 @@ fn messages(line: &Value) -> Vec<Message> {
         "system" if subtype == "slash_command" => {
             let command = line["systemPayload"]["rawCommand"].as_str().unwrap_or_default();
             let is_call = !command.is_empty() && line["systemPayload"]["phase"] != "result";
-            let call = Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call_line(command, "")) };
+            let call = Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call_on(command, "")) };
             messages.extend(is_call.then_some(call));
         }
         "user" => {

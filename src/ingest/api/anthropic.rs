@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::batch::{self, Line};
 use crate::ingest::chat::messages_of;
-use crate::ingest::exchange::{Conversation, answered, asked, own_id};
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
+use crate::ingest::exchange::{Conversation, Loose, answered, asked, own_id};
+use crate::ingest::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
 /// Blocks that other vendors' messages do not have.
 const OWN_BLOCKS: &[&str] = &[
@@ -89,24 +89,19 @@ impl Ingestor for Anthropic {
         if is_batch {
             return batch::read(self.name(), batch_line, input, sink);
         }
-        let (stem, path) = (input.stem(), input.path.display().to_string());
+        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
         let mut objects = Objects::of(input);
-        // Messages that stand by themselves belong to one conversation: that of the file.
-        let mut loose: Option<Assembler> = None;
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
             if is_message(value) && !is_reply(value) {
                 for message in messages_of(value) {
-                    let start = || Assembler::new(self.name(), identity::of_file(&stem, &message), path.as_str());
-                    loose.get_or_insert_with(start).push(message, sink);
+                    loose.push(message, sink);
                 }
             } else if let Some(conversation) = conversation(&object, sink) {
                 conversation.hand_over(&object, objects.layout, &stem, sink);
             }
         }
-        if let Some(draft) = loose {
-            draft.finish(sink);
-        }
+        loose.finish(sink);
         Ok(())
     }
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::threads::{Call, Threads};
 use crate::ingest::chat::{is_langchain, messages_of};
-use crate::ingest::exchange::{Conversation, answered, asked, own_id, without_repetition};
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
+use crate::ingest::exchange::{Conversation, Loose, answered, asked, own_id, without_repetition};
+use crate::ingest::{Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
 
 /// Metadata under which runs of one conversation are gathered, the most telling first.
 const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
@@ -31,11 +31,9 @@ impl Ingestor for LangChain {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, path) = (input.stem(), input.path.display().to_string());
+        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
         let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        // Messages that stand by themselves belong to one conversation: that of the file.
-        let mut loose: Option<Assembler> = None;
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
             if let Some(messages) = held(value) {
@@ -45,8 +43,7 @@ impl Ingestor for LangChain {
                 told.hand_over(&object, objects.layout, &stem, sink);
             } else if is_langchain(value) {
                 for message in messages_of(value) {
-                    let start = || Assembler::new(self.name(), identity::of_file(&stem, &message), path.as_str());
-                    loose.get_or_insert_with(start).push(message, sink);
+                    loose.push(message, sink);
                 }
             } else if let Some(runs) = value["runs"].as_array() {
                 runs.iter().for_each(|run| read_run(run, &object, &mut threads, sink));
@@ -57,9 +54,7 @@ impl Ingestor for LangChain {
             }
         }
         threads.finish(sink);
-        if let Some(draft) = loose {
-            draft.finish(sink);
-        }
+        loose.finish(sink);
         Ok(())
     }
 }
@@ -176,6 +171,19 @@ mod tests {
             // The log names no offset, so none is made up.
             assert_eq!(seen[0].messages[0].time.map(|time| time.offset_seconds), Some(None));
         }
+    }
+
+    #[test]
+    fn the_same_words_said_twice_to_a_program_without_history_are_kept() {
+        let run = |id: &str, words: &str, answer: &str| {
+            json!({"id": id, "trace_id": id, "run_type": "llm", "inputs": {"messages": [{"type": "human", "content": words}]},
+            "outputs": {"messages": [{"type": "ai", "content": answer}]}, "extra": {"metadata": {"thread_id": "thread-1"}}})
+        };
+        let runs = json!([run("a", "yes", "Booked."), run("b", "And a taxi?", "Shall I?"), run("c", "yes", "Done.")]);
+        let (seen, _) = read(&LangChain, "runs.json", &runs.to_string());
+        let expected = ["yes", "Booked.", "And a taxi?", "Shall I?", "yes", "Done."];
+        let texts: Vec<_> = seen[0].messages.iter().map(|message| message.text.as_str()).collect();
+        assert_eq!(texts, expected);
     }
 
     #[test]

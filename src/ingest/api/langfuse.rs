@@ -34,19 +34,31 @@ impl Ingestor for Langfuse {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
+        // Steps of a program around the calls hold what the calls hold; alone they hold what nobody may have said.
+        let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
             if value["observations"].is_array() {
                 read_trace(&object, &mut threads, sink);
             } else if is_observation(value) {
+                last = object.number;
                 if value["type"] == "GENERATION" {
+                    calls += 1;
                     add(value, &Value::Null, &object, &mut threads, sink);
+                } else {
+                    steps += usize::from(!(value["input"].is_null() && value["output"].is_null()));
                 }
             } else if is_trace(value) {
                 add(value, value, &object, &mut threads, sink);
             } else {
                 sink.skip(object.number, "neither a trace nor an observation");
             }
+        }
+        if calls == 0 && steps > 0 {
+            sink.skip(
+                last,
+                format!("observations that are no calls to a model: {steps}; export the calls or the traces too"),
+            );
         }
         threads.finish(sink);
         Ok(())
@@ -164,6 +176,14 @@ mod tests {
             let time = seen[0].messages[0].time.unwrap();
             assert_eq!((time.at.to_string().as_str(), time.offset_seconds), ("2026-01-02T03:01:00Z", Some(0)));
         }
+    }
+
+    #[test]
+    fn rows_of_steps_alone_are_told() {
+        let step = |kind: &str, input: &str| json!({"id": "p", "trace_id": "t", "type": kind, "start_time": "2026-01-02 03:02:00", "input": input});
+        let (seen, skipped) = read(&Langfuse, "x", &json!([step("SPAN", "hi"), step("AGENT", "ho")]).to_string());
+        let told = "observations that are no calls to a model: 2; export the calls or the traces too".to_owned();
+        assert_eq!((seen, skipped), (vec![], vec![(2, told)]));
     }
 
     #[test]

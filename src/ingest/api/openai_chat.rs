@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::ingest::chat::{is_item, is_message, messages_of};
-use crate::ingest::exchange::{Conversation, own_id};
-use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Objects, Sink, identity};
+use crate::ingest::exchange::{Conversation, Loose, own_id};
+use crate::ingest::{Head, IngestError, Ingestor, Input, Objects, Sink};
 use crate::transcript::Message;
 
 /// Keys that other formats with a `messages` array have and this one never has.
@@ -48,10 +48,8 @@ impl Ingestor for OpenAiChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, path) = (input.stem(), input.path.display().to_string());
+        let (stem, mut loose) = (input.stem(), Loose::of(self.name(), &input));
         let mut objects = Objects::of(input);
-        // Messages that stand by themselves belong to one conversation: that of the file.
-        let mut loose: Option<Assembler> = None;
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
             if let Some(items) = conversation(value) {
@@ -62,16 +60,13 @@ impl Ingestor for OpenAiChat {
                 told.hand_over(&object, objects.layout, &stem, sink);
             } else if is_message(value) {
                 for message in messages_of(value) {
-                    let start = || Assembler::new(self.name(), identity::of_file(&stem, &message), path.as_str());
-                    loose.get_or_insert_with(start).push(message, sink);
+                    loose.push(message, sink);
                 }
             } else {
                 sink.skip(object.number, "neither a message nor a conversation");
             }
         }
-        if let Some(draft) = loose {
-            draft.finish(sink);
-        }
+        loose.finish(sink);
         Ok(())
     }
 }

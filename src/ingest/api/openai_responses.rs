@@ -151,8 +151,8 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
     let conversation =
         facts.iter().find_map(|fact| fact["conversation"]["id"].as_str().or(fact["conversation"].as_str()));
-    let messages =
-        if request["input"].is_null() { Vec::new() } else { asked(&serde_json::json!({"input": request["input"]})) };
+    let sent = serde_json::json!({"model": request["model"].as_str().unwrap_or_default(), "input": request["input"]});
+    let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };
     let created = identity::instant(&response["created_at"]);
     let messages: Vec<Message> = messages
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn lists_are_turned_round_only_if_they_are_newest_first() {
-        let item = |role: &str, at: u32| json!({"type": "message", "role": role, "created_at": at, "content": [{"type": "input_text", "text": role}]});
+        let item = |role: &str, at: u32| json!({"type": "message", "role": role, "created_at": 1_767_312_000 + at, "content": [{"type": "input_text", "text": role}]});
         let untimed =
             |role: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": role}]});
         let (call, output) = (

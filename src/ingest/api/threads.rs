@@ -65,6 +65,8 @@ struct Thread {
     draft: Assembler,
     counts: HashMap<Rc<str>, usize>,
     traces: HashSet<String>,
+    /// Whether a call began with something new: the program does not send what was said before.
+    is_without_history: bool,
 }
 
 impl Threads {
@@ -123,7 +125,7 @@ impl Threads {
         }
         let mut draft = Assembler::new(self.source, call.thread.as_str(), call.origin.as_str());
         draft.meta().created_at = call.start.map(|time| time.at);
-        self.open.push(Thread { draft, counts: HashMap::new(), traces: HashSet::new() });
+        self.open.push(Thread { draft, counts: HashMap::new(), traces: HashSet::new(), is_without_history: false });
         self.places.insert(call.thread.clone(), self.open.len() - 1);
         self.open.len() - 1
     }
@@ -138,9 +140,14 @@ impl Thread {
         meta.model = call.model.or(meta.model.take());
         let derived = |time: MessageTime| MessageTime { source: TimeSource::Derived, ..time };
         let (sent, answered) = (call.start.map(derived), call.end.or(call.start.map(derived)));
-        let first = input.iter().chain(&output).find(|shared| shared.message.kind != Kind::Context);
-        let repeats = first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
-        let is_agents_own = !repeats && self.traces.contains(&call.trace);
+        let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
+        let first = new.next();
+        let is_later = !self.traces.contains(&call.trace);
+        // Without history the same short words may be said again; only inside one trace are they the same call again.
+        let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
+        let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
+        let is_agents_own = !repeats && !is_later;
+        self.is_without_history |= !repeats && is_later && !self.traces.is_empty();
         self.traces.insert(call.trace);
         let mut counted: HashMap<Rc<str>, usize> = HashMap::new();
         let timed = input.iter().map(|shared| (shared, sent)).chain(output.iter().map(|shared| (shared, answered)));

@@ -1,16 +1,21 @@
 //! Choosing, in a conversation that was edited or regenerated, the one branch that was shown last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+
+use crate::ingest::Sink;
 
 /// One message of a conversation that may branch.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
-    /// Its id; of two with the same one the later counts.
+    /// Its id, or nothing; of several with the same one, a message follows the last before it.
     pub id: &'a str,
-    /// The message that it follows; one that is not there makes this a first message.
+    /// The message that it follows.
     pub parent: Option<&'a str>,
+    /// The place of the message that it follows where it names no parent that is there; without one it is a first
+    /// message.
+    pub before: Option<usize>,
     /// When it was said.
     pub time: Option<Timestamp>,
 }
@@ -21,9 +26,7 @@ pub struct Node<'a> {
 /// of the deepest ones where none has a time.
 #[must_use]
 pub fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
-    let places: HashMap<&str, usize> = nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
-    let parents: Vec<Option<usize>> =
-        nodes.iter().map(|node| node.parent.and_then(|id| places.get(id).copied())).collect();
+    let (places, parents) = (places(nodes), parents(nodes));
     let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
     let current = current.and_then(|id| places.get(id).copied());
     let (mut path, ending) = current.or_else(newest).map_or((Vec::new(), Ending::Root), |end| path_to(&parents, end));
@@ -34,6 +37,50 @@ pub fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     }
     path.reverse();
     path
+}
+
+/// Chooses as [`shown`] does, and tells how many turns of the user stand on branches that were left; `is_users` says
+/// whether there are words of the user at a place.
+pub fn choose(
+    nodes: &[Node<'_>],
+    current: Option<&str>,
+    is_users: impl Fn(usize) -> bool,
+    number: usize,
+    sink: &mut Sink<'_>,
+) -> Vec<usize> {
+    let path = shown(nodes, current);
+    if path.len() < nodes.len() {
+        let kept: HashSet<usize> = path.iter().copied().collect();
+        // The same message once more is not lost.
+        let named: HashSet<&str> = path.iter().map(|place| nodes[*place].id).filter(|id| !id.is_empty()).collect();
+        let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
+        let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(*place)).count();
+        if left > 0 {
+            sink.skip(number, format!("turns of the user on branches that are not shown any more: {left}"));
+        }
+    }
+    path
+}
+
+/// Returns where each id stands last.
+fn places<'a>(nodes: &[Node<'a>]) -> HashMap<&'a str, usize> {
+    let named = nodes.iter().enumerate().filter(|(_, node)| !node.id.is_empty());
+    named.map(|(place, node)| (node.id, place)).collect()
+}
+
+/// Returns the place of what each message follows.
+fn parents(nodes: &[Node<'_>]) -> Vec<Option<usize>> {
+    let all = places(nodes);
+    let mut earlier: HashMap<&str, usize> = HashMap::new();
+    let mut parents = Vec::with_capacity(nodes.len());
+    for (place, node) in nodes.iter().enumerate() {
+        let named = node.parent.and_then(|id| earlier.get(id).or_else(|| all.get(id)).copied());
+        parents.push(named.or(node.before));
+        if !node.id.is_empty() {
+            earlier.insert(node.id, place);
+        }
+    }
+    parents
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,6 +133,7 @@ mod tests {
         let node = |row: &Row| Node {
             id: row.0,
             parent: row.1,
+            before: None,
             time: row.2.map(|seconds| Timestamp::from_second(seconds).unwrap()),
         };
         let nodes: Vec<_> = rows.iter().map(node).collect();
@@ -115,6 +163,32 @@ mod tests {
             ("e", Some("b"), None),
         ];
         assert_eq!(ids(None, &rows), ["a", "b", "e"]);
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_or_without_an_id_hides_no_other() {
+        let rows = [("a", None, None), ("b", Some("a"), None), ("a", Some("b"), None), ("d", Some("a"), None)];
+        let node = |row: &Row| Node { id: row.0, parent: row.1, before: None, time: None };
+        assert_eq!(shown(&rows.iter().map(node).collect::<Vec<_>>(), None), [0, 1, 2, 3]);
+        let unnamed = |place: usize| Node { id: "", parent: None, before: place.checked_sub(1), time: None };
+        assert_eq!(shown(&[unnamed(0), unnamed(1), unnamed(2)], None), [0, 1, 2]);
+        let lost = Node { id: "c", parent: Some("gone"), before: Some(1), time: None };
+        assert_eq!(shown(&[node(&rows[0]), node(&rows[1]), lost], Some("c")), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_the_user_said_on_other_branches_is_told() {
+        let rows = [("a", None), ("b", Some("a")), ("c", Some("a")), ("x", Some("gone")), ("c", Some("a"))];
+        let nodes: Vec<_> =
+            rows.iter().map(|(id, parent)| Node { id, parent: *parent, before: None, time: None }).collect();
+        let mut accept = |_| {};
+        let mut sink = Sink::new(&mut accept);
+        assert_eq!(choose(&nodes, Some("c"), |_| true, 7, &mut sink), [0, 4]);
+        let told: Vec<_> = sink.skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
+        assert_eq!(told, [(7, "turns of the user on branches that are not shown any more: 2")]);
+        sink.skipped.clear();
+        choose(&nodes, Some("c"), |_| false, 7, &mut sink);
+        assert!(sink.skipped.is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::{list, text};
+use super::fields::{list, role_and_kind, text};
 use crate::ingest::parts::{file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
 use crate::transcript::{Kind, Message, Role};
@@ -73,14 +73,9 @@ fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
 }
 
 fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
-    let (role, kind) = match message["role"].as_str() {
-        Some("user") => (Role::User, Kind::Prose),
-        Some("assistant") => (Role::Assistant, Kind::Prose),
-        Some("system") => (Role::System, Kind::Context),
-        Some(_) | None => {
-            sink.skip(number, "a message whose role is not known");
-            return Vec::new();
-        }
+    let Some((role, kind)) = role_and_kind(&message["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
     };
     let parts = list(&message["content"]);
     let words = match message["content"].as_str() {

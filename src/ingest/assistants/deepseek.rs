@@ -52,10 +52,15 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         .map(|(id, node)| Node {
             id,
             parent: node["parent"].as_str(),
+            before: None,
             time: time(&node["message"]["inserted_at"]).map(|time| time.at),
         })
         .collect();
-    let said: Vec<_> = branch::shown(&nodes, conversation["current_node"].as_str())
+    let is_users = |place: usize| {
+        let (_, message) = messages[place];
+        list(&message["fragments"]).iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
+    };
+    let said: Vec<_> = branch::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
         .into_iter()
         .map(|place| messages[place])
         .filter(|(_, message)| message.is_object())
@@ -77,6 +82,11 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         }
     }
     draft.finish(sink);
+}
+
+/// Whether `message` has the role by which older exports tell the user's.
+fn is_users(message: &Value) -> bool {
+    message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"))
 }
 
 /// Returns what the message called `id` says: a message for each of its fragments, and for each file.
@@ -104,8 +114,7 @@ fn messages_of(
     }
     // Older exports give the words of a message beside its role.
     if let Some(words) = message["content"].as_str() {
-        let is_user = message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"));
-        said.push(made(Kind::Prose, if is_user { Role::User } else { Role::Assistant }, words));
+        said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in list(&message["files"]) {

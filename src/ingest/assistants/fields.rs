@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ingest::identity;
-use crate::transcript::{MessageTime, TimeSource};
+use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
 /// Returns the trimmed text of a string that is not blank.
 #[must_use]
@@ -24,6 +24,28 @@ pub fn time(value: &Value) -> Option<MessageTime> {
         Some(written) => identity::written_time(written, TimeSource::Log),
         None => identity::instant(value).map(MessageTime::logged),
     }
+}
+
+/// Returns on whose behalf a message of `role` stands, and what its words are; `None` for a role that is not known.
+#[must_use]
+pub fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
+    Some(match role.as_str()? {
+        "user" => (Role::User, Kind::Prose),
+        "assistant" => (Role::Assistant, Kind::Prose),
+        "system" => (Role::System, Kind::Context),
+        "tool" => (Role::Tool, Kind::ToolResult),
+        _ => return None,
+    })
+}
+
+/// Returns the messages called `id` that one of `role` consists of; what a tool answered is the tool's.
+#[must_use]
+pub fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
+    let made = |(kind, text)| {
+        let role = if kind == Kind::ToolResult { Role::Tool } else { role };
+        Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
+    };
+    said.into_iter().map(made).collect()
 }
 
 /// Gives a message without a time that of the message before it, and the first ones that of the conversation.

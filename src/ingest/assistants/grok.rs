@@ -53,7 +53,7 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     // Some exports wrap each response once more.
     let rows = rows.iter().map(|row| if row["response"].is_object() { &row["response"] } else { row });
     let responses: Vec<&Value> = rows.filter(|row| row.is_object()).collect();
-    let said = shown(&responses);
+    let said = shown(&responses, number, sink);
     let started = time(&meta["create_time"]);
     let id = text(&meta["id"]).or_else(|| text(&meta["conversation_id"])).unwrap_or_else(|| {
         let first = said.first().map(|message| message["message"].to_string()).unwrap_or_default();
@@ -78,19 +78,23 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
 }
 
 /// Returns the responses of the branch that ends in the newest one; all of them where none knows its parent.
-fn shown<'a>(responses: &[&'a Value]) -> Vec<&'a Value> {
+fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     if !responses.iter().any(|response| response["parent_response_id"].is_string()) {
         return responses.to_vec();
     }
     let nodes: Vec<Node<'_>> = responses
         .iter()
-        .map(|response| Node {
+        .enumerate()
+        .map(|(place, response)| Node {
             id: id_of(response),
             parent: response["parent_response_id"].as_str(),
+            // The first has no parent; one whose parent is gone follows what stands before it.
+            before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
             time: time(&response["create_time"]).map(|time| time.at),
         })
         .collect();
-    branch::shown(&nodes, None).into_iter().map(|place| responses[place]).collect()
+    let is_users = |place: usize| role_of(responses[place]) == Some(Role::User);
+    branch::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| responses[place]).collect()
 }
 
 fn id_of(response: &Value) -> &str {
@@ -106,13 +110,17 @@ fn time(value: &Value) -> Option<MessageTime> {
         .map_or_else(|| fields::time(if wrapped.is_null() { value } else { wrapped }), |number| fields::time(&number))
 }
 
+fn role_of(response: &Value) -> Option<Role> {
+    match response["sender"].as_str()?.to_lowercase().as_str() {
+        "human" | "user" => Some(Role::User),
+        "assistant" | "grok" => Some(Role::Assistant),
+        _ => None,
+    }
+}
+
 /// Returns what a response says; nothing if nobody known sent it.
 fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
-    let role = match response["sender"].as_str().unwrap_or_default().to_lowercase().as_str() {
-        "human" | "user" => Role::User,
-        "assistant" | "grok" => Role::Assistant,
-        _ => return Vec::new(),
-    };
+    let Some(role) = role_of(response) else { return Vec::new() };
     let traces = list(&response["agent_thinking_traces"]).iter().filter_map(|trace| {
         trace.as_str().or_else(|| ["thinking_trace", "text"].into_iter().find_map(|field| trace[field].as_str()))
     });

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::{Clock, list, text, time};
+use super::fields::{self, Clock, list, role_and_kind, text, time};
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
 use crate::transcript::{Kind, Message, Role};
@@ -86,15 +86,9 @@ fn selected(message: &Value) -> Option<&Value> {
 }
 
 fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
-    let (role, kind) = match version["role"].as_str() {
-        Some("user") => (Role::User, Kind::Prose),
-        Some("assistant") => (Role::Assistant, Kind::Prose),
-        Some("system") => (Role::System, Kind::Context),
-        Some("tool") => (Role::Tool, Kind::ToolResult),
-        Some(_) | None => {
-            sink.skip(number, "a message whose role is not known");
-            return Vec::new();
-        }
+    let Some((role, kind)) = role_and_kind(&version["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
     };
     let mut said: Vec<(Kind, String)> = Vec::new();
     if let Some(words) = version["content"].as_str() {
@@ -105,12 +99,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
         said.extend(list(&step["content"]).iter().filter_map(|part| of_part(part, kind)));
     }
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { kind, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages("", role, None, said)
 }
 
 /// Returns what a part of a step is; `None` for one that holds no words, such as a note on the speed.

@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::branch::{self, Node};
-use super::fields::{Clock, list, text, time};
+use super::fields::{self, Clock, list, role_and_kind, text, time};
 use super::rows;
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
@@ -48,7 +48,7 @@ fn chat_of(row: &Value) -> Option<&Value> {
 }
 
 fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
-    let said = said(chat);
+    let said = said(chat, number, sink);
     let started = ["created_at", "timestamp"].into_iter().find_map(|key| time(&row[key]).or_else(|| time(&chat[key])));
     let id = text(&row["id"]).or_else(|| text(&chat["id"])).unwrap_or_else(|| {
         let first = said.first().map(|(id, message)| format!("{id}{}", message["content"])).unwrap_or_default();
@@ -76,7 +76,7 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
 }
 
 /// Returns the messages of the branch that is shown, with their ids; the flat list where there is no tree.
-fn said(chat: &Value) -> Vec<(&str, &Value)> {
+fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str, &'a Value)> {
     let tree = chat["history"]["messages"].as_object();
     let messages: Vec<(&str, &Value)> = tree
         .into_iter()
@@ -93,10 +93,12 @@ fn said(chat: &Value) -> Vec<(&str, &Value)> {
         .map(|(id, message)| Node {
             id,
             parent: message["parentId"].as_str(),
+            before: None,
             time: time(&message["timestamp"]).map(|time| time.at),
         })
         .collect();
-    let branch = branch::shown(&nodes, chat["history"]["currentId"].as_str());
+    let is_users = |place: usize| messages[place].1["role"] == "user";
+    let branch = branch::choose(&nodes, chat["history"]["currentId"].as_str(), is_users, number, sink);
     branch.into_iter().map(|place| messages[place]).collect()
 }
 
@@ -107,28 +109,19 @@ fn messages_of(
     number: usize,
     sink: &mut Sink<'_>,
 ) -> Vec<Message> {
-    let (role, kind) = match message["role"].as_str() {
-        Some("user") => (Role::User, Kind::Prose),
-        Some("assistant") => (Role::Assistant, Kind::Prose),
-        Some("system") => (Role::System, Kind::Context),
-        Some("tool") => (Role::Tool, Kind::ToolResult),
-        Some(_) | None => {
-            sink.skip(number, "a message whose role is not known");
-            return Vec::new();
-        }
+    let Some((role, kind)) = role_and_kind(&message["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
     };
     let mut said = if role == Role::Assistant { of_answer(message) } else { vec![(kind, words(&message["content"]))] };
+    let pictures = list(&message["content"]).iter().filter(|part| part["type"] == "image_url");
+    said.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
     for file in list(&message["files"]) {
         let noun = if file["type"] == "image" { "image" } else { "file" };
         let name = file["name"].as_str().or_else(|| file["file"]["filename"].as_str());
         said.push((Kind::Attachment, file_label(noun, name)));
     }
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages(id, role, time, said)
 }
 
 /// Returns the words of a message: a string, or a list of parts.
@@ -292,11 +285,12 @@ mod tests {
         let tree = json!({"chat": {"history": {"currentId": "c", "messages": {
             "a": message(None, "first"), "b": message(Some("a"), "dropped"), "c": message(Some("a"), "second"), "d": 7}}}});
         let flat = json!({"chat": {"history": {"messages": {}}, "messages": [message(None, "first"), message(None, "second")]}});
-        for row in [tree, flat] {
+        for row in [&tree, &flat] {
             let (seen, _) = read(&json!([row]));
             let words: Vec<_> = seen[0].messages.iter().map(|message| message.text.as_str()).collect();
             assert_eq!(words, ["first", "second"]);
         }
+        assert_eq!(read(&json!([tree])).1, ["turns of the user on branches that are not shown any more: 1"]);
         assert_eq!(read(&json!([{"id": "x"}])).1, ["no chat: it has no `history`"]);
     }
 }

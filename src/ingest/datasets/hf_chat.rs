@@ -1,7 +1,11 @@
-//! Training sets of chats: preferences (`prompt`, `chosen`, `rejected`) and messages with the marks of a set.
+//! Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completion, and messages
+//! with the marks of a set.
 //!
 //! A row of nothing but `messages` is the same bytes as a line of a program's own log, so `openai-chat` reads those.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::ingest::exchange::{Conversation, answered, asked, own_id};
@@ -10,8 +14,6 @@ use crate::transcript::{Message, Role};
 
 /// Columns that only a set has beside its messages.
 const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
-/// How an older set writes a conversation as one text.
-const TEXT_TURNS: &[(&str, Role)] = &[("\n\nHuman:", Role::User), ("\n\nAssistant:", Role::Assistant)];
 
 /// Reads rows of chats.
 pub struct HfChat;
@@ -22,11 +24,11 @@ impl Ingestor for HfChat {
     }
 
     fn about(&self) -> &'static str {
-        "chat training sets: preferences, of which the chosen answer is read, and messages with a set's marks"
+        "chat training sets: preferences, of which the chosen answer is read, completions, and messages with a set's marks"
     }
 
     fn rule(&self) -> &'static str {
-        "rows with `chosen` and `rejected`, or `messages` beside columns such as `prompt_id`"
+        "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -40,8 +42,8 @@ impl Ingestor for HfChat {
         let mut objects = Objects::of(input);
         while let Some(object) = objects.next(sink)? {
             let row = &object.value;
-            if row.get("chosen").is_none() && !row["messages"].is_array() {
-                sink.skip(object.number, "no row: neither `chosen` nor `messages`");
+            if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
+                sink.skip(object.number, "no row: neither `chosen` nor `completion` nor `messages`");
                 continue;
             }
             let id = own_id(&[row], &["prompt_id", "id"]);
@@ -62,9 +64,21 @@ fn is_row(value: &Value) -> bool {
     let is_marked = MARKS.iter().any(|mark| value.get(*mark).is_some());
     is_preference && (value.get("rejected").is_some() || value.get("prompt").is_some())
         || value["messages"].is_array() && is_marked
+        || is_completion(value)
+}
+
+/// Whether `value` is a prompt with what completes it, both as text or both as messages; the log of a program that
+/// sends such prompts names its model.
+fn is_completion(value: &Value) -> bool {
+    let (prompt, completion) = (&value["prompt"], &value["completion"]);
+    let alike = prompt.is_string() && completion.is_string() || prompt.is_array() && completion.is_array();
+    alike && value.get("model").is_none()
 }
 
 fn row_messages(row: &Value) -> Vec<Message> {
+    if row["chosen"].is_null() && is_completion(row) {
+        return asked(&row["prompt"]).into_iter().chain(answered(&row["completion"])).collect();
+    }
     if row["chosen"].is_null() {
         return asked(&row["messages"]);
     }
@@ -83,13 +97,14 @@ fn row_messages(row: &Value) -> Vec<Message> {
 
 /// Splits `\n\nHuman: …\n\nAssistant: …`.
 fn split_text(text: &str) -> Vec<Message> {
-    let mut messages = Vec::new();
-    let mut rest = text;
-    while let Some((mark, role)) = TEXT_TURNS.iter().find(|(mark, _)| rest.starts_with(mark)) {
-        let body = &rest[mark.len()..];
-        let end = TEXT_TURNS.iter().filter_map(|(mark, _)| body.find(mark)).min().unwrap_or(body.len());
-        messages.push(Message::prose(*role, body[..end].trim()));
-        rest = &body[end..];
+    static TURN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("\n\n(Human|Assistant):").expect("the pattern is constant"));
+    let mut messages: Vec<Message> = Vec::new();
+    let mut turns = TURN.captures_iter(text).peekable();
+    while let Some(turn) = turns.next() {
+        let end = turns.peek().map_or(text.len(), |next| next.get_match().start());
+        let role = if &turn[1] == "Human" { Role::User } else { Role::Assistant };
+        messages.push(Message::prose(role, text[turn.get_match().end()..end].trim()));
     }
     messages
 }
@@ -115,12 +130,24 @@ mod tests {
             json!({"prompt": [ask], "chosen": good, "rejected": bad}),
             json!({"chosen": "\n\nHuman: q\n\nAssistant: good", "rejected": "\n\nHuman: q\n\nAssistant: bad"}),
             json!({"prompt_id": "0a1b2c3d4e", "prompt": "q", "messages": [ask, good]}),
+            json!({"prompt": [ask], "completion": [good], "label": true}),
+            json!({"prompt": "q", "completion": "good"}),
         ] {
             for text in [row.to_string(), format!("{row}\n{row}\n"), json!([row]).to_string()] {
                 assert!(sniffs(&HfChat, &text), "{text}");
                 assert_eq!(lines(&read(&HfChat, "x", &text).0[0]), ["User Prose q", "Assistant Prose good"], "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_text_of_very_many_turns_is_split_in_one_pass() {
+        let turns = 100_000;
+        let text = "\n\nHuman: q".repeat(turns);
+        assert_eq!(split_text(&text).len(), turns);
+        let texts: Vec<_> =
+            split_text("\n\nHuman: a\n\n\nAssistant: b\n\nc").into_iter().map(|said| said.text).collect();
+        assert_eq!(texts, ["a", "b\n\nc"]);
     }
 
     #[test]

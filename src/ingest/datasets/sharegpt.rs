@@ -1,4 +1,5 @@
-//! `ShareGPT`: conversations as `from` and `value`, the shape in which many training sets are written.
+//! `ShareGPT`: conversations as `from` and `value`, the shape in which many training sets are written; some of them
+//! write `role` and `content` in the same place.
 
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ impl Ingestor for ShareGpt {
     }
 
     fn rule(&self) -> &'static str {
-        "objects with `conversations` of `from` and `value`"
+        "objects with `conversations` of `from` and `value`, or of `role` and `content`"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -61,7 +62,10 @@ impl Ingestor for ShareGpt {
 
 fn is_row(value: &Value) -> bool {
     let turns = value["conversations"].as_array().map_or(&[][..], Vec::as_slice);
-    let is_turn = |turn: &Value| turn["from"].is_string() && turn.get("value").is_some();
+    let is_turn = |turn: &Value| {
+        turn["from"].is_string() && (turn.get("value").is_some() || turn["content"].is_string())
+            || turn["role"].is_string() && turn["content"].is_string()
+    };
     turns.iter().any(is_turn)
 }
 
@@ -69,7 +73,8 @@ fn turn_messages(turn: &Value) -> Vec<Message> {
     if turn["role"].is_string() {
         return messages_of(turn);
     }
-    let (Some(from), Some(value)) = (turn["from"].as_str(), turn["value"].as_str()) else { return Vec::new() };
+    let value = turn["value"].as_str().or_else(|| turn["content"].as_str());
+    let (Some(from), Some(value)) = (turn["from"].as_str(), value) else { return Vec::new() };
     match from {
         "function_call" => messages_of(&json!({"type": "function_call", "name": "function_call", "arguments": value})),
         _ => messages_of(&json!({"role": from, "content": value})),
@@ -103,6 +108,17 @@ mod tests {
                 (lines(&seen[0]), seen[0].external_id.as_str(), skipped),
                 (expected.map(str::to_owned).to_vec(), "identity_0", vec![])
             );
+        }
+    }
+
+    #[test]
+    fn turns_may_be_spelled_as_chat_messages() {
+        for row in [
+            json!({"conversations": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}),
+            json!({"conversations": [{"from": "human", "content": "q"}, {"from": "gpt", "content": "a"}]}),
+        ] {
+            assert!(sniffs(&ShareGpt, &format!("{row}\n{row}\n")));
+            assert_eq!(lines(&read(&ShareGpt, "x", &row.to_string()).0[0]), ["User Prose q", "Assistant Prose a"]);
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ingest::chat::{messages_of, plain, role_named};
-use crate::ingest::{Assembler, Layout, Object, Sink, identity};
+use crate::ingest::{Assembler, Input, Layout, Object, Sink, identity};
 use crate::json;
 use crate::transcript::{Kind, Message, Role, content_hash};
 
@@ -88,7 +88,14 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             }
             (_, inner) => inner,
         };
-        let found = spoken(inner, half, depth);
+        let mut found = spoken(inner, half, depth);
+        if let Value::String(text) = inner
+            && found.is_empty()
+            && value["model"].is_string()
+        {
+            // What is sent to a model as text is said, even if it is JSON: data that was pasted into the prompt.
+            found.push(said(half, text));
+        }
         if !found.is_empty() {
             told.extend(found);
             break;
@@ -139,6 +146,41 @@ pub fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
     texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
 }
 
+/// The conversation of messages that stand by themselves, which is that of the file.
+pub struct Loose {
+    source: &'static str,
+    stem: String,
+    path: String,
+    draft: Option<Assembler>,
+    is_known: bool,
+}
+
+impl Loose {
+    /// Starts without any message, for the format `source` and the file `input`.
+    #[must_use]
+    pub fn of(source: &'static str, input: &Input) -> Self {
+        Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
+    }
+
+    /// Adds the next message; the first of a person, or else the first, gives the conversation its identity.
+    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+        let id = || identity::of_file(&self.stem, &message);
+        let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
+        if !self.is_known && message.is_human() {
+            draft.set_external_id(id());
+            self.is_known = true;
+        }
+        draft.push(message, sink);
+    }
+
+    /// Hands it over, if there was any message.
+    pub fn finish(self, sink: &mut Sink<'_>) {
+        if let Some(draft) = self.draft {
+            draft.finish(sink);
+        }
+    }
+}
+
 /// One conversation that is wholly known.
 pub struct Conversation<'a> {
     /// Name of the format.
@@ -155,7 +197,9 @@ impl Conversation<'_> {
     /// Hands it over; `object` is the record that it was read from, `layout` and `stem` are the file's.
     pub fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
-        let Some(first) = messages.iter().find(|message| !message.text.trim().is_empty()) else {
+        let told = || messages.iter().filter(|message| !message.text.trim().is_empty());
+        // A program sends the same prompt before each conversation, so what a person said first tells them apart.
+        let Some(first) = told().find(|message| message.is_human()).or_else(|| told().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };
         let id = id.unwrap_or_else(|| match layout {
@@ -179,6 +223,7 @@ impl Conversation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Ingestor;
     use serde_json::json;
 
     fn texts(messages: &[Message]) -> Vec<(Role, &str)> {
@@ -204,9 +249,27 @@ mod tests {
             ),
             (json!("[1] is a footnote"), vec![(Role::User, "[1] is a footnote")]),
             (json!({"temperature": 1}), vec![]),
+            (json!("{\"temperature\": 1}"), vec![]),
+            (json!({"model": "m", "input": "{\"city\": \"Faro\"}"}), vec![(Role::User, "{\"city\": \"Faro\"}")]),
         ];
         for (request, expected) in rows {
             assert_eq!(texts(&asked(&request)), expected, "{request}");
+        }
+    }
+
+    #[test]
+    fn two_files_of_one_name_and_prompt_are_told_apart_by_what_a_person_said() {
+        let id = |words: &str, text: &str| {
+            let mut seen = Vec::new();
+            let mut accept = |one: crate::transcript::Transcript| seen.push(one.external_id);
+            let text = text.replace("WORDS", words);
+            let ingestor = &crate::ingest::api::openai_chat::OpenAiChat;
+            ingestor.read(Input::from_text("chat.json", &text), &mut Sink::new(&mut accept)).unwrap();
+            seen
+        };
+        let turns = r#"[{"role":"system","content":"Be kind."},{"role":"user","content":"WORDS"}]"#;
+        for text in [turns.to_owned(), format!(r#"{{"messages":{turns}}}"#)] {
+            assert_ne!(id("cats", &text), id("dogs", &text));
         }
     }
 

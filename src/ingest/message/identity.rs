@@ -69,6 +69,9 @@ pub fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     }
 }
 
+/// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
+const FIRST_SECONDS: f64 = 1e8;
+
 /// Returns the instant that a number since 1970 or a written time stands for; the number's size tells whether it counts
 /// seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
@@ -76,7 +79,7 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     if let Some(text) = value.as_str() {
         return written_time(text, TimeSource::Log).map(|time| time.at);
     }
-    let number = value.as_f64().filter(|number| *number > 0.0)?;
+    let number = value.as_f64().filter(|number| *number >= FIRST_SECONDS)?;
     let seconds = match number {
         _ if number > 1e17 => number / 1e9,
         _ if number > 1e14 => number / 1e6,
@@ -171,9 +174,13 @@ mod tests {
         assert_eq!(told(serde_json::json!(1_767_312_000_500_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
         assert_eq!(told(serde_json::json!(1_767_312_000_500_000_000_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
         assert_eq!(told(serde_json::json!("2026-01-02 03:04Z")).as_deref(), Some("2026-01-02T03:04:00Z"));
-        for nonsense in
-            [serde_json::json!(0), serde_json::json!(1e300), serde_json::json!("soon"), serde_json::json!(null)]
-        {
+        for nonsense in [
+            serde_json::json!(0),
+            serde_json::json!(12.5),
+            serde_json::json!(1e300),
+            serde_json::json!("soon"),
+            serde_json::json!(null),
+        ] {
             assert_eq!(told(nonsense), None);
         }
     }

@@ -68,19 +68,6 @@ pub fn slash_command(text: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, argument.trim()))
 }
 
-/// Returns a tool call as one line: the name, and at most 100 characters of its target.
-pub fn call_line(name: &str, target: &str) -> String {
-    const MAX_TARGET_CHARS: usize = 100;
-    let folded = target.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut shown: String = folded.chars().take(MAX_TARGET_CHARS).collect();
-    if shown.len() < folded.len() {
-        shown.pop();
-        shown.push('…');
-    }
-    let name = if name.is_empty() { "tool" } else { name };
-    format!("{name} {shown}").trim_end().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,12 +88,5 @@ mod tests {
         for other in ["/usr/lib is full", "/", "/ x", "把 x", "ask", ""] {
             assert_eq!(slash_command(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn a_call_is_one_line_of_bounded_length() {
-        assert_eq!(call_line("Bash", "ls\n  -la"), "Bash ls -la");
-        assert_eq!(call_line("", ""), "tool");
-        assert_eq!(call_line("Read", &"文".repeat(300)).chars().count(), "Read ".len() + 100);
     }
 }

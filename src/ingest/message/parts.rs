@@ -33,8 +33,27 @@ pub fn call_line(tool: &str, arguments: &str) -> String {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
         Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
     };
-    let target: String = target.unwrap_or_default().trim().chars().take(TARGET_CHARS).collect();
-    format!("{tool} {}", without_data(&target)).trim().replace('\n', " ")
+    call_on(tool, &without_data(&target.unwrap_or_default()))
+}
+
+/// Returns a call as one line: the tool's name and the start of its target.
+#[must_use]
+pub fn call_on(tool: &str, target: &str) -> String {
+    // Words are taken only as far as they are shown: a target may be a whole file.
+    let mut folded = String::new();
+    for word in target.split_whitespace() {
+        folded.extend([" ", word]);
+        if folded.len() > TARGET_CHARS * 4 {
+            break;
+        }
+    }
+    let mut shown: String = folded.trim_start().chars().take(TARGET_CHARS).collect();
+    if shown.len() < folded.trim_start().len() {
+        shown.pop();
+        shown.push('…');
+    }
+    let tool = if tool.is_empty() { "tool" } else { tool };
+    format!("{tool} {shown}").trim_end().to_owned()
 }
 
 fn plain(value: &Value) -> String {
@@ -78,6 +97,15 @@ mod tests {
         assert_eq!(call_line("python", "\nx = 1\ny"), "python x = 1");
         assert_eq!(call_line("now", "{}"), "now");
         assert_eq!(call_line("x", &"é".repeat(300)).chars().count(), 102);
+    }
+
+    #[test]
+    fn a_target_is_one_line_of_bounded_length() {
+        assert_eq!(call_on("Bash", "ls\n  -la"), "Bash ls -la");
+        assert_eq!(call_on("", ""), "tool");
+        assert_eq!(call_on("Read", &"文".repeat(300)).chars().count(), "Read ".len() + 100);
+        let cut = call_on("Read", &"word ".repeat(30));
+        assert!(cut.ends_with("wor…") || cut.ends_with("word…") || cut.ends_with(" …"), "{cut}");
     }
 
     #[test]

@@ -63,6 +63,10 @@ impl Objects {
     pub fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Object>, IngestError> {
         let next = self.records.next_json::<Value>(sink)?;
         Ok(next.map(|(number, value)| {
+            // A first line that is longer than what was looked at is taken for a document until another follows.
+            if number > 1 && self.layout == Layout::One {
+                self.layout = Layout::Lines;
+            }
             let several = self.layout != Layout::One;
             let origin = if several { format!("{}#{number}", self.path) } else { self.path.clone() };
             Object { number, origin, value }

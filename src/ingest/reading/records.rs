@@ -216,6 +216,13 @@ mod tests {
     }
 
     #[test]
+    fn documents_that_follow_each_other_are_elements_too() {
+        let (seen, _) = all(Records::elements(Input::from_text("x", "{\"a\":[1]}\n{\"b\":\"}{\"} [2]")));
+        let texts: Vec<_> = seen.iter().map(|(number, text, _)| (*number, text.trim())).collect();
+        assert_eq!(texts, [(1, "{\"a\":[1]}"), (2, "{\"b\":\"}{\"}"), (3, "[2]")]);
+    }
+
+    #[test]
     fn lines_keep_their_numbers_and_lose_their_ends() {
         let (seen, _) = all(Records::lines(Input::from_text("x", "\u{feff}one\r\n\n  \ntwo\u{2028}x\nthr")));
         assert_eq!(

@@ -14,7 +14,7 @@ pub fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the comma or bracket behind it, which stays; of one over `limit` only the length is kept.
+/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the length is kept.
 pub fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
     if is_field {
@@ -63,13 +63,22 @@ struct Scan {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    seen: bool,
+    reached: Reached,
+}
+
+/// How far a value was followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Nothing,
+    Something,
+    /// The bracket that closed it.
+    End,
 }
 
 impl Default for Scan {
     /// Follows an element of an array from its start.
     fn default() -> Self {
-        Self { ends: b",]", depth: 0, in_string: false, escaped: false, seen: false }
+        Self { ends: b",]", depth: 0, in_string: false, escaped: false, reached: Reached::Nothing }
     }
 }
 
@@ -108,17 +117,25 @@ impl Scan {
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             _ if self.depth == 0 && self.ends.contains(&byte) => return true,
+            // Documents may follow each other without a comma, as the lines of a JSONL file do.
+            b'{' | b'[' if self.reached == Reached::End => return true,
             b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.reached = if self.depth == 0 { Reached::End } else { Reached::Something };
+                return false;
+            }
             b'"' => self.in_string = true,
             _ => {}
         }
-        self.seen = true;
+        if self.reached == Reached::Nothing {
+            self.reached = Reached::Something;
+        }
         false
     }
 
     fn closed(&self) -> bool {
-        self.seen && self.depth == 0 && !self.in_string
+        self.reached != Reached::Nothing && self.depth == 0 && !self.in_string
     }
 }
 

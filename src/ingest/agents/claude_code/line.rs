@@ -5,8 +5,8 @@ use serde::de::IgnoredAny;
 
 use super::words;
 use crate::ingest::blocks::{Block, Content, Output};
-use crate::ingest::injected::call_line;
 use crate::ingest::lenient::{Flag, Object, Text};
+use crate::ingest::parts::call_on;
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
 /// A line, as far as it is read; what is missing or of a wrong type is empty.
@@ -196,7 +196,7 @@ impl Line {
         let spoken = if self.is_api_error_message.0 || synthetic { Kind::Context } else { Kind::Prose };
         self.take_blocks(|block| match block.kind.as_str() {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                vec![message(role, Kind::ToolCall, call_line(block.name.as_str(), &block.input.0))]
+                vec![message(role, Kind::ToolCall, call_on(block.name.as_str(), &block.input.0))]
             }
             "thinking" => prose(block, role, Kind::Reasoning),
             kind if kind.ends_with("tool_result") => tool_answer(block),

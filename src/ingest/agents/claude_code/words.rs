@@ -1,6 +1,7 @@
 //! The human-or-not test: what a text in the user's turn is.
 
-use crate::ingest::injected::{between, call_line, is_only_injected, slash_command};
+use crate::ingest::injected::{between, is_only_injected, slash_command};
+use crate::ingest::parts::call_on;
 use crate::transcript::{Kind, Role};
 
 /// How the program's own notes in the user's turn begin.
@@ -22,7 +23,7 @@ pub(super) fn classify(text: &str) -> (Role, Kind, String) {
             None => (Role::System, Kind::Context, whole()),
         }
     } else if let Some(command) = between(trimmed, "bash-input").filter(|_| trimmed.starts_with("<bash-input>")) {
-        (Role::User, Kind::ToolCall, call_line("Bash", command))
+        (Role::User, Kind::ToolCall, call_on("Bash", command))
     } else if trimmed.starts_with("<bash-stdout>") || trimmed.starts_with("<bash-stderr>") {
         (Role::Tool, Kind::ToolResult, whole())
     } else if trimmed.starts_with("<teammate-message") {

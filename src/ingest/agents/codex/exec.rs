@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::NAME;
-use crate::ingest::injected::call_line;
+use crate::ingest::parts::call_on;
 use crate::ingest::{Assembler, IngestError, Input, Records, Sink, identity};
 use crate::transcript::{Kind, Message, Role};
 
@@ -56,7 +56,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>
 
 fn messages(item: &Value) -> Vec<Message> {
     let text = |key: &str| item[key].as_str().unwrap_or_default();
-    let call = |name: &str, target: &str| of(Role::Assistant, Kind::ToolCall, &call_line(name, target));
+    let call = |name: &str, target: &str| of(Role::Assistant, Kind::ToolCall, &call_on(name, target));
     match text("type") {
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
         "reasoning" => vec![of(Role::Assistant, Kind::Reasoning, text("text"))],

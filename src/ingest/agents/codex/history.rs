@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{NAME, item};
-use crate::ingest::injected::{call_line, slash_command};
+use crate::ingest::injected::slash_command;
+use crate::ingest::parts::call_on;
 use crate::ingest::prompts::{Prompt, Prompts};
 use crate::ingest::{IngestError, Input, Records, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role};
@@ -42,7 +43,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>
 fn messages(text: &str) -> Vec<Message> {
     match slash_command(text) {
         Some((name, argument)) => {
-            let call = call_line(&format!("/{name}"), argument);
+            let call = call_on(&format!("/{name}"), argument);
             vec![Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call) }]
         }
         None => item::user_words(text),

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::ingest::blocks::{Block, Content, Output, Target};
-use crate::ingest::injected::{call_line, is_only_injected};
+use crate::ingest::injected::is_only_injected;
 use crate::ingest::lenient::{Number, Object, Text};
+use crate::ingest::parts::call_on;
 use crate::transcript::{Kind, Message, Role};
 
 /// A line: an envelope around an item, or the item itself.
@@ -189,7 +190,7 @@ fn patched_file(input: &str) -> &str {
 }
 
 fn call(name: &str, target: &str) -> Message {
-    message(Role::Assistant, Kind::ToolCall, call_line(name, target))
+    message(Role::Assistant, Kind::ToolCall, call_on(name, target))
 }
 
 fn take(output: &mut Output) -> String {

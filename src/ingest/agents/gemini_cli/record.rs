@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::ingest::gemini_parts::{call_of, parts};
-use crate::ingest::injected::{call_line, is_only_injected, slash_command};
+use crate::ingest::injected::{is_only_injected, slash_command};
 use crate::ingest::lenient;
+use crate::ingest::parts::call_on;
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
 /// What a record can be.
@@ -112,7 +113,7 @@ fn typed(text: &str) -> Message {
         return of(Role::User, Kind::ToolCall, text.to_owned());
     }
     match slash_command(trimmed) {
-        Some((name, argument)) => of(Role::User, Kind::ToolCall, call_line(&format!("/{name}"), argument)),
+        Some((name, argument)) => of(Role::User, Kind::ToolCall, call_on(&format!("/{name}"), argument)),
         None => Message::user(text),
     }
 }

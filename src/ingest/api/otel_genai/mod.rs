@@ -132,7 +132,9 @@ impl Reader<'_> {
                 let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
                 calls.entry((text("traceId"), text("spanId"))).or_default().push(record);
             }
-            for records in calls.values() {
+            for records in calls.values_mut() {
+                // Exporters write in batches, in which an answer can stand before what it answers.
+                records.sort_by_key(|record| stamp(record).map(|time| time.at));
                 self.read_records(records, service.as_deref(), sink);
             }
         }
@@ -153,9 +155,7 @@ impl Reader<'_> {
                 known = attributes;
             }
         }
-        let stamps = records
-            .iter()
-            .filter_map(|record| time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"])));
+        let stamps = records.iter().filter_map(|record| stamp(record));
         let (first, last) = (stamps.clone().min_by_key(|time| time.at), stamps.max_by_key(|time| time.at));
         if input.is_empty() && output.is_empty() {
             self.empty += usize::from(of_a_model);
@@ -190,6 +190,11 @@ fn named(attributes: &Attributes, record: &Value, service: Option<&str>) -> Call
 
 fn service(resource: &Value) -> Option<String> {
     Attributes::of(&resource["resource"]["attributes"]).text(&["service.name"])
+}
+
+/// Returns when a log record was made, or else when it was received.
+fn stamp(record: &Value) -> Option<MessageTime> {
+    time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"]))
 }
 
 fn time(value: &Value) -> Option<MessageTime> {

@@ -136,3 +136,17 @@ fn calls_without_content_are_counted_and_other_spans_are_not() {
         [(1, "2 calls to a model without content; the program that made them must be told to record it".to_owned())]
     );
 }
+
+#[test]
+fn records_of_a_call_are_read_in_the_order_of_their_times() {
+    let record = |at: &str, name: &str, words: &str| {
+        json!({"traceId": "t", "spanId": "s", "timeUnixNano": at, "eventName": name, "body": {"kvlistValue": {"values": [
+            {"key": "content", "value": {"stringValue": words}}]}}})
+    };
+    let export = logs(&json!([
+        record("1767312002000000000", "gen_ai.user.message", "and Faro?"),
+        record("1767312000000000000", "gen_ai.user.message", "Lisbon?"),
+        record("1767312001000000000", "gen_ai.assistant.message", "Sunny."),
+    ]));
+    assert_eq!(told(&export), ["User Prose Lisbon?", "Assistant Prose Sunny.", "User Prose and Faro?"]);
+}

@@ -11,10 +11,10 @@ use serde_json::Value;
 use self::content::{Placed, messages_of, role_of};
 use super::branch::{self, Node};
 use super::deepseek;
-use super::fields::{Clock, list, text};
+use super::fields::{Clock, list, text, time};
 use super::rows;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::transcript::{Kind, MessageTime, Role};
+use crate::transcript::{Kind, Message, Role};
 
 /// Marks of a conversation of which its owner wants nothing to be remembered.
 const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_temporary"];
@@ -61,7 +61,7 @@ fn is_shared(value: &Value) -> bool {
 }
 
 /// Returns the messages of the branch last shown, or all of a flat list; `None` if it holds neither.
-fn said(conversation: &Value) -> Option<Vec<&Value>> {
+fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Option<Vec<&'a Value>> {
     let Some(mapping) = conversation["mapping"].as_object() else {
         let messages = conversation["messages"].as_array()?;
         return Some(messages.iter().filter(|message| message.is_object()).collect());
@@ -71,33 +71,38 @@ fn said(conversation: &Value) -> Option<Vec<&Value>> {
         .map(|(id, node)| Node {
             id,
             parent: node["parent"].as_str(),
+            before: None,
             time: identity::instant(&node["message"]["create_time"]),
         })
         .collect();
     let messages: Vec<&Value> = mapping.values().map(|node| &node["message"]).collect();
-    let branch = branch::shown(&nodes, conversation["current_node"].as_str());
+    let is_users = |place: usize| match messages_of(messages[place], None) {
+        Placed::Said(said) => said.iter().any(Message::is_human),
+        Placed::Unknown => false,
+    };
+    let branch = branch::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink);
     Some(branch.into_iter().map(|place| messages[place]).filter(|message| message.is_object()).collect())
 }
 
 fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
-    let Some(said) = said(conversation) else {
-        return sink.skip(number, "no conversation: it has no `mapping`");
-    };
     if let Some(mark) = private_mark(conversation) {
         return sink.skip(number, format!("marked `{mark}`, so nothing of it is kept"));
     }
-    let started = identity::instant(&conversation["create_time"]);
+    let Some(said) = said(conversation, number, sink) else {
+        return sink.skip(number, "no conversation: it has no `mapping`");
+    };
+    let started = time(&conversation["create_time"]);
     let mut draft = Assembler::new("chatgpt", external_id(conversation, &said), origin);
     let meta = draft.meta();
     meta.title = text(&conversation["title"]);
     meta.model = model(conversation, &said);
     meta.project = text(&conversation["gizmo_id"]).filter(|id| id.starts_with("g-p-"));
-    meta.created_at = started;
-    let earliest = said.iter().filter_map(|message| identity::instant(&message["create_time"])).min();
-    let mut clock = Clock::starting(started.or(earliest).map(MessageTime::logged));
+    meta.created_at = started.map(|time| time.at);
+    let earliest = said.iter().filter_map(|message| time(&message["create_time"])).min_by_key(|time| time.at);
+    let mut clock = Clock::starting(started.or(earliest));
     let mut profiles = HashSet::new();
     for message in said {
-        let time = clock.next(identity::instant(&message["create_time"]).map(MessageTime::logged));
+        let time = clock.next(time(&message["create_time"]));
         match messages_of(message, time) {
             Placed::Said(messages) => {
                 for message in messages {

@@ -154,3 +154,18 @@ fn every_mark_of_privacy_is_heeded_and_named() {
     open["memory_scope"] = json!("global_enabled");
     assert_eq!(read(&open).0.len(), 1);
 }
+
+#[test]
+fn a_written_time_keeps_the_offset_that_it_names_and_gets_none_that_it_does_not() {
+    let told = |stamp: &str| {
+        let message = json!({"author": {"role": "user"}, "content": {"parts": ["hi"]}, "create_time": stamp});
+        let conversation = json!({"id": "c", "mapping": {"a": {"parent": null, "children": [], "message": message}}});
+        let mut times = Vec::new();
+        let mut accept = |one: Transcript| times.extend(one.messages.into_iter().filter_map(|message| message.time));
+        let input = Input::from_text("conversations.json", &json!([conversation]).to_string());
+        ChatGpt.read(input, &mut Sink::new(&mut accept)).unwrap();
+        (times[0].at.to_string(), times[0].offset_seconds)
+    };
+    assert_eq!(told("2026-01-02T03:04:05+02:00"), ("2026-01-02T01:04:05Z".to_owned(), Some(7_200)));
+    assert_eq!(told("2026-01-02T03:04:05"), ("2026-01-02T03:04:05Z".to_owned(), None));
+}

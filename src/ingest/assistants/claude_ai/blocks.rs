@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::words;
 use crate::ingest::Sink;
-use crate::ingest::assistants::fields::list;
+use crate::ingest::assistants::fields::{self, list};
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
@@ -31,12 +31,7 @@ pub fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, si
     }
     said.extend(files(message));
     let id = message["uuid"].as_str().unwrap_or_default();
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages(id, role, time, said)
 }
 
 /// Returns what each of the blocks of `content` says; words that a citation split are joined again.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod design;
+mod edited;
 #[cfg(test)]
 mod tests;
 
@@ -85,39 +86,19 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
         sink.skip(number, format!("messages without a `sender`: {}", messages.len() - usable.len()));
     }
     if !usable.iter().any(|message| message["parent_message_uuid"].is_string()) {
-        return without_edited(usable, number, sink);
+        return edited::without(usable, number, sink);
     }
-    let mut nodes: Vec<Node<'_>> = Vec::with_capacity(usable.len());
-    for message in &usable {
-        // A message that does not know its parent follows the one before it.
-        let parent = message["parent_message_uuid"].as_str().or_else(|| nodes.last().map(|before| before.id));
-        nodes.push(Node {
-            id: message["uuid"].as_str().unwrap_or_default(),
-            parent: parent.filter(|parent| *parent != NO_PARENT),
-            time: time(&message["created_at"]).map(|time| time.at),
-        });
-    }
-    let branch = branch::shown(&nodes, conversation["current_leaf_message_uuid"].as_str());
+    let node = |(place, message): (usize, &&'a Value)| Node {
+        id: message["uuid"].as_str().unwrap_or_default(),
+        parent: message["parent_message_uuid"].as_str(),
+        // A message that does not know its parent, or whose parent is gone, follows the one before it.
+        before: if message["parent_message_uuid"] == NO_PARENT { None } else { place.checked_sub(1) },
+        time: time(&message["created_at"]).map(|time| time.at),
+    };
+    let nodes: Vec<Node<'_>> = usable.iter().enumerate().map(node).collect();
+    let current = conversation["current_leaf_message_uuid"].as_str();
+    let branch = branch::choose(&nodes, current, |place| usable[place]["sender"] == "human", number, sink);
     branch.into_iter().map(|place| usable[place]).collect()
-}
-
-/// Leaves out what the user said and then edited: where no parents are known, an edited turn stands right behind the
-/// first version of it.
-fn without_edited<'a>(messages: Vec<&'a Value>, number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
-    let before = messages.len();
-    let is_human = |message: &Value| message["sender"] == "human";
-    let mut kept: Vec<&Value> = Vec::with_capacity(before);
-    for message in messages {
-        if is_human(message) && kept.last().is_some_and(|last| is_human(last)) {
-            kept.pop();
-        }
-        kept.push(message);
-    }
-    if kept.len() < before {
-        let edited = before - kept.len();
-        sink.skip(number, format!("turns of the user that were edited: {edited}; the last version of each is kept"));
-    }
-    kept
 }
 
 /// Returns the conversation's id, or one derived from how it began.

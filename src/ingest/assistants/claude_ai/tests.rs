@@ -105,12 +105,42 @@ fn a_message_that_does_not_know_its_parent_follows_the_one_before() {
 }
 
 #[test]
+fn a_message_without_an_id_or_whose_parent_is_gone_follows_the_one_before() {
+    let unnamed = |sender: &str, words: &str| json!({"sender": sender, "text": words});
+    let messages = json!([
+        unnamed("human", "a"),
+        unnamed("assistant", "b"),
+        message("c", "human", Some("gone")),
+        message("d", "assistant", Some("c")),
+    ]);
+    assert_eq!(words_of(&conversation(&messages)), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn what_was_said_on_another_branch_is_told() {
+    let messages = json!([
+        message("a", "human", Some(NO_PARENT)),
+        message("b", "assistant", Some("a")),
+        message("a2", "human", Some(NO_PARENT)),
+    ]);
+    let (_, skipped) = read_by(&ClaudeAi, &conversation(&messages));
+    assert_eq!(skipped, ["turns of the user on branches that are not shown any more: 1"]);
+}
+
+#[test]
 fn without_parents_the_last_version_of_an_edited_turn_is_kept_and_the_others_told() {
-    let bare = |id: &str, sender: &str| json!({"uuid": id, "sender": sender, "text": id});
-    let messages = json!([bare("a", "human"), bare("a2", "human"), bare("b", "assistant"), bare("c", "human")]);
+    let bare = |sender: &str, words: &str| json!({"uuid": words, "sender": sender, "text": words});
+    let messages = json!([
+        bare("human", "Book a table for to"),
+        bare("human", "Book a table for two"),
+        bare("assistant", "Booked."),
+        bare("human", "My sister is allergic to nuts."),
+        bare("human", "Any dessert without them?"),
+    ]);
     let (seen, skipped) = read_by(&ClaudeAi, &conversation(&messages));
     let words: Vec<_> = seen[0].messages.iter().map(|message| message.text.as_str()).collect();
-    assert_eq!(words, ["a2", "b", "c"]);
+    let expected = ["Book a table for two", "Booked.", "My sister is allergic to nuts.", "Any dessert without them?"];
+    assert_eq!(words, expected);
     assert_eq!(skipped, ["turns of the user that were edited: 1; the last version of each is kept"]);
 }
 

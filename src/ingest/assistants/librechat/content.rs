@@ -3,22 +3,29 @@
 use serde_json::Value;
 
 use crate::ingest::Sink;
-use crate::ingest::assistants::fields::list;
+use crate::ingest::assistants::fields::{self, list};
 use crate::ingest::parts::{call_line, file_label, without_data};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
-/// Returns what `message` says, at `time`: its parts, or else its text, and its files.
+/// Returns whose message it is; nobody's that is known if it names neither its maker nor a sender.
 #[must_use]
-pub fn messages_of(message: &Value, time: Option<MessageTime>, sink: &mut Sink<'_>) -> Vec<Message> {
-    let role = match (&message["isCreatedByUser"], message["sender"].as_str()) {
+pub fn role_of(message: &Value) -> Role {
+    match (&message["isCreatedByUser"], message["sender"].as_str()) {
         (Value::Bool(true), _) => Role::User,
         (Value::Bool(false), _) => Role::Assistant,
         (_, Some(sender)) if sender.eq_ignore_ascii_case("user") => Role::User,
-        (_, Some(_) | None) => Role::Assistant,
-    };
+        (_, Some(_)) => Role::Assistant,
+        (_, None) => Role::Other,
+    }
+}
+
+/// Returns what `message` says, at `time`: its parts, or else its text, and its files.
+#[must_use]
+pub fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
+    let role = role_of(message);
     let mut said: Vec<(Kind, String)> = Vec::new();
     for part in list(&message["content"]) {
-        said.extend(of_part(part, sink));
+        said.extend(of_part(part, number, sink));
     }
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
         // Where an answer failed, its text is the program's report of that.
@@ -32,15 +39,10 @@ pub fn messages_of(message: &Value, time: Option<MessageTime>, sink: &mut Sink<'
         said.push((Kind::Attachment, label));
     }
     let id = message["messageId"].as_str().unwrap_or_default();
-    said.into_iter()
-        .map(|(kind, text)| {
-            let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
-        })
-        .collect()
+    fields::messages(id, role, time, said)
 }
 
-fn of_part(part: &Value, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
+fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     // A part's words stand under the name of its kind, bare or in a `value`.
     let words =
         |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
@@ -67,7 +69,7 @@ fn of_part(part: &Value, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
         }
         "" | "agent_update" => Vec::new(),
         _ => {
-            sink.skip(1, "a part of a message whose kind is not known");
+            sink.skip(number, "a part of a message whose kind is not known");
             Vec::new()
         }
     }

@@ -5,30 +5,36 @@ use serde_json::Value;
 use crate::ingest::Sink;
 use crate::json;
 
-/// Returns the objects of `document`: the outermost, and after it each message that hangs from it in the order in
-/// which they begin. What each one nests is taken out of it.
+/// Returns the conversations of `document`, each as its objects: the outermost, and after it each message that hangs
+/// from it in the order in which they begin. What each one nests is taken out of it.
 ///
 /// An object that cannot be parsed is reported; one that is cut off at the end of the text is, too.
-pub fn objects(document: &str, sink: &mut Sink<'_>) -> Vec<Value> {
+pub fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
     let mut scan = Scan { document, at: 0, open: Vec::new(), found: Vec::new() };
     scan.run();
-    let whole = scan.found.iter().filter(|found| found.is_some()).count();
-    let mut objects = Vec::with_capacity(whole);
-    for (index, text) in scan.found.into_iter().enumerate() {
-        match text.map(|text| json::parse::<Value>(&text)) {
+    let mut conversations: Vec<Vec<Value>> = Vec::new();
+    for (index, found) in scan.found.into_iter().enumerate() {
+        let object = match found.text.map(|text| json::parse::<Value>(&text)) {
             Some(Ok((value, repaired))) => {
                 sink.repaired += usize::from(repaired);
-                objects.push(value);
+                Some(value)
             }
-            Some(Err(error)) => sink.skip(index + 1, format!("invalid JSON at column {}", error.column())),
-            None => sink.skip(index + 1, "incomplete; it is read once it is whole"),
-        }
-        // Without the outermost object its messages still stand for themselves.
-        if index == 0 && objects.is_empty() {
-            objects.push(Value::Null);
+            Some(Err(error)) => {
+                sink.skip(index + 1, format!("invalid JSON at column {}", error.column()));
+                None
+            }
+            None => {
+                sink.skip(index + 1, "incomplete; it is read once it is whole");
+                None
+            }
+        };
+        match conversations.last_mut().filter(|_| !found.is_outermost) {
+            Some(conversation) => conversation.extend(object),
+            // Without the outermost object its messages still stand for themselves.
+            None => conversations.push(vec![object.unwrap_or_default()]),
         }
     }
-    objects
+    conversations
 }
 
 /// An object that is being read.
@@ -47,8 +53,14 @@ struct Scan<'a> {
     document: &'a str,
     at: usize,
     open: Vec<Open>,
-    /// The text of each object, once it is closed.
-    found: Vec<Option<String>>,
+    found: Vec<Found>,
+}
+
+/// An object that was found.
+struct Found {
+    is_outermost: bool,
+    /// Its text, once it is closed.
+    text: Option<String>,
 }
 
 impl Scan<'_> {
@@ -67,9 +79,9 @@ impl Scan<'_> {
     /// Reads what stands between objects: in a list of messages, or before and behind the outermost one.
     fn between(&mut self, byte: u8) {
         match byte {
-            b'{' if !self.open.is_empty() || self.found.is_empty() => {
+            b'{' => {
                 let open = Open { place: self.found.len(), text: "{".to_owned(), depth: 1, in_list: false };
-                self.found.push(None);
+                self.found.push(Found { is_outermost: self.open.is_empty(), text: None });
                 self.open.push(open);
                 self.at += 1;
             }
@@ -105,7 +117,7 @@ impl Scan<'_> {
         } else if open.depth == 0
             && let Some(closed) = self.open.pop()
         {
-            self.found[closed.place] = Some(closed.text);
+            self.found[closed.place].text = Some(closed.text);
         }
     }
 

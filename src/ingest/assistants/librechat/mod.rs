@@ -7,11 +7,14 @@ mod tests;
 
 use serde_json::Value;
 
-use self::content::messages_of;
+use self::content::{messages_of, role_of};
 use super::branch::{self, Node};
 use super::fields::{Clock, list, text, time};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
 use crate::transcript::{Kind, Message, Role};
+
+/// The parent of a first message.
+const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Reads a conversation exported from `LibreChat`.
 pub struct LibreChat;
@@ -41,41 +44,52 @@ impl Ingestor for LibreChat {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let (stem, origin) = (input.stem(), input.path.display().to_string());
+        let origin = input.path.display().to_string();
         let Some(document) = input.into_text(MAX_RECORD_BYTES)? else {
-            sink.skip(1, format!("a conversation over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+            sink.skip(1, format!("conversations over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
             return Ok(());
         };
-        let objects = flatten::objects(&document, sink);
-        let Some(conversation) = objects.first() else { return Ok(()) };
-        let nested = objects[1..].iter().collect::<Vec<_>>();
-        let messages: Vec<&Value> = nested.into_iter().chain(list(&conversation["messages"])).collect();
-        read_conversation(conversation, messages, &stem, origin, sink);
+        let conversations = flatten::conversations(&document, sink);
+        let several = conversations.len() > 1;
+        for (index, objects) in conversations.iter().enumerate() {
+            let Some((conversation, nested)) = objects.split_first() else { continue };
+            let number = index + 1;
+            let messages: Vec<&Value> = nested.iter().chain(list(&conversation["messages"])).collect();
+            let origin = if several { format!("{origin}#{number}") } else { origin.clone() };
+            read_conversation(conversation, messages, number, origin, sink);
+        }
         Ok(())
     }
 }
 
-fn read_conversation(conversation: &Value, mut messages: Vec<&Value>, stem: &str, origin: String, sink: &mut Sink<'_>) {
+fn read_conversation(
+    conversation: &Value,
+    mut messages: Vec<&Value>,
+    number: usize,
+    origin: String,
+    sink: &mut Sink<'_>,
+) {
     let mark = messages.iter().chain([&conversation]).find_map(|value| {
         // Only a temporary chat expires.
         let expires = value["expiredAt"].is_string();
         (value["isTemporary"] == true).then_some("isTemporary").or_else(|| expires.then_some("expiredAt"))
     });
     if let Some(mark) = mark {
-        return sink.skip(1, format!("marked `{mark}`, so nothing of it is kept"));
+        return sink.skip(number, format!("marked `{mark}`, so nothing of it is kept"));
     }
     let before = messages.len();
     messages.retain(|message| message["messageId"].is_string());
     if messages.len() < before {
-        sink.skip(1, format!("messages without a `messageId`: {}", before - messages.len()));
+        sink.skip(number, format!("messages without a `messageId`: {}", before - messages.len()));
     }
-    let said = shown(&messages);
+    let said = shown(&messages, number, sink);
     let started = time(&conversation["createdAt"]);
     let id = text(&conversation["conversationId"])
         .or_else(|| said.iter().find_map(|message| text(&message["conversationId"])))
         .unwrap_or_else(|| {
-            let first = said.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
-            identity::of_parts(&[stem, &first])
+            // A first message that was edited has another id; what comes first in the file is the same in each export.
+            let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
+            identity::of_parts(&[&first])
         });
     let mut draft = Assembler::new("librechat", id, origin);
     let meta = draft.meta();
@@ -93,7 +107,7 @@ fn read_conversation(conversation: &Value, mut messages: Vec<&Value>, stem: &str
     }
     for message in said {
         let time = clock.next(time(&message["createdAt"]));
-        for message in messages_of(message, time, sink) {
+        for message in messages_of(message, time, number, sink) {
             draft.push(message, sink);
         }
     }
@@ -101,14 +115,21 @@ fn read_conversation(conversation: &Value, mut messages: Vec<&Value>, stem: &str
 }
 
 /// Returns the messages of the branch that ends in the newest answer: the export does not say which one was on show.
-fn shown<'a>(messages: &[&'a Value]) -> Vec<&'a Value> {
+fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let nodes: Vec<Node<'_>> = messages
         .iter()
-        .map(|message| Node {
-            id: message["messageId"].as_str().unwrap_or_default(),
-            parent: message["parentMessageId"].as_str(),
-            time: time(&message["createdAt"]).map(|time| time.at),
+        .enumerate()
+        .map(|(place, message)| {
+            let parent = message["parentMessageId"].as_str().filter(|parent| *parent != NO_PARENT);
+            Node {
+                id: message["messageId"].as_str().unwrap_or_default(),
+                parent,
+                // One whose parent is gone follows what stands before it.
+                before: place.checked_sub(1).filter(|_| parent.is_some()),
+                time: time(&message["createdAt"]).map(|time| time.at),
+            }
         })
         .collect();
-    branch::shown(&nodes, None).into_iter().map(|place| messages[place]).collect()
+    let is_users = |place: usize| role_of(messages[place]) == Role::User;
+    branch::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| messages[place]).collect()
 }

@@ -101,3 +101,30 @@ fn a_temporary_chat_is_told_and_not_read() {
     let (seen, skipped) = read(&json!({"messages": [secret]}).to_string());
     assert_eq!((seen.len(), skipped), (0, vec!["marked `expiredAt`, so nothing of it is kept".to_owned()]));
 }
+
+#[test]
+fn an_array_of_exports_holds_several_conversations() {
+    let one = |id: &str| json!({"conversationId": id, "messagesTree": [with_children(message(id, "0", true, 1), &[])]});
+    let (seen, skipped) = read(&json!([one("first"), {"conversationId": "empty"}, one("second")]).to_string());
+    let told: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages[0].text.as_str())).collect();
+    assert_eq!((told, skipped), (vec![("first", "says first"), ("second", "says second")], vec![]));
+    assert_eq!(seen[1].origin, "conversation.json#3");
+}
+
+#[test]
+fn without_an_id_a_conversation_is_known_by_its_first_message_whatever_the_file_is_called() {
+    let export = json!({"messagesTree": [message("a", "0", true, 1)]}).to_string();
+    let named = |name: &str| {
+        let mut seen = Vec::new();
+        let mut accept = |transcript: Transcript| seen.push(transcript.external_id);
+        LibreChat.read(Input::from_text(name, &export), &mut Sink::new(&mut accept)).unwrap();
+        seen
+    };
+    assert_eq!(named("chat.json"), named("chat (1).json"));
+}
+
+#[test]
+fn words_of_nobody_in_particular_are_not_the_assistants() {
+    let export = json!({"conversationId": "c", "messages": [{"messageId": "a", "text": "who am I?"}]});
+    assert_eq!(read(&export.to_string()).0[0].messages[0].role, Role::Other);
+}
