@@ -15,6 +15,7 @@ mod ingest_agents;
 mod layering;
 mod llm_faults;
 mod memory_imports;
+mod people;
 mod projects;
 mod replay;
 mod rerun;

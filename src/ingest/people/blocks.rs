@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::meeting::{Speech, clock};
+use crate::ingest::speaker::{is_mark, is_picture};
 
-/// Longest name, in bytes.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
 /// Most words of a name.
 const MOST_WORDS: usize = 6;
@@ -32,8 +33,10 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     // What `rsplit_once` took was one white space more.
     let gap = &text[name.len()..text.len() - time.len()];
     let is_apart = gap.contains('\t') || gap.chars().count() >= 2;
-    let is_name = name.starts_with(|c: char| c.is_alphanumeric())
-        && name.len() <= LONGEST_NAME
+    let is_guest = name.starts_with('(') && name.contains(") ");
+    let is_name = (is_guest || name.starts_with(|c: char| c.is_alphanumeric() || is_picture(c) || is_mark(c)))
+        && name.chars().any(char::is_alphabetic)
+        && name.chars().count() <= LONGEST_NAME
         && name.split_whitespace().count() <= MOST_WORDS
         && !name.ends_with(['.', '?', '!', ':', ',', ';']);
     let at = clock(time).filter(|_| is_apart && is_name && !time.contains([',', '.']))?;
@@ -79,6 +82,12 @@ mod tests {
             ("Ana Silva  0:12", Some(("Ana Silva", 12))),
             ("Silva, Luís (Guest)\t1:02:05 ", Some(("Silva, Luís (Guest)", 3_725))),
             ("Speaker 2   00:00", Some(("Speaker 2", 0))),
+            ("🌟 Mia   0:12", Some(("🌟 Mia", 12))),
+            ("\u{200f}שירה כהן   0:20", Some(("\u{200f}שירה כהן", 20))),
+            ("(Guest) Rui   0:25", Some(("(Guest) Rui", 25))),
+            ("श्रीनिवास रामानुजन अयंगर सुब्रमण्यम   0:40", Some(("श्रीनिवास रामानुजन अयंगर सुब्रमण्यम", 40))),
+            ("• Milk  0:12", None),
+            ("🌟  0:12", None),
             ("Ana Silva 0:12", None),
             ("It began, as I said,  0:12", None),
             ("we met there at about the time of  0:12", None),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::meeting::{Speech, merge};
-use crate::ingest::speaker::looks_like_name;
+use crate::ingest::speaker::{looks_like_account, looks_like_name};
 
 /// Longest tag in a cue, in bytes; a `<` without an end within it is a character.
 const LONGEST_TAG: usize = 300;
@@ -103,7 +103,9 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
             }
             let Some(named) = split_name(line) else { continue };
             let has_words = !named.words.trim().is_empty() || place + 1 < cue.lines.len();
-            if looks_like_name(named.name) && (!named.in_brackets || has_words && !is_noise(named.name)) {
+            let is_account = !named.in_brackets && looks_like_account(named.name);
+            if (is_account || looks_like_name(named.name)) && (!named.in_brackets || has_words && !is_noise(named.name))
+            {
                 let (count, in_brackets) = seen.entry(named.name).or_insert((0, named.in_brackets));
                 *count += 1;
                 *in_brackets &= named.in_brackets;
@@ -112,7 +114,10 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     }
     let marked: usize = seen.values().map(|(count, _)| count).sum();
     let is_usual = marked * NAMED_CUES >= cues.len();
-    seen.retain(|_, (count, in_brackets)| *count > 1 || is_usual && !*in_brackets);
+    seen.retain(|name, (count, in_brackets)| {
+        let is_name = looks_like_name(name);
+        *count > 1 && (is_name || is_usual) || is_usual && is_name && !*in_brackets
+    });
     seen.into_keys().map(str::to_owned).collect()
 }
 
@@ -142,7 +147,7 @@ fn split_name(line: &str) -> Option<Named<'_>> {
     }
     let (name, words) = line.split_once([':', '：'])?;
     let is_spaced = words.is_empty() || words.starts_with(char::is_whitespace) || line[name.len()..].starts_with('：');
-    (is_spaced && name.len() <= 60).then(|| Named { name: name.trim(), words, in_brackets: false })
+    (is_spaced && name.chars().count() <= 60).then(|| Named { name: name.trim(), words, in_brackets: false })
 }
 
 /// Splits the text of a cue at the lines that start another speaker's words.
@@ -252,6 +257,29 @@ mod tests {
             said(&["- Ana: Hi.\n- Luís: Hello.", "&gt;&gt; ANA: And you?", ">> I do not know."]),
             pairs(&[("Ana", "Hi."), ("Luís", "Hello."), ("ANA", "And you?"), ("", "I do not know.")])
         );
+    }
+
+    #[test]
+    fn names_are_written_in_any_script_with_small_letters_and_with_pictures() {
+        let cues = [
+            "Ana: We ship.",
+            "luis: I cannot.",
+            "Mia 🌸: I test.",
+            "علی\u{200c}رضا: من هستم.",
+            "דנה לוי: כן",
+            "luis: Ok.",
+            "so: no.",
+        ];
+        let said = said(&cues);
+        let expected = pairs(&[
+            ("Ana", "We ship."),
+            ("luis", "I cannot."),
+            ("Mia 🌸", "I test."),
+            ("علی\u{200c}رضا", "من هستم."),
+            ("דנה לוי", "כן"),
+            ("luis", "Ok. so: no."),
+        ]);
+        assert_eq!(said, expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::meeting::{Meeting, Speech, clock};
 use crate::ingest::speaker::looks_like_name;
 use crate::ingest::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Longest name, in bytes.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
 
 /// Reads Google Meet transcripts.
@@ -30,14 +30,22 @@ impl Ingestor for GoogleMeet {
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim).collect();
         let Some(begin) = lines.iter().position(|line| marker(line).is_some()) else { return false };
-        let said = lines[begin..].iter().filter(|line| split_name(line, &HashSet::new()).is_some()).count();
+        let names = lines[begin..].iter().filter_map(|line| split_name(line, &HashSet::new()));
+        let (mut said, mut seen, mut returns) = (0_usize, HashSet::new(), false);
+        for (name, _) in names {
+            said += 1;
+            returns |= !seen.insert(name);
+        }
         let ends = lines[begin..].iter().any(|line| is_end(line));
         let is_headed = lines[..begin].iter().any(|line| is_heading(line));
-        // Headings are translated with the program; a clock that starts at nought, a name right under it, is not.
+        let listed = lines[..begin].iter().filter(|line| line.contains(',')).flat_map(|line| line.split(','));
+        let is_listed = listed.map(str::trim).any(|name| seen.contains(name));
+        // Headings are translated with the program; a clock that starts at nought, a name right under it, is not. In a
+        // conversation somebody speaks again or stands in a list of those who were there, unlike the points of an agenda.
         let under = lines[begin + 1..].iter().find(|line| !line.is_empty());
         let is_bare = marker(lines[begin]) == Some(Duration::ZERO)
             && under.is_some_and(|line| split_name(line, &HashSet::new()).is_some());
-        said > 0 && (ends || is_headed || is_bare && said > 1)
+        said > 0 && (ends || is_headed || is_bare && said > 1 && (returns || is_listed))
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -91,7 +99,7 @@ fn attendees<'a>(header: &[&'a str]) -> HashSet<&'a str> {
 fn split_name<'a>(line: &'a str, known: &HashSet<&str>) -> Option<(&'a str, &'a str)> {
     let (name, words) = line.split_once(':')?;
     let is_spaced = words.is_empty() || words.starts_with(char::is_whitespace);
-    let is_name = known.contains(name) || name.len() <= LONGEST_NAME && looks_like_name(name);
+    let is_name = known.contains(name) || name.chars().count() <= LONGEST_NAME && looks_like_name(name);
     (is_spaced && is_name).then(|| (name, words.trim()))
 }
 
@@ -175,5 +183,6 @@ mod tests {
         assert!(!sniffs("00:10:00\nAna: Hello.\nLuís: Hi.\n"));
         assert!(!sniffs("# Times\n00:00:00\n\nmidnight\nAna: x\n"));
         assert!(!sniffs("Attendees\nAna: host\n"));
+        assert!(!sniffs("00:00:00\nIntro: the host welcomes all.\n00:05:00\nDemo: Ana shows it.\n"));
     }
 }

@@ -34,7 +34,9 @@ impl Speech {
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
         let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
-        Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(Role::User, self.text.as_str()) }
+        // Of words that nobody is named for, it is not known that any of the people at hand said them: it may be a film.
+        let role = if self.speaker.is_some() { Role::User } else { Role::Other };
+        Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(role, self.text.as_str()) }
     }
 
     /// Whether nothing but a noise is noted: `[Music]`.

@@ -1,6 +1,8 @@
 //! A Microsoft Teams transcript as text: copied from its window, or saved from its document.
 
-use super::blocks::{are_turns, captions, speeches};
+use std::collections::HashSet;
+
+use super::blocks::{Caption, are_turns, captions, speeches};
 use super::dates::written_in;
 use super::meeting::Meeting;
 use super::otter::is_otter;
@@ -24,7 +26,7 @@ impl Ingestor for TeamsText {
     }
 
     fn rule(&self) -> &'static str {
-        "at least two lines such as `Ana Silva   0:12`, in time's order, with words under each"
+        "at least two lines such as `Ana Silva   0:12`, in time's order, with words under each, of which one comes again or a date stands above them"
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -35,6 +37,7 @@ impl Ingestor for TeamsText {
             && filled(&lines[..captions[0].line]) <= LINES_BEFORE
             && filled(&lines) <= captions.len() * LINES_A_NAME
             && are_turns(&captions, &lines)
+            && (returns(&captions) || is_dated(&lines[..captions[0].line]) || lines.iter().any(|line| is_notice(line)))
             && !is_otter(&lines)
     }
 
@@ -51,6 +54,16 @@ impl Ingestor for TeamsText {
         meeting.hand_over(&speeches(&captions, &lines, lines.len()), sink);
         Ok(())
     }
+}
+
+/// Whether somebody speaks again, unlike the parts of a video or the runners of a race.
+fn returns(captions: &[Caption<'_>]) -> bool {
+    let names: HashSet<&str> = captions.iter().map(|caption| caption.name).collect();
+    names.len() < captions.len()
+}
+
+fn is_dated(header: &[&str]) -> bool {
+    header.iter().any(|line| written_in(line).is_some())
 }
 
 /// Whether the program itself says `line`: `Ana Silva started transcription`.
@@ -104,6 +117,8 @@ mod tests {
             "First song  2:05\nSecond song  3:18\nThird song  3:20\n",
             "Ana  0:09\nHello.\n\nLuís  0:02\nYes.\n",
             "Ana  0:09\nHello.\n",
+            "Race\n\nAna Silva   0:12\nwon\nRui Paz   0:14\nfell\n",
+            "# Video\n\nIntro  0:00\nWe say hello.\nSetup  2:10\nInstall it.\n",
         ] {
             assert!(!TeamsText.sniff(&Head::new(text.into(), true)), "{text}");
         }

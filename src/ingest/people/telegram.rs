@@ -132,7 +132,13 @@ impl Chat {
         let speaker = entry["from"].as_str().map(str::to_owned).or_else(|| (id != "null").then(|| id.clone()));
         let role = if self.bot.as_deref() == Some(id.as_str()) { Role::Other } else { Role::User };
         let text = words(&entry["text"]);
-        let (kind, text) = match entry.get("forwarded_from") {
+        let source = entry.get("forwarded_from").or(entry.get("saved_from"));
+        // Of who wrote it first, only the number may be left.
+        let source = source.or(entry
+            .get("forwarded_from_id")
+            .filter(|source| source.as_str() != Some(id.as_str()))
+            .map(|_| &Value::Null));
+        let (kind, text) = match source {
             // A forwarded text is somebody else's, unless people forward what they wrote themselves.
             Some(source) if source.as_str().is_none_or(|source| Some(source) != speaker.as_deref()) => {
                 (Kind::Context, format!("forwarded from {}: {text}", source.as_str().unwrap_or("somebody")))
@@ -290,6 +296,9 @@ mod tests {
             with(2, "forwarded_from", json!(null)),
             with(3, "forwarded_from", json!("Ana")),
             with(4, "via_bot", json!("@wiki")),
+            with(5, "forwarded_from_id", json!("user7")),
+            with(6, "forwarded_from_id", json!("user1")),
+            with(7, "saved_from", json!("News")),
         ];
         let kinds: Vec<_> = told(&chat(&entries)).into_iter().map(|(_, kind, _, text)| (kind, text)).collect();
         let expected = [
@@ -297,6 +306,9 @@ mod tests {
             (Kind::Context, "forwarded from somebody: We moved to Porto."),
             (Kind::Prose, "We moved to Porto."),
             (Kind::Context, "via @wiki: We moved to Porto."),
+            (Kind::Context, "forwarded from somebody: We moved to Porto."),
+            (Kind::Prose, "We moved to Porto."),
+            (Kind::Context, "forwarded from News: We moved to Porto."),
         ];
         assert_eq!(kinds, expected.map(|(kind, text)| (kind, text.to_owned())));
     }

@@ -70,7 +70,7 @@ fn cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::{Role, Transcript};
 
     fn read_as(name: &str, text: &str) -> (Vec<Transcript>, Vec<usize>) {
         let mut seen = Vec::new();
@@ -104,6 +104,13 @@ mod tests {
     fn prefixes_name_speakers_until_the_next_one() {
         let text = "WEBVTT\n\n1\n00:00:01.000 --> 00:00:02.000\nAna: Hi. It is 10:30.\n\n2\n00:00:02.000 --> 00:00:03.000\nNote: that continues.\n\n3\n00:00:03.000 --> 00:00:04.000\n李雷：好的\n";
         assert_eq!(said(text), pairs(&[("Ana", "Hi. It is 10:30. Note: that continues."), ("李雷", "好的")]));
+    }
+
+    #[test]
+    fn words_of_which_nobody_is_named_are_nobodys_at_hand() {
+        let role = |text: &str| read_as("call.vtt", text).0[0].messages[0].role;
+        assert_eq!(role("WEBVTT\n\n00:01.000 --> 00:02.000\nI moved to Lisbon last year.\n"), Role::Other);
+        assert_eq!(role("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ana>I moved to Lisbon last year.\n"), Role::User);
     }
 
     #[test]

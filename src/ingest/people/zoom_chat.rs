@@ -7,7 +7,7 @@ use jiff::tz::Offset;
 use regex::Regex;
 
 use super::meeting::clock;
-use crate::ingest::speaker::looks_like_name;
+use crate::ingest::speaker::{is_of_a_log, looks_like_name};
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role};
 
@@ -84,6 +84,10 @@ struct Line<'a> {
 fn header(line: &str) -> Option<Line<'_>> {
     if let Some(found) = RECORDED.captures(line) {
         let [time, from, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
+        // A log looks the same but for who writes it.
+        if is_of_a_log(from) {
+            return None;
+        }
         return Some(Line { time, is_time_of_day: false, from, only_to: None, words: words.to_owned() });
     }
     let found = SAVED.captures(line)?;
@@ -254,6 +258,8 @@ mod tests {
             "10:02:33 From here on nothing works",
             "10:02:33 From now on: nothing",
             "10:02:33\tINFO\tstarted",
+            "10:02:33\tINFO:\tstarted",
+            "10:02:33\tWorker 2:\tstarted",
             "Ana: hi\nLuís: ho\n",
         ] {
             assert!(!ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::actions;
 use super::template::with_speaker_lines;
 use crate::ingest::label::{Form, Label, labels};
+use crate::ingest::speaker::is_of_a_log;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
 use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource};
 
@@ -48,7 +49,7 @@ impl Ingestor for Plain {
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
         // A person who names the format wants the text read even if it would not have been recognised.
         let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
-        let turns = accepted.unwrap_or_else(most);
+        let turns = page.with_single_voices(accepted.unwrap_or_else(most));
         if turns.is_empty() {
             sink.skip(1, "no line names a speaker");
             return Ok(());
@@ -106,6 +107,15 @@ impl<'a> Page<'a> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         of_form.iter().for_each(|label| *seen.entry(label.name.as_str()).or_default() += 1);
         of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
+    }
+
+    /// Adds to the turns of people who spoke several times those of who spoke once, whose words would
+    /// else be the words of the one before.
+    fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
+        let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {
+            return turns;
+        };
+        self.labels.iter().filter(|label| label.form == first.form && label.line >= first.line).collect()
     }
 
     /// Returns the first heading before the first turn, or the title in the front matter.
@@ -200,10 +210,21 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
         let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
         return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();
     }
+    if is_staged(&page.lines) || voices.iter().all(|voice| is_of_a_log(voice)) {
+        return false;
+    }
     let distinct: std::collections::HashSet<&String> = voices.iter().collect();
     let is_sentence = |label: &&&Label| label.rest.trim_end().ends_with(['.', '?', '!', '。', '？', '！', '…']);
     let sentences = turns.iter().filter(is_sentence).count();
     turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
+}
+
+/// Whether a play or a film is written down: acts and scenes stand on lines of their own.
+fn is_staged(lines: &[&str]) -> bool {
+    const HEADS: &[&str] = &["ACT ", "Act ", "SCENE ", "Scene ", "INT. ", "EXT. ", "FADE IN"];
+    let bare = lines.iter().map(|line| line.trim_start_matches(['#', ' ', '*']));
+    bare.filter(|line| line.len() < 80).any(|line| HEADS.iter().any(|head| line.starts_with(head)))
+        || lines.iter().any(|line| matches!(line.trim(), "Exeunt" | "Exeunt." | "EXEUNT" | "CURTAIN" | "Curtain."))
 }
 
 #[cfg(test)]
@@ -265,6 +286,8 @@ mod tests {
             "{\"User\": \"hi\"}",
             "Q: what?\nA: that.\nQ: why?\nA: so.\n",
             "User: one.\nUser: two.\nUser: three.\nUser: four.\nAssistant: five.\n",
+            "ACT I\nSCENE 1. A street.\n\nBORIS: The night is cold.\nCLARA: It is.\nBORIS: I have no sword.\nCLARA: I have my wits.\n",
+            "Client: The program that asks.\nServer: The one that answers.\nClient: It waits.\nServer: It closes.\n",
             "just words",
             "",
         ] {
@@ -324,6 +347,14 @@ mod tests {
         let expected =
             [("Ana", "We ship."), ("Luís", "Fine.\nNote: on Monday."), ("Ana", "Who tests?"), ("Luís", "I do.")];
         assert_eq!(said, expected.map(|(name, text)| (name.to_owned(), Role::User, text.to_owned())));
+    }
+
+    #[test]
+    fn who_speaks_once_keeps_the_words() {
+        let text = "Ana: Who can?\nLuís: Not I.\nAna: On what day?\nRui: I moved to Porto, so I can.\nMonday: we ship.\nLuís: Good.\n";
+        let said: Vec<_> =
+            read("x.txt", text).messages.into_iter().map(|one| (one.speaker.unwrap(), one.text)).collect();
+        assert_eq!(said[3], ("Rui".to_owned(), "I moved to Porto, so I can.\nMonday: we ship.".to_owned()));
     }
 
     #[test]

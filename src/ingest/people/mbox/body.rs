@@ -123,11 +123,23 @@ fn is_cut(line: &str) -> bool {
 
 /// Returns how many of the first lines say who wrote what follows.
 fn attribution(lines: &[&str]) -> Option<usize> {
-    let is_short = |line: &&str| line.len() <= LONGEST_ATTRIBUTION && SHORT_ATTRIBUTION.is_match(line);
-    if lines.first().is_some_and(is_short)
-        && lines[1..].iter().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('>'))
-    {
+    let is_short = |line: &str| {
+        line.len() <= LONGEST_ATTRIBUTION && (SHORT_ATTRIBUTION.is_match(line) || ADDRESS_ATTRIBUTION.is_match(line))
+    };
+    let quotes = |from: usize| {
+        let next = lines.get(from..).and_then(|lines| lines.iter().find(|line| !line.is_empty()));
+        next.is_some_and(|line| line.starts_with('>'))
+    };
+    if lines.first().is_some_and(|line| is_short(line)) && quotes(1) {
         return Some(1);
+    }
+    if let [first, second, ..] = lines
+        && second.len() <= LONGEST_ATTRIBUTION
+        && first.len() <= LONGEST_ATTRIBUTION
+        && quotes(2)
+        && ADDRESS_ATTRIBUTION.is_match(&format!("{first} {second}"))
+    {
+        return Some(2);
     }
     let mut joined = String::new();
     for (place, line) in lines.iter().take(ATTRIBUTION_LINES).enumerate() {
@@ -173,6 +185,8 @@ patterns! {
     );
     /// `X wrote:`, which counts only before quoted lines.
     SHORT_ATTRIBUTION = r"(?i)^[^>].*(?: wrote| writes| schrieb| écrit| escribió|写道|寫道) ?[:：]$";
+    /// A date and an address before a colon, whatever the language; it counts only before quoted lines too.
+    ADDRESS_ATTRIBUTION = r"^[^>].*[0-9].*<[^<>\s]+@[^<>\s]+>.{0,12}[:：]$";
     FORWARD = concat!(
         r"(?i)^(?:-{2,} ?(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado|messaggio inoltrato|",
         r"mensagem encaminhada|doorgestuurd bericht|转发的邮件|forwarded by .{1,80}) ?-{2,}|",
@@ -182,10 +196,11 @@ patterns! {
         r"(?i)^-{2,} ?(?:original message|ursprüngliche nachricht|original-nachricht|message d'origine|mensaje original|",
         r"messaggio originale|mensagem original|oorspronkelijk bericht|原始邮件|原始郵件|邮件原件) ?-{2,}$",
     );
-    SENDER = r"^\*?(?:From|Von|De|Da|Van|Från|Fra|发件人|寄件者|差出人) ?[:：]";
+    SENDER = r"^\*?(?:From|Von|De|Da|Van|Från|Fra|发件人|寄件者|差出人|보낸 사람|От) ?[:：]";
     FIELD = concat!(
         r"^\*?(?:Sent|Date|To|Subject|Cc|Gesendet|Datum|An|Betreff|Envoyé|À|Objet|Enviado(?: el)?|Fecha|Para|Asunto|Inviato|",
-        r"Oggetto|A|Verzonden|Aan|Onderwerp|发送时间|日期|收件人|主题|抄送) ?[:：]",
+        r"Oggetto|A|Verzonden|Aan|Onderwerp|发送时间|日期|收件人|主题|抄送|寄件日期|收件者|主旨|副本|送信日時|日時|宛先|件名|",
+        r"보낸 날짜|받는 사람|제목|참조|Отправлено|Дата|Кому|Тема) ?[:：]",
     );
     /// What phones and programs append on their own.
     PHONE = concat!(
@@ -217,6 +232,11 @@ mod tests {
             "Le 5 mars 2026 à 10:00, Ana a écrit :\n> Shall we?",
             "在 2026年3月5日，上午10:00，Ana <ana@e.org> 写道：\n\n> Shall we?",
             "Ana wrote:\n> Shall we?",
+            "2026年3月5日(木) 10:00 Ana Vos <ana@e.org>:\n\n> Shall we?",
+            "2026년 3월 5일 (목) 오전 10:00, Ana Vos <ana@e.org>님이 작성:\n\n> Shall we?",
+            "чт, 5 мар. 2026 г. в 10:00, Ana Vos\n<ana@e.org>:\n\n> Shall we?",
+            "________________________________\n差出人: Ana\n送信日時: 木曜日\n宛先: Luís\n件名: Plan\n\nShall we?",
+            "보낸 사람: Ana\n보낸 날짜: 목요일\n받는 사람: Luís\n제목: Plan\n\nShall we?",
             "-----Original Message-----\nFrom: Ana\nShall we?",
             "________________________________\nVon: Ana\nGesendet: Donnerstag\nAn: Luís\nBetreff: Plan\n\nShall we?",
             "On Thu, 5 Mar 2026 at 10:00, Ana wrote:\n\nShall we?\n\nAna",

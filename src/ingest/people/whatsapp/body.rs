@@ -1,5 +1,9 @@
 //! What follows a header: who wrote it, and whether a person or the program did.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::header::{is_mark, without_marks};
 use super::phrases;
 use crate::ingest::parts::file_label;
@@ -61,6 +65,7 @@ pub fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> V
     if was_marked && phrases::is_location(text) {
         return vec![said(Kind::Attachment, &format!("[{}]", text.replace('\n', " ")))];
     }
+    let (text, pasted) = split_pasted(text);
     let (labels, typed) = take_files(text);
     let mut messages: Vec<Message> = labels.iter().map(|label| said(Kind::Attachment, label)).collect();
     if was_marked && messages.is_empty() && !phrases::is_poll(text) {
@@ -68,7 +73,24 @@ pub fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> V
         return vec![notice(text.to_owned())];
     }
     messages.push(said(Kind::Prose, &typed));
+    // What others wrote in another chat is not what the author says.
+    messages.extend(pasted.map(|pasted| Message { speaker: None, ..said(Kind::Context, pasted) }));
     messages
+}
+
+/// Splits off the messages of a chat that were copied into this one, which the program pastes with time and name.
+fn split_pasted(text: &str) -> (&str, Option<&str>) {
+    static PASTED: LazyLock<Regex> = LazyLock::new(|| {
+        let (date, time) =
+            (r"[0-9]{1,4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,4})?", r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?");
+        let half = r"(?:\s?[aApP]\.?\s?[mM]\.?)?";
+        let pattern = format!(r"(?m)^\[(?:{time}{half},? {date}|{date},? {time}{half})\] [^:\n]{{1,80}}: ");
+        Regex::new(&pattern).expect("the pattern is constant")
+    });
+    match PASTED.find(text) {
+        Some(found) => (text[..found.start()].trim_end(), Some(&text[found.start()..])),
+        None => (text, None),
+    }
 }
 
 /// Takes off the note that a message was edited.
@@ -160,6 +182,9 @@ mod tests {
             ("Luís ~ Work: x", Some("Luís ~ Work"), "x"),
             ("Ana:", Some("Ana"), ""),
             ("张三: 好的", Some("张三"), "好的"),
+            ("Maria \"Mia\" Lopez: x", Some("Maria \"Mia\" Lopez"), "x"),
+            ("Jo „Mia“ Berg: x", Some("Jo „Mia“ Berg"), "x"),
+            ("Ana hat den Betreff zu „b: c“ geändert", None, "Ana hat den Betreff zu „b: c“ geändert"),
             ("Ana created group \"Trip\"", None, "Ana created group \"Trip\""),
             ("Ana changed the subject from \"a\" to \"b: c\"", None, "Ana changed the subject from \"a\" to \"b: c\""),
             ("You added Ana", None, "You added Ana"),
@@ -167,6 +192,17 @@ mod tests {
         for (rest, author, text) in rows {
             assert_eq!(split_author(rest), (author.map(str::to_owned), text), "{rest}");
         }
+    }
+
+    #[test]
+    fn messages_copied_from_a_chat_are_not_the_words_of_who_pasted_them() {
+        let pasted = "[10:02, 3/4/2026] Bob: I hate fish.\n[10:03, 3/4/2026] Bob: And rice.";
+        let expected = [(Kind::Prose, "Look:".to_owned()), (Kind::Context, pasted.to_owned())];
+        assert_eq!(told(&format!("Look:\n{pasted}")), expected);
+        let older = "[04/03, 10:02 PM] +351 912 345 678: I hate fish.";
+        let said: Vec<_> = told(older).into_iter().filter(|(_, text)| !text.is_empty()).collect();
+        assert_eq!(said, [(Kind::Context, older.to_owned())]);
+        assert_eq!(told("[10:02] we meet: or not"), [(Kind::Prose, "[10:02] we meet: or not".to_owned())]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod phrases;
 
 use self::header::{Shape, Stamp};
 use self::order::Order;
+use crate::ingest::speaker::is_of_a_log;
 use crate::ingest::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
 use crate::transcript::{Kind, Message, Role};
 
@@ -118,20 +119,13 @@ fn is_chat(lines: &[&str]) -> bool {
     // Without brackets or a dash, or dated as a computer dates, lines may as well be a program's log.
     let is_loggish =
         first.year_at == Some(0) && first.shape.has_seconds || !first.shape.is_bracketed && !first.shape.has_tail;
-    let names_people = authors.iter().all(|author| !is_log_level(author)) && (!is_loggish || several(&authors));
+    let names_people = authors.iter().all(|author| !is_of_a_log(author)) && (!is_loggish || several(&authors));
     is_noticed || names_people && !authors.is_empty() && (authors.len() > 1 || is_marked)
 }
 
 fn several(authors: &[String]) -> bool {
     authors.iter().any(|author| *author != authors[0])
         && authors.iter().all(|author| !author.contains(['.', '/', '[', '=']))
-}
-
-/// Whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`.
-fn is_log_level(name: &str) -> bool {
-    const LEVELS: &[&str] = &["debug", "info", "notice", "warn", "warning", "error", "fatal", "critical", "trace"];
-    let last = name.rsplit(['.', ' ', '[']).next().unwrap_or_default();
-    LEVELS.contains(&last.trim_end_matches(']').to_lowercase().as_str())
 }
 
 /// Returns the chat's name as the file or its archive has it.

@@ -25,6 +25,9 @@ const OMITTED: &[(&str, &str)] = &[
     ("<미디어 파일을 생략한 대화내용>", "media"),
     ("<media tidak disertakan>", "media"),
     ("<मीडिया के बिना>", "media"),
+    ("<תוכן המדיה לא נכלל>", "media"),
+    ("<המדיה לא נכללה>", "media"),
+    ("<تم استبعاد الوسائط>", "media"),
     // iOS: one for each kind.
     ("image omitted", "image"),
     ("photo omitted", "image"),
@@ -72,6 +75,11 @@ const OMITTED: &[(&str, &str)] = &[
     ("贴图已忽略", "sticker"),
     ("动图已忽略", "image"),
     ("文档已忽略", "file"),
+    ("התמונה הושמטה", "image"),
+    ("הסרטון הושמט", "video"),
+    ("תמונה הושמטה", "image"),
+    ("تم استبعاد الصورة", "image"),
+    ("تم استبعاد الفيديو", "video"),
     ("略過圖片", "image"),
     ("略過影片", "video"),
     ("略過音訊", "audio"),
@@ -131,6 +139,10 @@ const DELETED: &[&str] = &[
     "你已刪除這則訊息",
     "このメッセージは削除されました",
     "삭제된 메시지입니다",
+    "הודעה זו נמחקה",
+    "מחקת הודעה זו",
+    "تم حذف هذه الرسالة",
+    "لقد حذفت هذه الرسالة",
 ];
 
 /// Ends a message that was edited, in angle brackets.
@@ -169,6 +181,8 @@ const ENCRYPTED: &[&str] = &[
     "端對端加密",
     "エンドツーエンド",
     "종단간",
+    "מקצה לקצה",
+    "بين الطرفين",
 ];
 
 /// Begins a shared place.
@@ -189,8 +203,8 @@ const LOCATIONS: &[&str] = &[
 const POLLS: &[&str] =
     &["poll:", "umfrage:", "encuesta:", "sondage :", "sondaggio:", "enquete:", "peiling:", "投票：", "投票:"];
 
-/// Begins a line of the program that names no author but holds a colon.
-const NEVER_AUTHORS: &[&str] = &["‘", "\"", "“", "”", "„", "«", "»", "「", "end-to-end"];
+/// Quotation marks that open, and those that close them.
+const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
 
 /// Returns what kind of file was left out, if `text` stands for one.
 #[must_use]
@@ -240,11 +254,19 @@ pub fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
-/// Whether `name`, which stands before a colon, belongs to a line of the program instead.
+/// Whether `name`, which stands before a colon, belongs to a line of the program instead: to the subject that it quotes,
+/// or to a sentence.
 #[must_use]
 pub fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
-    name.split_whitespace().count() > 8 || NEVER_AUTHORS.iter().any(|part| name.contains(part))
+    let count = |mark: char| name.matches(mark).count();
+    let low = count('„') > 0;
+    let is_open = |(open, close): &(char, &[char])| {
+        // After a low mark the high one closes.
+        !(low && *open == '“') && count(*open) > close.iter().map(|mark| count(*mark)).sum()
+    };
+    let quotes_open = count('"') % 2 == 1 || QUOTES.iter().any(is_open);
+    name.split_whitespace().count() > 8 || quotes_open || name.contains("end-to-end")
 }
 
 fn begins(text: &str, phrases: &[&str]) -> bool {

@@ -118,6 +118,11 @@ fn logs_of_programs_are_not_recognised() {
         "2026-03-05 21:25:15 INFO: started\n2026-03-05 21:25:16 ERROR: stopped\n",
         "[2026-03-05 21:25:15] local.ERROR: boom\n[2026-03-05 21:25:16] local.INFO: fine\n",
         "2026-03-05 21:25:15 - app.main: started\n2026-03-05 21:25:16 - app.db: stopped\n",
+        "2026-03-04 10:02:33 - Database: connected.\n2026-03-04 10:02:34 - Server: ready.\n",
+        "[2026-03-04 10:02:33] Server: started.\n[2026-03-04 10:02:34] Worker: took a job.\n",
+        "[04/03/2026 10:02:33] Scheduler: started.\n[04/03/2026 10:02:34] Worker 1: took a job.\n",
+        "3/4/2026 10:02:33 AM - Backup: started.\n3/4/2026 10:22:33 AM - Mailer: sent.\n",
+        "04.03.2026, 10:02 - Morning: a run.\n05.03.2026, 19:10 - Evening: read.\n",
         "Notes\n3/6/26, 21:25 - Ana: x\n3/6/26, 21:26 - Ben: x\n",
     ] {
         assert!(!is_recognised(text), "{text}");
