@@ -124,6 +124,7 @@ pub async fn estimate(
 ) -> Result<Estimate, PipelineError> {
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
+    pipeline.look_up_projects()?;
     let reader = read::start(
         &pipeline.options.sources,
         &pipeline.options.selection,

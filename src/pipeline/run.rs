@@ -55,6 +55,7 @@ async fn go<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
+    pipeline.look_up_projects()?;
     let reader = read::start(
         &pipeline.options.sources,
         &pipeline.options.selection,
