@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use afterthought::consolidate::{self, Decision, Incoming};
 use afterthought::exchange::{Gathered, Imported, Terms, gather, import_as_is, recognise};
 use afterthought::guard::Guard;
-use afterthought::ingest::{Folder, Head, IngestError, Input, open};
+use afterthought::ingest::{Folder, Head, IngestError, Input, Skipped, open};
 use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
-use afterthought::pipeline::project_at;
+use afterthought::pipeline::{path_key, project_at};
 use afterthought::store::Store;
 use anyhow::bail;
 use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::printer::counted;
 
 /// Import memories that another program keeps, or an export of ours
 ///
@@ -97,14 +98,15 @@ impl Job<'_> {
     }
 
     fn file(&mut self, input: Input) -> anyhow::Result<()> {
-        let path = input.path.clone();
+        let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
         let terms = Terms {
             namespace: self.forced.clone().unwrap_or_else(Namespace::global),
             is_forced: self.forced.is_some(),
             now: now(),
             instructions_as_memories: self.args.instructions_as_memories,
+            folder: folder_digits(&path),
         };
-        let (format, gathered) = gather(input, self.args.format.as_deref(), &terms).map_err(|error| match error {
+        let (format, mut gathered) = gather(input, self.args.format.as_deref(), &terms).map_err(|error| match error {
             IngestError::UnknownFormat { path } => anyhow::anyhow!(
                 "{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME",
                 path.display()
@@ -112,6 +114,15 @@ impl Job<'_> {
             other => other.into(),
         })?;
         self.files += 1;
+        if is_in_archive && self.forced.is_none() && !gathered.known.is_empty() {
+            // Its folder in the archive is none of this machine, and no conversation was held there.
+            self.context.out.warn(format_args!(
+                "{} is in an archive, so it is not known for which project it is written; unpack it in the project's \
+                 folder, or pass --namespace project/NAME",
+                path.display()
+            ));
+            gathered = Gathered { left_out: vec![skipped_whole()], ..Gathered::default() };
+        }
         for skipped in &gathered.skipped {
             self.context.out.warn(format_args!("{}:{}: {}", path.display(), skipped.record, skipped.reason));
         }
@@ -136,15 +147,27 @@ impl Job<'_> {
         }
     }
 
+    /// Lets each memory go where its project's memories are: instructions are for the project in whose folder they stand,
+    /// and what was merged away goes to what it was merged into.
+    fn place(&self, gathered: &mut Gathered, place: &Namespace) -> anyhow::Result<()> {
+        let are_instructions = !gathered.known.is_empty();
+        for imported in &mut gathered.memories {
+            let own = if are_instructions { place } else { &imported.memory.namespace };
+            imported.memory.namespace = self.store.merged_into(own)?;
+        }
+        Ok(())
+    }
+
     fn keep(&self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
         let left_out = gathered.left_out.len();
+        let place = self.place_of(path, &gathered)?;
+        self.place(&mut gathered, &place)?;
         if self.args.consolidate {
             settle(&self.store, &self.guard, std::mem::take(&mut gathered.memories), self.context)?;
             if gathered.known.is_empty() {
                 return Ok(());
             }
         }
-        let place = self.place_of(path, &gathered)?;
         let counts = import_as_is(&self.store, &self.guard, gathered, &place, now())?;
         if self.context.out.is_json() {
             let value = json!({
@@ -155,7 +178,7 @@ impl Job<'_> {
         }
         let context = match counts.context {
             0 => String::new(),
-            count => format!(", {count} lines of known context for {place}"),
+            count => format!(", {} of known context for {place}", counted(count as u64, "line")),
         };
         Ok(self.context.out.line(format_args!(
             "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {skipped} failed{context}",
@@ -165,6 +188,17 @@ impl Job<'_> {
             counts.known,
         ))?)
     }
+}
+
+/// Returns digits that tell the folder of a file from others; none for standard input.
+fn folder_digits(path: &Path) -> String {
+    let folder = std::path::absolute(path).ok().filter(|_| path != Path::new("-"));
+    let folder = folder.as_deref().and_then(Path::parent);
+    folder.map(|folder| path_key(folder)[..8].to_owned()).unwrap_or_default()
+}
+
+fn skipped_whole() -> Skipped {
+    Skipped { record: 1, reason: "it is not known for which project it is written".to_owned() }
 }
 
 /// Returns the folder of the project for which a file of instructions is written: not the one that holds an agent's
