@@ -39,9 +39,9 @@ pub fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         if number > 0 {
             out.line("")?;
         }
-        let about = |format: &dyn Ingestor| match out.is_verbose() {
-            true => format!("{}\nrecognised by: {}", format.about(), format.rule()),
-            false => format.about().to_owned(),
+        let about = |format: &dyn Ingestor| {
+            let rule = if out.is_verbose() { format!("\nrecognised by: {}", format.rule()) } else { String::new() };
+            format.about().to_owned() + &rule
         };
         let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
         let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);

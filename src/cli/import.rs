@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use afterthought::consolidate::{self, Decision, Incoming};
-use afterthought::exchange::{Gathered, Imported, Terms, gather, import_as_is, recognise};
+use afterthought::exchange::{
+    FilePlace, Gathered, Imported, MEMORY_FORMATS, Terms, gather, import_as_is, place_of, recognise,
+};
 use afterthought::guard::Guard;
 use afterthought::ingest::{Folder, Head, IngestError, Input, Skipped, open};
 use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
@@ -21,7 +23,8 @@ use super::printer::counted;
 /// Reads JSONL of our own export or of objects with "content"; MEMORY.md and daily notes; memories of mem0, of the MCP
 /// reference memory server, of mcp-memory-service, and of a Claude.ai export. Of a folder or zip file everything that
 /// is such a file is read. CLAUDE.md, AGENTS.md and their like are remembered as what agents are told at every start,
-/// so that runs do not learn it again; they become memories only with --instructions-as-memories.
+/// so that runs do not learn it again; they become memories only with --instructions-as-memories. Notes that Claude Code
+/// keeps of a project stay with that; what names no project is for all of them.
 ///
 /// Importing a file again changes nothing, but for sections that were edited. What was superseded, forgotten or
 /// rejected here does not come back. Secrets are taken out. With --consolidate each memory is settled with what is
@@ -111,6 +114,10 @@ impl Job<'_> {
                 "{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME",
                 path.display()
             ),
+            IngestError::NoSuchFormat { name } => {
+                let known: Vec<_> = MEMORY_FORMATS.iter().map(|format| format.name).collect();
+                anyhow::anyhow!("no format of memories is called {name:?}; known are {}", known.join(", "))
+            }
             other => other.into(),
         })?;
         self.files += 1;
@@ -134,25 +141,25 @@ impl Job<'_> {
         self.keep(&path, format.name, gathered, skipped)
     }
 
-    /// Returns where what agents are told in `path` holds.
+    /// Returns where what stands in `path` holds, if it does not say so itself.
     fn place_of(&self, path: &Path, gathered: &Gathered) -> anyhow::Result<Namespace> {
-        let folder = project_folder(path).filter(|_| !gathered.known.is_empty());
-        match (&self.forced, folder) {
-            (Some(forced), _) => Ok(forced.clone()),
-            (None, None) => Ok(Namespace::global()),
-            (None, Some(folder)) => {
-                let mut warn = |told: &str| self.context.out.warn(format_args!("{told}"));
-                Ok(project_at(&self.store, &self.guard, &folder.to_string_lossy(), &mut warn)?)
-            }
+        let mut warn = |told: &str| self.context.out.warn(format_args!("{told}"));
+        if let Some(forced) = &self.forced {
+            return Ok(forced.clone());
+        }
+        match place_of(path, !gathered.known.is_empty()) {
+            FilePlace::Anywhere => Ok(Namespace::global()),
+            FilePlace::Project(namespace) => Ok(namespace),
+            FilePlace::Folder(folder) => Ok(project_at(&self.store, &self.guard, &folder, &mut warn)?),
         }
     }
 
-    /// Lets each memory go where its project's memories are: instructions are for the project in whose folder they stand,
-    /// and what was merged away goes to what it was merged into.
+    /// Lets each memory go where its project's memories are: what names no project is for the one whose file it is, and
+    /// what was merged away goes to what it was merged into.
     fn place(&self, gathered: &mut Gathered, place: &Namespace) -> anyhow::Result<()> {
-        let are_instructions = !gathered.known.is_empty();
         for imported in &mut gathered.memories {
-            let own = if are_instructions { place } else { &imported.memory.namespace };
+            let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
+            let own = if names_none { place } else { &imported.memory.namespace };
             imported.memory.namespace = self.store.merged_into(own)?;
         }
         Ok(())
@@ -199,15 +206,6 @@ fn folder_digits(path: &Path) -> String {
 
 fn skipped_whole() -> Skipped {
     Skipped { record: 1, reason: "it is not known for which project it is written".to_owned() }
-}
-
-/// Returns the folder of the project for which a file of instructions is written: not the one that holds an agent's
-/// settings.
-fn project_folder(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let agents_own = |name: &std::ffi::OsStr| [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own);
-    let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(agents_own));
-    folder.map(Path::to_owned)
 }
 
 fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {

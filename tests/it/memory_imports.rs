@@ -1,7 +1,5 @@
 //! Memories that other programs keep come in once, stay out when they were retired, and known context is not learnt.
 
-#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
-
 use std::io::Write as _;
 
 use super::desk::Desk;
@@ -124,4 +122,25 @@ fn files_of_one_name_do_not_replace_each_other() {
     assert!(desk.run(&["import", "one/MEMORY.md"]).out.contains("1 changed"));
     let listed = desk.run(&["list"]).out;
     assert!(listed.contains("hens") && listed.contains("goats") && !listed.contains("bees"), "{listed}");
+}
+
+#[test]
+fn notes_of_one_project_beside_its_logs_are_no_memories_of_another() {
+    let desk = Desk::new();
+    desk.write(".claude/projects/-src-quay/a.jsonl", "{\"cwd\":\"/src/quay\"}\n");
+    desk.write(".claude/projects/-src-quay/memory/MEMORY.md", NOTES);
+    desk.write("assistant/MEMORY.md", "## Pets\ntwo cats\n");
+    assert_eq!(desk.run(&["import", ".claude", "assistant"]).code, 0);
+    let export = desk.run(&["export"]).json();
+    let place = |words: &str| {
+        let found = export.iter().find(|one| one["content"].as_str().is_some_and(|text| text.contains(words)));
+        found.unwrap()["namespace"].to_string()
+    };
+    assert!(place("Zettlr").contains("quay"), "{export:?}");
+    assert_eq!(place("cats"), "[\"global\"]");
+    let wrong = desk.run(&["import", "assistant", "--format", "memo"]);
+    assert!(
+        wrong.err.contains("no format of memories is called \"memo\"; known are claude-ai-memories, "),
+        "{wrong:?}"
+    );
 }
