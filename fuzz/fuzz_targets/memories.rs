@@ -12,6 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
         is_forced: false,
         now: "2026-01-02T03:04:05Z".parse().unwrap(),
         instructions_as_memories: bytes.len() % 2 == 0,
+        folder: String::new(),
     };
     for format in MEMORY_FORMATS {
         let Ok(input) = Input::from_bytes("2026-01-02.md", bytes.to_vec()) else { return };

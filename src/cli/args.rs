@@ -119,6 +119,12 @@ impl Context<'_> {
     }
 }
 
+/// Refuses what is given for a folder and is none.
+pub fn must_be_folder(path: &std::path::Path) -> anyhow::Result<()> {
+    anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
+    Ok(())
+}
+
 /// Reads a moment; a day alone means its first one, in UTC.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();

@@ -1,26 +1,70 @@
 //! `formats`: what can be read.
 
-use afterthought::ingest::INGESTORS;
+use afterthought::ingest::{INGESTORS, Ingestor};
 use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
+use super::printer::DIM;
 
-/// List the log formats that can be read, and how each is recognised
+/// List the log formats that can be read
+///
+/// By family; with -v also how each is recognised. A format is recognised by content; `run --format NAME` overrides that.
 #[derive(Debug, clap::Args)]
 pub struct FormatsArgs {}
 
+/// The families, with what they are called, in the order in which they are listed.
+const FAMILIES: &[(&str, &str)] = &[
+    ("agents", "coding agents"),
+    ("assistants", "assistants"),
+    ("people", "people, meetings"),
+    ("api", "model APIs, traces"),
+    ("datasets", "datasets"),
+    ("text", "text"),
+];
+/// The longest name, so that the columns of all families stand below each other.
+const NAME_WIDTH: usize = 18;
+
 pub fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.out.is_json() {
+    let out = context.out;
+    if out.is_json() {
         for format in INGESTORS {
-            context.out.json(&json!({"name": format.name(), "about": format.about(), "rule": format.rule()}))?;
+            out.json(&json!({
+                "name": format.name(), "family": format.family(), "about": format.about(), "rule": format.rule(),
+            }))?;
         }
         return Ok(ExitStatus::Success);
     }
-    let rows = INGESTORS
-        .iter()
-        .map(|format| [format.name().to_owned(), format.about().to_owned(), format.rule().to_owned()])
-        .collect();
-    context.out.table(["format", "what it is", "recognised by"], rows)?;
+    for (number, (family, title)) in FAMILIES.iter().enumerate() {
+        if number > 0 {
+            out.line("")?;
+        }
+        let about = |format: &dyn Ingestor| {
+            let rule = if out.is_verbose() { format!("\nrecognised by: {}", format.rule()) } else { String::new() };
+            format.about().to_owned() + &rule
+        };
+        let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
+        let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);
+        out.table([title, ""], rows.collect())?;
+    }
+    if !out.is_verbose() {
+        out.note(format_args!("{DIM}-v tells how each is recognised{DIM:#}"));
+    }
     Ok(ExitStatus::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_of_a_family_that_is_listed_and_fits_the_column() {
+        for format in INGESTORS {
+            assert!(FAMILIES.iter().any(|(family, _)| *family == format.family()), "{}", format.name());
+            assert!(format.name().len() <= NAME_WIDTH, "{}", format.name());
+        }
+        for (family, _) in FAMILIES {
+            assert!(INGESTORS.iter().any(|format| format.family() == *family), "{family} is empty");
+        }
+    }
 }

@@ -3,24 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use afterthought::consolidate::{self, Decision, Incoming};
-use afterthought::exchange::{Gathered, Imported, Terms, gather, import_as_is, recognise};
+use afterthought::exchange::{
+    FilePlace, Gathered, Imported, MEMORY_FORMATS, Terms, gather, import_as_is, place_of, recognise,
+};
 use afterthought::guard::Guard;
-use afterthought::ingest::{Folder, Head, IngestError, Input, open};
+use afterthought::ingest::{Folder, Head, IngestError, Input, Skipped, open};
 use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
-use afterthought::pipeline::project_at;
+use afterthought::pipeline::{path_key, project_at};
 use afterthought::store::Store;
 use anyhow::bail;
 use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::printer::counted;
 
 /// Import memories that another program keeps, or an export of ours
 ///
 /// Reads JSONL of our own export or of objects with "content"; MEMORY.md and daily notes; memories of mem0, of the MCP
 /// reference memory server, of mcp-memory-service, and of a Claude.ai export. Of a folder or zip file everything that
 /// is such a file is read. CLAUDE.md, AGENTS.md and their like are remembered as what agents are told at every start,
-/// so that runs do not learn it again; they become memories only with --instructions-as-memories.
+/// so that runs do not learn it again; they become memories only with --instructions-as-memories. Notes that Claude Code
+/// keeps of a project stay with that; what names no project is for all of them.
 ///
 /// Importing a file again changes nothing, but for sections that were edited. What was superseded, forgotten or
 /// rejected here does not come back. Secrets are taken out. With --consolidate each memory is settled with what is
@@ -97,21 +101,35 @@ impl Job<'_> {
     }
 
     fn file(&mut self, input: Input) -> anyhow::Result<()> {
-        let path = input.path.clone();
+        let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
         let terms = Terms {
             namespace: self.forced.clone().unwrap_or_else(Namespace::global),
             is_forced: self.forced.is_some(),
             now: now(),
             instructions_as_memories: self.args.instructions_as_memories,
+            folder: folder_digits(&path),
         };
-        let (format, gathered) = gather(input, self.args.format.as_deref(), &terms).map_err(|error| match error {
+        let (format, mut gathered) = gather(input, self.args.format.as_deref(), &terms).map_err(|error| match error {
             IngestError::UnknownFormat { path } => anyhow::anyhow!(
                 "{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME",
                 path.display()
             ),
+            IngestError::NoSuchFormat { name } => {
+                let known: Vec<_> = MEMORY_FORMATS.iter().map(|format| format.name).collect();
+                anyhow::anyhow!("no format of memories is called {name:?}; known are {}", known.join(", "))
+            }
             other => other.into(),
         })?;
         self.files += 1;
+        if is_in_archive && self.forced.is_none() && !gathered.known.is_empty() {
+            // Its folder in the archive is none of this machine, and no conversation was held there.
+            self.context.out.warn(format_args!(
+                "{} is in an archive, so it is not known for which project it is written; unpack it in the project's \
+                 folder, or pass --namespace project/NAME",
+                path.display()
+            ));
+            gathered = Gathered { left_out: vec![skipped_whole()], ..Gathered::default() };
+        }
         for skipped in &gathered.skipped {
             self.context.out.warn(format_args!("{}:{}: {}", path.display(), skipped.record, skipped.reason));
         }
@@ -123,28 +141,40 @@ impl Job<'_> {
         self.keep(&path, format.name, gathered, skipped)
     }
 
-    /// Returns where what agents are told in `path` holds.
+    /// Returns where what stands in `path` holds, if it does not say so itself.
     fn place_of(&self, path: &Path, gathered: &Gathered) -> anyhow::Result<Namespace> {
-        let folder = project_folder(path).filter(|_| !gathered.known.is_empty());
-        match (&self.forced, folder) {
-            (Some(forced), _) => Ok(forced.clone()),
-            (None, None) => Ok(Namespace::global()),
-            (None, Some(folder)) => {
-                let mut warn = |told: &str| self.context.out.warn(format_args!("{told}"));
-                Ok(project_at(&self.store, &self.guard, &folder.to_string_lossy(), &mut warn)?)
-            }
+        let mut warn = |told: &str| self.context.out.warn(format_args!("{told}"));
+        if let Some(forced) = &self.forced {
+            return Ok(forced.clone());
         }
+        match place_of(path, !gathered.known.is_empty()) {
+            FilePlace::Anywhere => Ok(Namespace::global()),
+            FilePlace::Project(namespace) => Ok(namespace),
+            FilePlace::Folder(folder) => Ok(project_at(&self.store, &self.guard, &folder, &mut warn)?),
+        }
+    }
+
+    /// Lets each memory go where its project's memories are: what names no project is for the one whose file it is, and
+    /// what was merged away goes to what it was merged into.
+    fn place(&self, gathered: &mut Gathered, place: &Namespace) -> anyhow::Result<()> {
+        for imported in &mut gathered.memories {
+            let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
+            let own = if names_none { place } else { &imported.memory.namespace };
+            imported.memory.namespace = self.store.merged_into(own)?;
+        }
+        Ok(())
     }
 
     fn keep(&self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
         let left_out = gathered.left_out.len();
+        let place = self.place_of(path, &gathered)?;
+        self.place(&mut gathered, &place)?;
         if self.args.consolidate {
             settle(&self.store, &self.guard, std::mem::take(&mut gathered.memories), self.context)?;
             if gathered.known.is_empty() {
                 return Ok(());
             }
         }
-        let place = self.place_of(path, &gathered)?;
         let counts = import_as_is(&self.store, &self.guard, gathered, &place, now())?;
         if self.context.out.is_json() {
             let value = json!({
@@ -155,7 +185,7 @@ impl Job<'_> {
         }
         let context = match counts.context {
             0 => String::new(),
-            count => format!(", {count} lines of known context for {place}"),
+            count => format!(", {} of known context for {place}", counted(count as u64, "line")),
         };
         Ok(self.context.out.line(format_args!(
             "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {skipped} failed{context}",
@@ -167,13 +197,15 @@ impl Job<'_> {
     }
 }
 
-/// Returns the folder of the project for which a file of instructions is written: not the one that holds an agent's
-/// settings.
-fn project_folder(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let agents_own = |name: &std::ffi::OsStr| [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own);
-    let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(agents_own));
-    folder.map(Path::to_owned)
+/// Returns digits that tell the folder of a file from others; none for standard input.
+fn folder_digits(path: &Path) -> String {
+    let folder = std::path::absolute(path).ok().filter(|_| path != Path::new("-"));
+    let folder = folder.as_deref().and_then(Path::parent);
+    folder.map(|folder| path_key(folder)[..8].to_owned()).unwrap_or_default()
+}
+
+fn skipped_whole() -> Skipped {
+    Skipped { record: 1, reason: "it is not known for which project it is written".to_owned() }
 }
 
 fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {

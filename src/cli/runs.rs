@@ -1,8 +1,10 @@
 //! `runs` and `undo`: what was done, and its reversal.
 
+use afterthought::store::{StoreError, Undone};
+
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{short, tail};
+use super::printer::{DIM, counted, short, tail};
 
 /// List what was run, newest first
 #[derive(Debug, clap::Args)]
@@ -65,7 +67,11 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 pub fn undo(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let run = store.run(&args.run)?;
-    let undone = store.undo_run(&run.id, now())?;
+    let undone = match store.undo_run(&run.id, now()) {
+        // Whoever took it back first may still want it to be learnt afresh.
+        Err(StoreError::RunUndone { .. }) if args.redo => Undone::default(),
+        undone => undone?,
+    };
     let reopened = if args.redo { store.reopen_windows(&run.id)? } else { 0 };
     if context.out.is_json() {
         context.out.json(&undone)?;
@@ -76,7 +82,13 @@ pub fn undo(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
             context.out.line(format_args!("left {}: {}", short(&kept.memory), kept.because))?;
         }
         if reopened > 0 {
-            context.out.note(format_args!("{reopened} windows wait for the next `run`"));
+            let windows = counted(reopened as u64, "window");
+            context.out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
+        } else if !args.redo && removed > 0 && run.command == "run" {
+            let id = tail(run.id.as_str());
+            context.out.note(format_args!(
+                "{DIM}the logs are not read again; `afterthought undo {id} --redo` lets the next run learn it afresh{DIM:#}"
+            ));
         }
     }
     Ok(if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })

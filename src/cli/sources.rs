@@ -6,7 +6,7 @@ use afterthought::ingest::known::KNOWN;
 use afterthought::pipeline::{Holding, Survey, survey};
 use anyhow::Context as _;
 
-use super::args::{Context, machine};
+use super::args::{Context, machine, must_be_folder};
 use super::exit::ExitStatus;
 use super::printer::{DIM, counted, day};
 
@@ -23,6 +23,7 @@ pub struct SourcesArgs {
 }
 
 pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
     let machine = machine();
     let store = context.existing_or_none()?;
     let found = survey(&machine, &args.below, store.as_deref()).context("cannot tell what was read")?;

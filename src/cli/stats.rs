@@ -25,7 +25,7 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         ("namespace", &stats.by_namespace),
         ("windows", &stats.windows),
     ];
-    for (name, counts) in groups {
+    for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
     }
     let size = stats.bytes / 1024;

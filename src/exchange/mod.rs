@@ -4,6 +4,7 @@ mod export;
 mod foreign;
 mod import;
 mod markdown;
+mod place;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ pub use export::exported;
 pub use foreign::{Gathered, MEMORY_FORMATS, MemoryFormat, Terms, gather, recognise};
 pub use import::{Counts, ImportError, Imported, import_as_is, parse_line};
 pub use markdown::markdown;
+pub use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

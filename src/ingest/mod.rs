@@ -28,7 +28,7 @@ use message::{
 };
 use reading::database;
 pub use reading::detect::{Head, Logs, detect, detect_folder};
-pub use reading::discover::{Discovered, Found, discover};
+pub use reading::discover::{Discovered, Found, discover, true_path};
 pub use reading::folder::Folder;
 pub use reading::input::{Input, open};
 pub use reading::objects::{Layout, Object, Objects};
@@ -76,6 +76,10 @@ pub trait Ingestor: Sync {
     /// As [`Ingestor::read`].
     fn read_folder(&self, folder: &Folder, _sink: &mut Sink<'_>) -> Result<(), IngestError> {
         Err(IngestError::UnknownFormat { path: folder.path().to_owned() })
+    }
+    /// The family that it belongs to: the folder of this module that holds it.
+    fn family(&self) -> &'static str {
+        std::any::type_name::<Self>().split("::").nth(2).unwrap_or_default()
     }
     /// Whether this is the conversation of other people, gathered to train or to measure models. Such a file is read
     /// only where a person names it, never because it stands in a folder.

@@ -10,7 +10,6 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::extraction::extract_all;
-use super::files::FilesUnderWay;
 use super::setup::Pipeline;
 use super::summary::{Failure, Files, Filtered, Summary};
 use super::tally::Tally;
@@ -125,6 +124,7 @@ pub async fn estimate(
 ) -> Result<Estimate, PipelineError> {
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
+    pipeline.look_up_projects()?;
     let reader = read::start(
         &pipeline.options.sources,
         &pipeline.options.selection,
@@ -136,7 +136,7 @@ pub async fn estimate(
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
     let model = pipeline.model();
-    let tally = RefCell::new(Tally { summary: Summary::default(), files: FilesUnderWay::default(), watch });
+    let tally = RefCell::new(Tally::new(Summary::default(), watch));
     extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
     let asks = matches!(pipeline.extractor, Extractor::Llm(_));
     let label = pipeline.extractor.label();

@@ -74,7 +74,13 @@ async fn extract_to_ledger<C: Complete>(
             return Ok(());
         }
     };
+    if !tally.borrow_mut().under_way.insert(window) {
+        // Another log holds the same words. Should their reading fail, a later run finds this log unfinished.
+        tally.borrow_mut().summary.windows.known += 1;
+        return Ok(());
+    }
     let (extraction, candidates) = extract_one(pipeline, model, &job, tally).await;
+    tally.borrow_mut().under_way.remove(&window);
     let finished = Finished {
         outcome: extraction.outcome,
         candidates: &candidates,

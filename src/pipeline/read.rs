@@ -10,7 +10,7 @@ use super::files::FileMark;
 use super::select::{LeftOut, Selection};
 use super::stamp::Stamp;
 use crate::guard::{Cleaned, Guard, Redacted};
-use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped};
+use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped, true_path};
 use crate::store::{FileOutcome, FileRead};
 use crate::transcript::Transcript;
 
@@ -80,8 +80,8 @@ pub fn start(
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
-    let named: HashSet<PathBuf> = found.iter().map(|one| one.path.clone()).collect();
-    found.extend(sources.found.iter().filter(|one| !named.contains(&one.path)).cloned());
+    let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
+    found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let selection = selection.clone();
     std::thread::spawn(move || {

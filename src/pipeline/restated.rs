@@ -19,12 +19,10 @@ pub(super) fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
     let dropped = &mut extraction.dropped;
     extraction.candidates.retain(|candidate| {
         let origin = restated(candidate, &plain);
-        dropped.extend(
-            origin.map(|origin| Dropped {
-                reason: DropReason::KnownContext,
-                detail: format!("it only repeats {origin}"),
-            }),
-        );
+        dropped.extend(origin.map(|origin| Dropped {
+            reason: DropReason::KnownContext,
+            detail: format!("it only repeats {}", origin.rsplit('/').next().unwrap_or_default()),
+        }));
         origin.is_none()
     });
     if before > 0 && extraction.candidates.is_empty() && extraction.outcome == Outcome::Ok {

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::extraction::extract_all;
-use super::files::FilesUnderWay;
 use super::settle::settle_ledger;
 use super::setup::Pipeline;
 use super::tally::Tally;
@@ -56,6 +55,7 @@ async fn go<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Summary, PipelineError> {
+    pipeline.look_up_projects()?;
     let reader = read::start(
         &pipeline.options.sources,
         &pipeline.options.selection,
@@ -65,7 +65,7 @@ async fn go<C: Complete>(
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
-    let tally = RefCell::new(Tally { summary: begin(&pipeline), files: FilesUnderWay::default(), watch });
+    let tally = RefCell::new(Tally::new(begin(&pipeline), watch));
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
     let work = async {
         extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;

@@ -23,6 +23,8 @@ pub struct Selection {
     pub zone: Option<TimeZone>,
     /// Only these projects: names, or folders with all below them. Empty for any.
     pub projects: Vec<String>,
+    /// The namespaces of those of them that go by a name which no log tells.
+    pub namespaces: Vec<Namespace>,
     /// Neither files nor projects that match.
     pub exclude: Vec<Pattern>,
 }
@@ -65,7 +67,8 @@ impl Selection {
             return Some(LeftOut::Excluded);
         }
         let is_wanted = |wanted: &String| is_project(wanted, project, &namespace.to_string());
-        if !self.projects.is_empty() && !self.projects.iter().any(is_wanted) {
+        let is_known_by_name = self.namespaces.contains(namespace);
+        if !self.projects.is_empty() && !is_known_by_name && !self.projects.iter().any(is_wanted) {
             return Some(LeftOut::OtherProject);
         }
         if self.since.is_none() && self.until.is_none() {
@@ -79,6 +82,11 @@ impl Selection {
             };
         }
         (!times.any(|time| self.holds(&time))).then_some(LeftOut::OutOfRange)
+    }
+
+    /// Returns the projects asked for by name, not those by folder: of a folder only what was said there is wanted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.projects.iter().map(String::as_str).filter(|text| !is_absolute(text))
     }
 
     /// Whether a window of a conversation that is wanted is wanted itself. One of unknown time goes with the others.
@@ -140,8 +148,14 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     }
     let last = project.rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git");
     let id = namespace.strip_prefix("project/").unwrap_or_default();
-    let name = id.rsplit_once('-').map_or(id, |(name, _)| name);
+    let is_hash = |digits: &str| digits.len() >= 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let name = id.rsplit_once('-').filter(|(_, digits)| is_hash(digits)).map_or(id, |(name, _)| name);
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())
+}
+
+/// Whether it is a folder's whole path, on this machine or on another.
+fn is_absolute(text: &str) -> bool {
+    text.starts_with(['/', '\\']) || text.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
 }
 
 /// Returns the folder that a person means by a path, or the name as it is.
@@ -235,6 +249,9 @@ mod tests {
             ("sho", false),
             ("", false),
         ];
+        let named = Namespace::project("my-shop").unwrap();
+        let selection = Selection { projects: vec!["my".to_owned()], ..Selection::default() };
+        assert!(selection.leaves(&talk("", Vec::new()), &named).is_some(), "no part of a name is one");
         for (wanted, is_wanted) in table {
             let selection = Selection { projects: vec![wanted.to_owned()], ..Selection::default() };
             let left = selection.leaves(&talk("/home/ana/shop", Vec::new()), &namespace);

@@ -61,6 +61,22 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         }
     }
 
+    /// Finds the projects asked for by a name that only the store knows: one that a person gave, that of a project which
+    /// was merged into another, or the address of a repository.
+    pub(super) fn look_up_projects(&mut self) -> Result<(), StoreError> {
+        let mut found = Vec::new();
+        for name in self.options.selection.names() {
+            match self.store.project(name) {
+                Ok(project) => found.push(self.store.merged_into(&project.namespace)?),
+                // It may be the name of a folder that is seen for the first time, or of several.
+                Err(StoreError::UnknownProject { .. } | StoreError::AmbiguousProject { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.options.selection.namespaces.extend(found);
+        Ok(())
+    }
+
     /// Notes a log that is finished.
     pub(super) fn note(&self, file: Option<FileRead>) {
         let noted = file.map_or(Ok(()), |file| {

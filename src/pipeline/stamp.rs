@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Options;
 use super::files::FileMark;
 use crate::guard::Guard;
-use crate::ingest::INGESTORS;
+use crate::ingest::{INGESTORS, true_path};
 use crate::transcript::hex;
 
 /// Size and time of a log, by which a change of it shows.
@@ -50,7 +50,7 @@ impl Stamp {
         let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
         let nanosecond = changed_at.map_or(0, Timestamp::as_nanosecond);
         self.hasher.update(name.as_os_str().as_encoded_bytes());
-        self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1e}", data.len()));
+        self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1f}{}\u{1e}", data.len(), noticed_at(data)));
         self.bytes += data.len();
         self.changed_at = self.changed_at.max(changed_at);
     }
@@ -84,11 +84,24 @@ impl Stamp {
     }
 }
 
+/// Returns when the system noticed a change last, which no program can set, unlike the time of the change itself; so
+/// other content of the same size and time shows.
+#[cfg(unix)]
+fn noticed_at(data: &Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt as _;
+    i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
+}
+
+/// Returns nothing: this system does not tell.
+#[cfg(not(unix))]
+const fn noticed_at(_: &Metadata) -> i128 {
+    0
+}
+
 /// Returns the key of a path: a hash, the same however the path is spelled.
 #[must_use]
 pub fn path_key(path: &Path) -> String {
-    let whole = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
-    hex(&Sha256::digest(whole.as_os_str().as_encoded_bytes())[..16])
+    hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
 }
 
 /// Returns what stands for everything but the log itself and the extractor that decides what comes of a log: the code
@@ -126,6 +139,20 @@ mod tests {
         fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         assert_ne!(text(&path), file, "rewritten in the same length");
         assert!(Stamp::of(Path::new("-")).is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_content_of_the_same_size_and_time_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        fs::write(&path, "one").unwrap();
+        let (text, at) = (Stamp::of(&path).unwrap().text(), path.metadata().unwrap().modified().unwrap());
+        // The clock of a file system stands still for some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        fs::write(&path, "two").unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+        assert_ne!(Stamp::of(&path).unwrap().text(), text);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The summary under way.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::files::{FileNumber, FilesUnderWay};
@@ -7,17 +8,24 @@ use super::{Event, ReadEvent, Summary};
 use crate::exchange::recognise;
 use crate::guard::{Cleaned, Redacted};
 use crate::ingest::{Head, IngestError, open};
-use crate::store::{FileOutcome, FileRead};
+use crate::store::{FileOutcome, FileRead, WindowId};
 use crate::transcript::Transcript;
 
 /// The summary under way, and whoever watches it.
 pub(super) struct Tally<'a> {
     pub(super) summary: Summary,
     pub(super) files: FilesUnderWay,
+    /// Windows that this run is at: two logs may hold the same conversation.
+    pub(super) under_way: HashSet<WindowId>,
     pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
 }
 
-impl Tally<'_> {
+impl<'a> Tally<'a> {
+    /// Begins with `summary`.
+    pub(super) fn new(summary: Summary, watch: &'a mut dyn FnMut(&Event<'_>)) -> Self {
+        Self { summary, files: FilesUnderWay::default(), under_way: HashSet::new(), watch }
+    }
+
     /// Notes something that went wrong, and tells it.
     pub(super) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.summary.fail(what, why);
@@ -126,7 +134,8 @@ mod tests {
             skipped: Vec::new(),
             repaired: 0,
         };
-        let mut tally = Tally { summary: Summary::default(), files: FilesUnderWay::default(), watch: &mut |_| {} };
+        let mut watch = |_: &Event<'_>| {};
+        let mut tally = Tally::new(Summary::default(), &mut watch);
         for report in [report(None, true), report(None, false), report(None, true), report(Some("claude-code"), false)]
         {
             tally.read(ReadEvent::FileRead(report));

@@ -10,7 +10,7 @@ use crate::memory::Namespace;
 /// A line of a file that agents read at every start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownLine {
-    /// The file's name.
+    /// The file's name, after digits that tell its folder.
     pub origin: String,
     /// The line, without marks of lists.
     pub text: String,
@@ -22,15 +22,21 @@ impl Redact for KnownLine {
     }
 }
 
+const KNOWN: &str = "
+    WITH RECURSIVE spaces (namespace) AS (
+        VALUES (?1)
+        UNION SELECT merges.namespace FROM project_merges merges JOIN spaces ON merges.into_namespace = spaces.namespace
+    )
+    SELECT DISTINCT origin, text FROM known_context JOIN spaces USING (namespace) ORDER BY origin, text";
+
 impl Database {
-    /// Returns what agents are told in `namespace`, by file and text.
+    /// Returns what agents are told in `namespace` and in what was merged into it, by file and text.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn known_context(&self, namespace: &Namespace) -> Result<Vec<KnownLine>, StoreError> {
         self.read(|conn| {
-            let sql = "SELECT origin, text FROM known_context WHERE namespace = ?1 ORDER BY origin, text";
-            let mut statement = conn.prepare_cached(sql)?;
+            let mut statement = conn.prepare_cached(KNOWN)?;
             let found = statement
                 .query_map([namespace.to_string()], |row| Ok(KnownLine { origin: row.get(0)?, text: row.get(1)? }))?;
             Ok(found.collect::<Result<_, _>>()?)

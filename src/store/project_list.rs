@@ -26,6 +26,9 @@ pub struct Project {
     pub aliases: Vec<String>,
     /// The project that its later conversations go to.
     pub merged_into: Option<String>,
+    /// What its repository or folders are called, whatever a person calls it.
+    #[serde(skip)]
+    own_names: Vec<String>,
 }
 
 fn spelled_out<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result<S::Ok, S::Error> {
@@ -42,6 +45,7 @@ impl Project {
             paths: Vec::new(),
             aliases: Vec::new(),
             merged_into: None,
+            own_names: Vec::new(),
         }
     }
 
@@ -59,7 +63,7 @@ impl Project {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
+        std::iter::once(&self.name).chain(&self.own_names).any(|own| own.to_lowercase() == name.to_lowercase())
     }
 }
 
@@ -102,7 +106,7 @@ impl Database {
     }
 
     /// Returns the project that `text` names: its namespace, a name that a person gave it, a folder, the address of its
-    /// repository, or its name if no other has it.
+    /// repository, or what that or its folder is called, if no other is called so.
     ///
     /// # Errors
     /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
@@ -147,6 +151,7 @@ fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
     let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
     project.name = given.unwrap_or_else(|| project.label());
     project.identities = identities.iter().map(Identity::id).collect();
+    project.own_names = identities.into_iter().map(|identity| identity.name).collect();
     project.paths.sort();
     project.paths.dedup();
     project

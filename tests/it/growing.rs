@@ -218,3 +218,65 @@ fn a_plan_finishes_no_log() {
     assert_eq!(files(&rules(&desk, &[])), [1, 0, 0], "where it belongs may have changed");
     assert_eq!(desk.memories().len(), 1);
 }
+
+#[test]
+fn a_conversation_in_two_logs_is_paid_for_once_and_a_log_in_two_spellings_is_one() {
+    let server = Server::start(Duration::from_millis(150));
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS);
+    fs::create_dir(world.path("copies")).unwrap();
+    fs::copy(world.path("logs/talk.jsonl"), world.path("copies/talk.jsonl")).unwrap();
+    let windows = run(&world, &["copies", "--estimate"])["windows"].clone();
+    let told = run(&world, &["copies", "./logs", "logs/../logs/talk.jsonl"]);
+    assert_eq!(files(&told), [2, 0, 0]);
+    assert_eq!(times_asked(&server).into_values().max(), Some(1), "{told:#}");
+    assert_eq!((&told["windows"]["total"], &told["windows"]["known"]), (&windows["total"], &windows["known"]));
+    assert_eq!(told["llm_calls"], windows["new"], "{told:#}");
+    let again = run(&world, &["copies"]);
+    assert_eq!((&again["llm_calls"], &again["windows"]["known"]), (&0.into(), &windows["total"]));
+    assert_eq!(files(&run(&world, &["copies"])), [0, 2, 0], "and both are finished");
+}
+
+#[test]
+fn a_log_of_which_a_limit_left_windows_is_opened_again() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("talk", 2, &FACTS);
+    let windows = run(&world, &["--estimate"])["windows"]["new"].as_u64().unwrap();
+    let told = world.done(&[RUN, &["--max-tokens", "3000"]].concat());
+    assert_eq!((told.status.code(), server.windows()), (Some(2), 0), "{told:?}");
+    assert_eq!(files(&run(&world, &[])), [1, 0, 0]);
+    assert_eq!((server.windows() as u64, world.active().len()), (windows, FACTS.len()));
+    assert_eq!(files(&run(&world, &[])), [0, 1, 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn other_content_of_the_same_size_and_time_is_read() {
+    let desk = Desk::new();
+    let tell = |words: &str| desk.write("logs/a.jsonl", session("a", 2, "/home/ana/shop", &[words]));
+    tell("We always use tabs in this project.");
+    let path = desk.path("logs/a.jsonl");
+    let then = path.metadata().unwrap().modified().unwrap();
+    rules(&desk, &[]);
+    tell("We never use tabs in this project.X");
+    fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+    let told = rules(&desk, &[]);
+    assert_eq!((files(&told), &told["windows"]["known"]), ([1, 0, 0], &0.into()));
+}
+
+#[test]
+fn a_restored_database_reads_again_what_it_does_not_know() {
+    let desk = Desk::new();
+    let tell = |name: &str, words: &str| {
+        desk.write(&format!("logs/{name}.jsonl"), session(name, 2, "/home/ana/shop", &[words]));
+    };
+    tell("a", "We always use tabs in this project.");
+    rules(&desk, &["--db", "m.db"]);
+    fs::copy(desk.path("m.db"), desk.path("old.db")).unwrap();
+    tell("b", "We use Redis 7.");
+    rules(&desk, &["--db", "m.db"]);
+    let whole = desk.memories_in("m.db").len();
+    let told = rules(&desk, &["--db", "old.db"]);
+    assert_eq!((files(&told), desk.memories_in("old.db").len()), ([1, 1, 0], whole));
+}

@@ -1,5 +1,7 @@
 //! Memories that other programs keep come in once, stay out when they were retired, and known context is not learnt.
 
+use std::io::Write as _;
+
 use super::desk::Desk;
 
 const NOTES: &str = "# Memory\n\n## Tools\n\nAna keeps her notes in Zettlr.\n\n## Plans\n\n(none)\n";
@@ -42,7 +44,7 @@ fn what_agents_are_told_anyway_is_not_learnt_from_a_log_that_repeats_it() {
             desk.write("AGENTS.md", "## Git\n\n- Always run the linter before you commit.\n");
             let imported = desk.run(&["import", "AGENTS.md", "--namespace", "global"]);
             assert!(
-                imported.out.contains("0 added") && imported.out.contains("1 lines of known context"),
+                imported.out.contains("0 added") && imported.out.contains("1 line of known context"),
                 "{}",
                 imported.out
             );
@@ -65,5 +67,93 @@ fn memories_that_are_given_to_run_are_sent_where_they_belong() {
         told.err.contains("holds memories, not conversations") && told.err.contains("afterthought import memory.jsonl"),
         "{}",
         told.err
+    );
+}
+
+#[test]
+fn instructions_that_become_memories_stay_in_their_project() {
+    let desk = Desk::new();
+    desk.write("work/quay/CLAUDE.md", "## Style\nWrite the tide tables in metres.\n");
+    let told = desk.run(&["import", "work/quay/CLAUDE.md", "--instructions-as-memories"]);
+    assert!(told.out.contains("1 added"), "{told:?}");
+    let export = desk.run(&["export"]).json();
+    let place = export[0]["namespace"].to_string();
+    assert!(place.contains("quay"), "a rule of one project is none of another: {place}");
+}
+
+#[test]
+fn an_archive_does_not_tell_the_project_of_instructions() {
+    let desk = Desk::new();
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(desk.path("repos.zip")).unwrap());
+    for (name, text) in [("quay/CLAUDE.md", "Write the tide tables in metres.\n"), ("MEMORY.md", "## Cats\ntwo cats\n")]
+    {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    let told = desk.run(&["import", "repos.zip", "--instructions-as-memories"]);
+    assert!(told.code == 0 && told.err.contains("is in an archive") && told.err.contains("--namespace"), "{told:?}");
+    assert!(told.out.contains("CLAUDE.md (instructions): 0 added, 0 changed, 0 known already, 1 left out"), "{told:?}");
+    assert_eq!(desk.run(&["projects"]).out, "", "no project is made of an archive's folder");
+    let named = desk.run(&["import", "repos.zip", "--namespace", "project/quay"]);
+    assert!(named.out.contains("1 line of known context for project/quay"), "{named:?}");
+}
+
+#[test]
+fn a_second_import_after_a_merge_adds_nothing() {
+    let desk = Desk::new();
+    desk.write("memories.json", r#"[{"project_memories":{"p-1":"**Aim**\n\nSell tea in Porto.\n"}}]"#);
+    desk.write("quay/CLAUDE.md", "Write the tide tables in metres.\n");
+    desk.write("talk.md", "User: Always write the tide tables in metres.\n\nAssistant: I will.\n");
+    for args in [&["import", "memories.json"][..], &["import", "quay/CLAUDE.md"]] {
+        assert_eq!(desk.run(args).code, 0, "{args:?}");
+    }
+    assert_eq!(desk.run(&["projects", "alias", "quay", "shop"]).code, 0);
+    let merged = desk.run(&["projects", "merge", "claude-ai-p-1", "shop"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    let again = desk.run(&["import", "memories.json", "quay/CLAUDE.md"]);
+    assert!(again.out.contains("0 added, 0 changed, 1 known already"), "{again:?}");
+    assert!(!again.out.contains("known context"), "{again:?}");
+    assert_eq!(desk.run(&["export"]).json().len(), 1);
+}
+
+#[test]
+fn files_of_one_name_do_not_replace_each_other() {
+    let desk = Desk::new();
+    for (name, words) in [("one", "Ana keeps bees."), ("two", "Bo keeps goats.")] {
+        desk.write(&format!("{name}/MEMORY.md"), format!("## Animals\n{words}\n"));
+        desk.write(&format!("farm/{name}/CLAUDE.md"), format!("{words} Mind them.\n"));
+    }
+    desk.write("farm/.git/HEAD", "ref: refs/heads/main\n");
+    for _ in 0..2 {
+        assert_eq!(desk.run(&["import", "one/MEMORY.md", "two/MEMORY.md", "farm"]).code, 0);
+        assert_eq!(desk.run(&["export"]).json().len(), 2);
+    }
+    let again = desk.run(&["import", "farm"]);
+    assert!(!again.out.contains("lines of known context"), "{again:?}");
+    desk.write("one/MEMORY.md", "## Animals\nAna keeps hens.\n");
+    assert!(desk.run(&["import", "one/MEMORY.md"]).out.contains("1 changed"));
+    let listed = desk.run(&["list"]).out;
+    assert!(listed.contains("hens") && listed.contains("goats") && !listed.contains("bees"), "{listed}");
+}
+
+#[test]
+fn notes_of_one_project_beside_its_logs_are_no_memories_of_another() {
+    let desk = Desk::new();
+    desk.write(".claude/projects/-src-quay/a.jsonl", "{\"cwd\":\"/src/quay\"}\n");
+    desk.write(".claude/projects/-src-quay/memory/MEMORY.md", NOTES);
+    desk.write("assistant/MEMORY.md", "## Pets\ntwo cats\n");
+    assert_eq!(desk.run(&["import", ".claude", "assistant"]).code, 0);
+    let export = desk.run(&["export"]).json();
+    let place = |words: &str| {
+        let found = export.iter().find(|one| one["content"].as_str().is_some_and(|text| text.contains(words)));
+        found.unwrap()["namespace"].to_string()
+    };
+    assert!(place("Zettlr").contains("quay"), "{export:?}");
+    assert_eq!(place("cats"), "[\"global\"]");
+    let wrong = desk.run(&["import", "assistant", "--format", "memo"]);
+    assert!(
+        wrong.err.contains("no format of memories is called \"memo\"; known are claude-ai-memories, "),
+        "{wrong:?}"
     );
 }

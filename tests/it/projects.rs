@@ -357,3 +357,36 @@ fn projects_are_listed_for_people() {
     assert!(row.starts_with("shop ") && row.contains("remote:github.com/ana/shop"), "{told:?}");
     assert!(row.contains("DESK/shop") && row.contains("project/shop-"), "{told:?}");
 }
+
+#[test]
+fn a_run_finds_a_project_by_the_names_that_it_was_given_and_those_that_it_had() {
+    let desk = Desk::new();
+    desk.repository("wharf", Some(SHOP));
+    desk.session("a", "~/gone/checkout", "We use PostgreSQL 16.");
+    desk.session("b", "~/gone/till", "We use Redis 7.");
+    desk.session("c", "~/wharf", "We use Kafka 4.");
+    desk.session("d", "~/gone/till-2", "We use SQLite 3.");
+    desk.read(&[]);
+    let says = |args: &[&str]| assert_eq!(desk.run(&[args, &["--db", "m.db"]].concat()).code, 0, "{args:?}");
+    says(&["projects", "alias", "checkout", "legacy"]);
+    let till = desk.place_of("Redis");
+    says(&["projects", "merge", &till, "checkout"]);
+    says(&["projects", "alias", "till-2", "drawer"]);
+    // Conversations of (checkout and till), wharf, till-2.
+    let table = [
+        ("legacy", 2),
+        ("checkout", 2),
+        (till.as_str(), 2),
+        ("drawer", 1),
+        ("github.com/ana/shop", 1),
+        ("wharf", 1),
+        ("nobody", 0),
+    ];
+    for (name, count) in table {
+        let told = desk.json(&["run", "logs", "--extractor", "rules", "--reread", "--project", name, "--db", "m.db"]);
+        assert_eq!(told.last().unwrap()["transcripts"], count, "{name}");
+    }
+    let folder = desk.path("gone/till").to_string_lossy().into_owned();
+    let told = desk.json(&["run", "logs", "--extractor", "rules", "--reread", "--project", &folder, "--db", "m.db"]);
+    assert_eq!(told.last().unwrap()["transcripts"], 1, "of a folder only what was said there");
+}

@@ -149,7 +149,10 @@ fn an_undo_with_redo_is_settled_by_the_next_run_without_a_request() {
     let world = two_sessions(&server);
     world.good(RUN);
     let (after, asked) = (world.memories(), server.count());
-    world.good(&["undo", "last", "--redo"]);
+    let id = world.good(&["runs", "--json"]).lines().next().unwrap().to_owned();
+    let id = serde_json::from_str::<serde_json::Value>(&id).unwrap()["id"].as_str().unwrap().to_owned();
+    world.good(&["undo", &id]);
+    world.good(&["undo", &id, "--redo"]);
     assert_eq!(world.export(), "");
     world.good(RUN);
     assert_eq!((world.memories(), server.count()), (after, asked));

@@ -82,10 +82,15 @@ fn a_person_can_follow_the_whole_story() {
 
 #[test]
 fn the_list_of_formats_has_each_row_of_the_table() {
-    let listed = Desk::new().run(&["formats"]).out;
+    let listed = Desk::new().run(&["formats", "-v"]).out;
     let rows = INGESTORS.iter().flat_map(|row| [row.name(), row.about(), row.rule()]);
     let missing: Vec<_> = rows.filter(|text| !listed.contains(text)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "{listed}");
+    let desk = Desk::new();
+    let mut narrow = desk.command(&["formats"]);
+    let narrow = String::from_utf8(narrow.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert_eq!(INGESTORS.iter().filter(|row| narrow.contains(&format!(" {} ", row.name()))).count(), INGESTORS.len());
 }
 
 #[test]

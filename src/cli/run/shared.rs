@@ -13,7 +13,7 @@ use glob::Pattern;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
-use crate::cli::args::{Context, machine, now};
+use crate::cli::args::{Context, machine, must_be_folder, now};
 use crate::cli::when::{End, moment};
 
 #[derive(Debug, clap::Args)]
@@ -97,6 +97,7 @@ impl Shared {
             !self.paths.is_empty() || !self.from.is_empty(),
             "nothing to read is named; give a PATH, or --from NAME for what `afterthought sources` lists"
         );
+        self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
         Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone() })
     }
@@ -131,7 +132,14 @@ impl Shared {
         };
         let (since, until) = (time("--since", &self.since, End::Since)?, time("--until", &self.until, End::Until)?);
         if let (Some(since), Some(until)) = (since, until) {
-            ensure!(since < until, "nothing lies between --since {since} and --until {until}");
+            let (from, to) = (self.since.as_deref().unwrap_or_default(), self.until.as_deref().unwrap_or_default());
+            ensure!(since < until, "nothing lies between --since {from} and --until {to}; give the earlier time first");
+        }
+        for (flag, texts) in [("--project", &self.project), ("--exclude", &self.exclude)] {
+            ensure!(
+                !texts.iter().any(|text| text.trim().is_empty()),
+                "{flag} is empty; name something, or leave it out"
+            );
         }
         let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let home = machine().home;
@@ -146,6 +154,7 @@ impl Shared {
             since,
             until,
             zone: Some(now.time_zone().clone()),
+            namespaces: Vec::new(),
             projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
             exclude: self.exclude.iter().map(pattern).collect::<Result<_, _>>()?,
         })

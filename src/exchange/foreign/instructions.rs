@@ -42,16 +42,17 @@ fn sniff(head: &Head<'_>) -> bool {
 }
 
 fn read(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
-    let origin = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let origin = if terms.folder.is_empty() { name.clone() } else { format!("{}/{name}", terms.folder) };
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
     let text = without_blocks(&text, WRITTEN_BY_PROGRAMS);
     for part in sections(&text).iter().filter(|part| !part.body.is_empty()) {
         if terms.instructions_as_memories {
-            let heading = if part.heading.is_empty() { &origin } else { &part.heading };
+            let heading = if part.heading.is_empty() { &name } else { &part.heading };
             let claim = Claim {
                 memory_type: MemoryType::Procedural,
                 title: heading.clone(),
-                key: Some(format!("import.instructions.{}.{}", slug(&origin), slug(&part.heading))),
+                key: Some(format!("{}{}.{}", terms.key("instructions"), slug(&name), slug(&part.heading))),
                 ..claim("convention", &part.body)
             };
             gathered.add(claim, terms.namespace.clone(), FORMAT.name, terms.now);

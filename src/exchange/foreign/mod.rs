@@ -56,6 +56,15 @@ pub struct Terms {
     pub now: Timestamp,
     /// Whether instructions for an agent are taken as memories, not only as known context.
     pub instructions_as_memories: bool,
+    /// Digits of a hash of the file's folder, so that files of one name in several folders do not replace each other.
+    pub folder: String,
+}
+
+impl Terms {
+    /// Returns the start of the keys of memories that stand in the file: `kind`, and the folder if it is known.
+    fn key(&self, kind: &str) -> String {
+        if self.folder.is_empty() { format!("import.{kind}.") } else { format!("import.{kind}.{}.", self.folder) }
+    }
 }
 
 /// What a file holds.
@@ -149,6 +158,7 @@ pub(super) mod samples {
             is_forced: false,
             now: "2026-05-01T12:00:00Z".parse().unwrap(),
             instructions_as_memories: false,
+            folder: String::new(),
         }
     }
 

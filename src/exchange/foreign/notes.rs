@@ -61,7 +61,7 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
             let scope =
                 if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
-            let key = format!("import.long_term.{scope}{}", slug(heading));
+            let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
             gathered.add(section_claim(part, heading, key), terms.namespace.clone(), FORMAT.name, terms.now);
         }
     }
@@ -83,7 +83,7 @@ fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
         let title = if part.heading.is_empty() { day.to_string() } else { format!("{day}: {}", part.heading) };
         let claim = Claim {
             title,
-            key: Some(format!("import.short_term.{day}.{}", slug(&part.heading))),
+            key: Some(format!("{}{day}.{}", terms.key("short_term"), slug(&part.heading))),
             scope: Scope::ShortTerm,
             importance: DAILY_IMPORTANCE,
             valid_from: start,

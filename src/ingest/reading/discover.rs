@@ -1,6 +1,6 @@
 //! Finding the log files behind what a person typed: files, folders, patterns, or `-`.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::ingest::{Folder, IngestError, detect_folder};
@@ -87,13 +87,16 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
 #[derive(Default)]
 struct Search {
     found: Discovered,
-    seen: HashSet<PathBuf>,
+    /// Where each log stands in `found`, by its true path: two spellings of one are one log.
+    seen: HashMap<PathBuf, usize>,
 }
 
 impl Search {
     fn add(&mut self, path: PathBuf, named: bool) {
-        if self.seen.insert(path.clone()) {
-            self.found.push(Found { path, named });
+        let place = *self.seen.entry(true_path(&path)).or_insert(self.found.len());
+        match self.found.get_mut(place) {
+            Some(known) => known.named |= named,
+            None => self.found.push(Found { path, named }),
         }
     }
 
@@ -119,6 +122,12 @@ impl Search {
         }
         Ok(any)
     }
+}
+
+/// Returns `path` without links and dots, the same however it is spelled; as it is where nothing is there.
+#[must_use]
+pub fn true_path(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
@@ -160,6 +169,16 @@ fn may_hold_a_log(path: &Path) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_log_is_there_once_however_it_is_spelled_and_named_if_it_is_named_anywhere() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let path = folder.path().join("a.jsonl");
+        std::fs::write(&path, "{}").unwrap();
+        let found = discover(&[folder.path().to_owned(), folder.path().join("sub/../a.jsonl")]).unwrap();
+        assert_eq!(found, [Found { path, named: true }]);
+    }
 
     #[test]
     fn files_folders_and_patterns_are_found_once_and_sorted() {

@@ -1,0 +1,100 @@
+//! For which project a file of memories or instructions is written, as far as its place tells.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::json;
+use crate::memory::Namespace;
+
+/// Lines of a log that are searched for the folder in which it was held.
+const MAX_LINES: usize = 50;
+
+/// What the place of a file tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilePlace {
+    /// It is for no project more than for another.
+    Anywhere,
+    /// It is for the project that lies in this folder.
+    Folder(String),
+    /// It is for a project of which no more than a name is known.
+    Project(Namespace),
+}
+
+/// Returns for which project the file at `path` is written.
+///
+/// Instructions for agents are for the folder that they stand in, unless that holds an agent's settings: then for the
+/// folder of these. Notes that Claude Code keeps beside its logs are for the folder in which those were held.
+#[must_use]
+pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if are_instructions {
+        let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(is_agents_own));
+        return folder.map_or(FilePlace::Anywhere, |folder| FilePlace::Folder(folder.to_string_lossy().into_owned()));
+    }
+    let Some(logs) = folder_of_logs(&path) else { return FilePlace::Anywhere };
+    let held_in = logs_in(logs).iter().find_map(|log| folder_of(log));
+    let name = || logs.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    held_in
+        .map_or_else(|| Namespace::project(&name()).map_or(FilePlace::Anywhere, FilePlace::Project), FilePlace::Folder)
+}
+
+fn is_agents_own(name: &OsStr) -> bool {
+    [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own)
+}
+
+/// Returns the folder with the logs of a project, if `path` is in the folder `memory` of one.
+fn folder_of_logs(path: &Path) -> Option<&Path> {
+    let memory = path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == "memory"))?;
+    let logs = memory.parent()?;
+    logs.parent()?.file_name().is_some_and(|name| name == "projects").then_some(logs)
+}
+
+fn logs_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut logs: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect();
+    logs.sort();
+    logs
+}
+
+/// Returns the folder in which the first conversation of a log was held.
+fn folder_of(log: &Path) -> Option<String> {
+    let lines = BufReader::new(std::fs::File::open(log).ok()?).lines().take(MAX_LINES);
+    lines.map_while(Result::ok).find_map(|line| {
+        let (value, _) = json::parse::<Value>(&line).ok()?;
+        value["cwd"].as_str().map(str::to_owned)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_for_the_folder_that_they_stand_in() {
+        let table = [
+            ("/src/shop/CLAUDE.md", "/src/shop"),
+            ("/src/shop/.claude/CLAUDE.md", "/src/shop"),
+            ("/src/shop/.cursor/rules/style.mdc", "/src/shop"),
+        ];
+        for (path, folder) in table {
+            let wanted = std::path::absolute(folder).unwrap().to_string_lossy().into_owned();
+            assert_eq!(place_of(Path::new(path), true), FilePlace::Folder(wanted), "{path}");
+        }
+    }
+
+    #[test]
+    fn notes_beside_logs_are_for_the_project_of_the_logs() {
+        let home = tempfile::tempdir().unwrap();
+        let logs = home.path().join(".claude/projects/-home-ana-shop");
+        std::fs::create_dir_all(logs.join("memory")).unwrap();
+        let notes = logs.join("memory/MEMORY.md");
+        let unknown = Namespace::project("-home-ana-shop").unwrap();
+        assert_eq!(place_of(&notes, false), FilePlace::Project(unknown), "never everybody's");
+        std::fs::write(logs.join("a.jsonl"), "no JSON\n{\"type\":\"x\"}\n{\"cwd\":\"/home/ana/shop\"}\n").unwrap();
+        assert_eq!(place_of(&notes, false), FilePlace::Folder("/home/ana/shop".into()));
+        assert_eq!(place_of(&home.path().join("memory/MEMORY.md"), false), FilePlace::Anywhere);
+    }
+}
