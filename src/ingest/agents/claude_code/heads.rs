@@ -15,7 +15,7 @@ use crate::ingest::lenient::Text;
 /// How far into a log its first message is looked for, in bytes.
 const FIRST_LINES_BYTES: u64 = 64 << 10;
 /// How long what was found is believed; a log that was empty may have got its first line since.
-const GOOD_FOR: Duration = Duration::from_secs(60);
+const GOOD_FOR: Duration = Duration::from_mins(1);
 
 /// The folder that was looked through last; the logs of one folder are read one after the other.
 static LAST: Mutex<Option<Heads>> = Mutex::new(None);
