@@ -175,7 +175,7 @@ fn tell_cost(out: &Printer, summary: &Summary) {
 /// Tells everything that was read but not kept, so that no loss is silent.
 fn tell_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
-    tell_files(out, files, summary.filtered);
+    tell_files(out, files, summary.filtered, summary.transcripts);
     if files.skipped_records > 0 {
         out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
     }
@@ -193,8 +193,9 @@ fn tell_losses(out: &Printer, summary: &Summary) {
         out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
     }
     if windows_left(summary) > 0 {
+        let rest = if summary.halted.is_some() { ", and all that comes after" } else { "" };
         out.note(format_args!(
-            "left for the same command to take up again: {}",
+            "left for the same command to take up again: {}{rest}",
             counted(windows_left(summary), "window")
         ));
     }
@@ -204,7 +205,7 @@ fn tell_losses(out: &Printer, summary: &Summary) {
 }
 
 /// Tells which files were passed over and left out.
-pub fn tell_files(out: &Printer, files: Files, filtered: Filtered) {
+pub fn tell_files(out: &Printer, files: Files, filtered: Filtered, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
             "{} finished before and unchanged, so not opened (--reread opens them)",
@@ -218,6 +219,9 @@ pub fn tell_files(out: &Printer, files: Files, filtered: Filtered) {
         out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
     }
     tell_filtered(out, filtered);
+    if conversations == 0 && filtered.conversations_of_other_projects > 0 {
+        out.note("no conversation is of the project asked for; `afterthought projects` lists those that are known");
+    }
 }
 
 /// Tells what was not asked for, so that nobody takes it for read.

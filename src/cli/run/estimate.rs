@@ -78,7 +78,7 @@ fn tell(estimate: &Estimate, out: &Printer) -> anyhow::Result<()> {
         windows.known,
         windows.no_signal,
     ))?;
-    report::tell_files(out, estimate.files, estimate.filtered);
+    report::tell_files(out, estimate.files, estimate.filtered, estimate.transcripts);
     if estimate.interrupted {
         out.warn("interrupted; the rest is not counted");
     }

@@ -193,7 +193,7 @@ mod tests {
         let names: Vec<_> =
             found.iter().map(|found| found.path.file_name().unwrap().to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["b.jsonl", ".hidden.jsonl", "a.md"]);
-        assert_eq!(found.iter().map(|found| found.named).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(found.iter().map(|found| found.named).collect::<Vec<_>>(), [true, true, false]);
     }
 
     #[test]
