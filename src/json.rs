@@ -139,10 +139,28 @@ fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize
 /// Returns `None` if not even the first container is open, e.g. for prose.
 #[must_use]
 pub fn parse_prefix(text: &str) -> Option<Value> {
+    closed(text, Cut::Dropped)
+}
+
+/// Parses the beginning of a JSON document to recognise its form: as [`parse_prefix`], but a string that is cut in its
+/// middle ends where the text does, since one value can be longer than all that is looked at.
+#[must_use]
+pub fn parse_start(text: &str) -> Option<Value> {
+    closed(text, Cut::Kept)
+}
+
+/// What becomes of a string that is cut in its middle.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Dropped,
+    Kept,
+}
+
+fn closed(text: &str, string: Cut) -> Option<Value> {
     if let Ok((value, _)) = parse(text) {
         return Some(value);
     }
-    let cuts = safe_cuts(text);
+    let cuts = safe_cuts(text, string);
     // The last cuts can still end between a key and its value; the ones before them cannot all.
     cuts.iter().rev().take(8).find_map(|(end, closers)| {
         let closed: String = text[..*end].chars().chain(closers.chars().rev()).collect();
@@ -151,7 +169,7 @@ pub fn parse_prefix(text: &str) -> Option<Value> {
 }
 
 /// Finds the places after which `text` can be cut, each with the closers that are then owed (innermost last).
-fn safe_cuts(text: &str) -> Vec<(usize, String)> {
+fn safe_cuts(text: &str, string: Cut) -> Vec<(usize, String)> {
     let (mut cuts, mut stack, mut in_string, mut escaped) = (Vec::new(), String::new(), false, false);
     let mut escape = 0;
     for (index, byte) in text.bytes().enumerate() {
@@ -184,8 +202,8 @@ fn safe_cuts(text: &str) -> Vec<(usize, String)> {
             cuts.drain(..32);
         }
     }
-    if in_string {
-        // A value can be longer than all that is there; an escape may be cut in two.
+    if in_string && string == Cut::Kept {
+        // An escape may be cut in two.
         let end = if text.len() - escape < LONGEST_ESCAPE { escape } else { text.len() };
         cuts.push((end, stack + "\""));
     }
@@ -206,7 +224,7 @@ mod tests {
             (r#"{"a":1,"lon"#, json!({"a": 1})),
         ];
         for (text, expected) in rows {
-            assert_eq!(parse_prefix(text), Some(expected), "{text}");
+            assert_eq!(parse_start(text), Some(expected), "{text}");
         }
     }
 

@@ -54,7 +54,7 @@ impl<'a> Head<'a> {
         let document = match whole {
             Some(value) => Some(value),
             // A JSONL file parses as a document up to its first line end, so lines are asked first.
-            None if starts_json && lines.is_empty() => json::parse_prefix(&text),
+            None if starts_json && lines.is_empty() => json::parse_start(&text),
             None => None,
         };
         Self {
