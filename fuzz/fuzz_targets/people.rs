@@ -1,18 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| afterthought_fuzz::read_by(NAMES, bytes));
-
-const NAMES: &[&str] = &[
-    "telegram",
-    "discord",
-    "messenger",
-    "mbox",
-    "slack",
-    "webvtt",
-    "srt",
-    "zoom-chat",
-    "google-meet",
-    "otter",
-    "teams-text",
-    "whatsapp",
-];
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| afterthought_fuzz::read_by("people", bytes));

@@ -1,5 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| afterthought_fuzz::read_by(NAMES, bytes));
-
-const NAMES: &[&str] = &["plain"];
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| afterthought_fuzz::read_by("text", bytes));

@@ -1,15 +1,16 @@
 //! What the fuzz targets share: one family of formats reads the same bytes, and what it yields must be sound.
 
-use afterthought::ingest::{Head, Input, Sink, by_name};
+use afterthought::ingest::{Head, INGESTORS, Input, Sink};
 use afterthought::transcript::Transcript;
 
-/// Asks each of the formats called `names` about `bytes`, and lets those read them that claim them, and one other.
-pub fn read_by(names: &[&str], bytes: &[u8]) {
+/// Asks each format of `family` about `bytes`, and lets those read them that claim them, and one other.
+pub fn read_by(family: &str, bytes: &[u8]) {
     let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
     let head = Head::of(&input);
-    for (place, name) in names.iter().enumerate() {
-        let ingestor = by_name(name).expect("the target lists formats that exist");
-        if ingestor.sniff(&head) || place == bytes.len() % names.len() {
+    let formats: Vec<_> = INGESTORS.iter().filter(|ingestor| ingestor.family() == family).collect();
+    assert!(!formats.is_empty(), "{family} is a family");
+    for (place, ingestor) in formats.iter().enumerate() {
+        if ingestor.sniff(&head) || place == bytes.len() % formats.len() {
             let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
             let mut accept = |transcript: Transcript| check(&transcript);
             std::hint::black_box(ingestor.read(input, &mut Sink::new(&mut accept)).is_ok());
