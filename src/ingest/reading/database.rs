@@ -1,5 +1,6 @@
 //! `SQLite` files that other programs write: opened for reading alone, so that their owners never notice.
 
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
@@ -12,6 +13,10 @@ use crate::json;
 
 /// The first bytes of every `SQLite` file.
 pub const MAGIC: &str = "SQLite format 3\0";
+/// Length of the head of a write-ahead log.
+const LOG_HEAD_BYTES: u64 = 32;
+/// How often database and log are copied before their owner is held to write without pause.
+const COPY_ATTEMPTS: usize = 5;
 
 /// A database that is only read.
 pub struct Database {
@@ -38,22 +43,45 @@ impl std::ops::Deref for Database {
 /// [`IngestError::Database`].
 pub fn open(path: &Path) -> Result<Database, IngestError> {
     let failed = |reason: String| IngestError::Database { path: path.to_owned(), reason };
+    let copy = copy_with_log(path, || ()).map_err(|error| failed(error.to_string()))?;
+    let connection = match &copy {
+        Some((_, copy)) => connect(copy, false),
+        None => connect(path, true),
+    };
+    let connection = connection.map_err(|error| failed(error.to_string()))?;
+    Ok(Database { connection, path: path.to_owned(), _copy: copy.map(|(folder, _)| folder) })
+}
+
+/// Copies database and log; `None` where there is no log. `between` runs between the two copies.
+///
+/// Its owner may move the log into the database and begin it anew meanwhile, and the two copies would not fit. Each
+/// beginning writes another head, so the head tells.
+fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
-    let has_log = std::fs::metadata(&log).is_ok_and(|data| data.len() > 0);
-    if !has_log {
-        let connection = connect(path, true).map_err(|error| failed(error.to_string()))?;
-        return Ok(Database { connection, path: path.to_owned(), _copy: None });
-    }
-    let copied = || -> std::io::Result<(TempDir, PathBuf)> {
+    for _ in 0..COPY_ATTEMPTS {
+        let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
         std::fs::copy(path, &target)?;
-        std::fs::copy(&log, with_ending(&target, "-wal"))?;
-        Ok((folder, target))
+        between();
+        let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
+        if copied.is_ok() && log_head(&log)?.as_ref() == Some(&head) {
+            return Ok(Some((folder, target)));
+        }
+    }
+    Err(io::Error::other("its owner keeps writing to it"))
+}
+
+/// Returns the first bytes of a write-ahead log, which differ each time that it is begun; `None` if it is empty or not
+/// there.
+fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    match std::fs::File::open(log) {
+        Ok(file) => file.take(LOG_HEAD_BYTES).read_to_end(&mut head)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
     };
-    let (folder, target) = copied().map_err(|error| failed(error.to_string()))?;
-    let connection = connect(&target, false).map_err(|error| failed(error.to_string()))?;
-    Ok(Database { connection, path: path.to_owned(), _copy: Some(folder) })
+    Ok((!head.is_empty()).then_some(head))
 }
 
 /// Opens the database that `input` is; `None` if it is no database.
@@ -286,6 +314,33 @@ mod tests {
         assert_eq!(read("SELECT 7"), (Some("7".to_owned()), Some((7.into(), false))));
         assert_eq!(read("SELECT x'5b5d'"), (Some("[]".to_owned()), Some((serde_json::json!([]), false))));
         assert_eq!(read("SELECT '{\"a\":'"), (Some("{\"a\":".to_owned()), None));
+    }
+
+    #[test]
+    fn a_log_that_is_begun_anew_between_the_copies_is_copied_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("busy.db");
+        let owner = Connection::open(&path).unwrap();
+        owner
+            .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE chat (words); INSERT INTO chat VALUES ('first');")
+            .unwrap();
+        let mut interruptions = 0;
+        let copy = copy_with_log(&path, || {
+            if interruptions < 2 {
+                interruptions += 1;
+                let words =
+                    format!("PRAGMA wal_checkpoint(RESTART); INSERT INTO chat VALUES ('later {interruptions}');");
+                owner.execute_batch(&words).unwrap();
+            }
+        });
+        let (_folder, copy) = copy.unwrap().unwrap();
+        let count: i64 =
+            connect(&copy, false).unwrap().query_row("SELECT count(*) FROM chat", [], |row| row.get(0)).unwrap();
+        assert_eq!((count, interruptions), (3, 2));
+        let restless = copy_with_log(&path, || {
+            owner.execute_batch("PRAGMA wal_checkpoint(RESTART); INSERT INTO chat VALUES ('again');").unwrap();
+        });
+        assert!(restless.unwrap_err().to_string().contains("keeps writing"));
     }
 
     #[test]
