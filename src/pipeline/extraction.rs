@@ -127,7 +127,9 @@ async fn extract_one<C: Complete>(
         // Where one namespace was asked for, nothing goes to another.
         extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
     }
-    drop_restated(&mut extraction, &known_context(pipeline, job));
+    if !extraction.candidates.is_empty() {
+        drop_restated(&mut extraction, &known_context(pipeline, job));
+    }
     tally.borrow_mut().extracted(job, &extraction);
     let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
     (extraction, candidates)
