@@ -9,19 +9,7 @@ use serde_json::Value;
 
 use super::desk::Desk;
 use super::sources::session;
-use super::world::{Fact, Server, World};
-
-const FACTS: [Fact; 8] = [
-    ("amber", 4101),
-    ("basil", 5202),
-    ("cedar", 6303),
-    ("dahlia", 7404),
-    ("elder", 8505),
-    ("fennel", 9606),
-    ("ginger", 10707),
-    ("hazel", 11808),
-];
-const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
+use super::world::{FACTS, RUN, Server, World};
 
 fn last(printed: &str) -> Value {
     serde_json::from_str(printed.lines().last().unwrap()).unwrap()

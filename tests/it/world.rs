@@ -14,6 +14,20 @@ use tempfile::TempDir;
 /// Something a person says in a log: which service listens where.
 pub type Fact = (&'static str, u32);
 
+/// Facts enough for several windows of [`RUN`].
+pub const FACTS: [Fact; 8] = [
+    ("amber", 4101),
+    ("basil", 5202),
+    ("cedar", 6303),
+    ("dahlia", 7404),
+    ("elder", 8505),
+    ("fennel", 9606),
+    ("ginger", 10707),
+    ("hazel", 11808),
+];
+/// Reads the logs in windows so small that a few messages fill one.
+pub const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
+
 /// A request that came in.
 #[derive(Debug, Clone)]
 pub struct Asked {
