@@ -204,13 +204,11 @@ fn typed(text: &str) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
 
     fn read(text: &str) -> Vec<Transcript> {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        Aider.read(Input::from_text(".aider.chat.history.md", text), &mut Sink::new(&mut accept)).unwrap();
-        seen
+        read_input(&Aider, Input::from_text(".aider.chat.history.md", text)).0
     }
 
     /// Writes each message of a file with one chat as `Role Kind: text`.

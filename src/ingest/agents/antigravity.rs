@@ -187,15 +187,13 @@ fn of(role: Role, kind: Kind, text: String) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(text: &str) -> Transcript {
         assert!(Antigravity.sniff(&Head::new(text.into(), true)));
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        Antigravity.read(Input::from_text("log.jsonl", text), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&Antigravity, Input::from_text("log.jsonl", text)).0.remove(0)
     }
 
     fn told(transcript: &Transcript) -> Vec<String> {

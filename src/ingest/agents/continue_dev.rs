@@ -154,14 +154,12 @@ fn call_of(call: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(path: &std::path::Path) -> Transcript {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        Continue.read(crate::ingest::open(path).unwrap(), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&Continue, crate::ingest::open(path).unwrap()).0.remove(0)
     }
 
     fn told(history: &Value) -> Vec<String> {

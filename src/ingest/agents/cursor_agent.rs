@@ -131,15 +131,12 @@ fn workspace(message: &Message) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
 
     fn read(name: &str, text: &str) -> (Vec<Transcript>, Vec<usize>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        CursorAgent.read(Input::from_text(name, text), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&CursorAgent, Input::from_text(name, text));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
     }
 
     fn shown(transcript: &Transcript) -> Vec<String> {

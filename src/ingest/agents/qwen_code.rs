@@ -138,6 +138,7 @@ fn messages(line: &Value) -> Vec<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
@@ -150,10 +151,7 @@ mod tests {
     fn read(lines: &[Value]) -> Transcript {
         let text: String = lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
         assert!(QwenCode.sniff(&Head::new(text.as_str().into(), true)));
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        QwenCode.read(Input::from_text("s.jsonl", &text), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&QwenCode, Input::from_text("s.jsonl", &text)).0.remove(0)
     }
 
     fn told(lines: &[Value]) -> Vec<String> {

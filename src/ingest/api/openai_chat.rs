@@ -104,16 +104,13 @@ fn conversation(value: &Value) -> Option<Vec<&Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(name: &str, text: &str) -> (Vec<Transcript>, Vec<usize>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        OpenAiChat.read(Input::from_text(name, text), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&OpenAiChat, Input::from_text(name, text));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
     }
 
     fn texts(text: &str) -> Vec<Vec<String>> {

@@ -166,16 +166,13 @@ fn messages_of(chunk: &Value, time: Option<MessageTime>, number: usize, sink: &m
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::{TimeSource, Transcript};
     use serde_json::json;
 
     fn read(name: &str, value: &Value) -> (Vec<Transcript>, Vec<String>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        AiStudio.read(Input::from_text(name, &value.to_string()), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&AiStudio, Input::from_text(name, &value.to_string()));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
     }
 
     fn said(chunks: &Value) -> Vec<(Role, Kind, String)> {

@@ -150,17 +150,14 @@ fn without_marks(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(conversations: &Value) -> (Vec<Transcript>, Vec<String>) {
         let export = json!({"projects": [], "conversations": conversations, "tasks": []}).to_string();
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        Grok.read(Input::from_text("prod-grok-backend.json", &export), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&Grok, Input::from_text("prod-grok-backend.json", &export));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
     }
 
     fn response(id: &str, parent: Option<&str>, sender: &str, millis: u64) -> Value {

@@ -124,16 +124,13 @@ fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::{TimeSource, Transcript};
     use serde_json::json;
 
     fn read(name: &str, value: &Value) -> (Vec<Transcript>, Vec<String>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        LmStudio.read(Input::from_text(name, &value.to_string()), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&LmStudio, Input::from_text(name, &value.to_string()));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
     }
 
     fn conversation() -> Value {

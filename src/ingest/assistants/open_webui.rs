@@ -215,16 +215,13 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(value: &Value) -> (Vec<Transcript>, Vec<String>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        OpenWebUi.read(Input::from_text("chats.json", &value.to_string()), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&OpenWebUi, Input::from_text("chats.json", &value.to_string()));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
     }
 
     fn answer(message: &Value) -> Vec<(Kind, String)> {

@@ -186,16 +186,13 @@ fn time(message: &Value) -> Option<MessageTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
     use serde_json::json;
 
     fn read(value: &Value) -> (Vec<Transcript>, Vec<usize>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        Discord.read(Input::from_text("general.json", &value.to_string()), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&Discord, Input::from_text("general.json", &value.to_string()));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
     }
 
     fn export(messages: &[Value]) -> Value {

@@ -132,13 +132,11 @@ fn speeches(lines: &[&str], known: &HashSet<&str>) -> Vec<Speech> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::{Kind, Transcript};
 
     fn read(name: &str, text: &str) -> Transcript {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        GoogleMeet.read(Input::from_text(name, text), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&GoogleMeet, Input::from_text(name, text)).0.remove(0)
     }
 
     #[test]

@@ -59,13 +59,11 @@ fn is_trailer(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::{Kind, Transcript};
 
     fn read(name: &str, text: &str) -> Transcript {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        Otter.read(Input::from_text(name, text), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&Otter, Input::from_text(name, text)).0.remove(0)
     }
 
     #[test]

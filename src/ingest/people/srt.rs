@@ -89,15 +89,12 @@ fn cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
 mod tests {
     use super::*;
     use crate::ingest::open;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
 
     fn read(input: Input) -> (Vec<Transcript>, Vec<usize>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        Srt.read(input, &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&Srt, input);
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
     }
 
     fn told(text: &str) -> Vec<(Duration, Vec<&str>)> {

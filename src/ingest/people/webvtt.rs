@@ -70,15 +70,12 @@ fn cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::{Role, Transcript};
 
     fn read_as(name: &str, text: &str) -> (Vec<Transcript>, Vec<usize>) {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        let mut sink = Sink::new(&mut accept);
-        WebVtt.read(Input::from_text(name, text), &mut sink).unwrap();
-        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
-        (seen, skipped)
+        let (seen, skipped) = read_input(&WebVtt, Input::from_text(name, text));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
     }
 
     fn said(text: &str) -> Vec<(String, String)> {

@@ -230,6 +230,7 @@ fn is_staged(lines: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::testing::read_input;
     use crate::transcript::Transcript;
 
     fn sniffs(text: &str) -> bool {
@@ -237,10 +238,7 @@ mod tests {
     }
 
     fn read(name: &str, text: &str) -> Transcript {
-        let mut seen = Vec::new();
-        let mut accept = |transcript| seen.push(transcript);
-        Plain.read(Input::from_text(name, text), &mut Sink::new(&mut accept)).unwrap();
-        seen.remove(0)
+        read_input(&Plain, Input::from_text(name, text)).0.remove(0)
     }
 
     fn told(text: &str) -> Vec<(Role, Kind, String)> {

@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::ingest::testing::read_input;
 use crate::transcript::{Kind, Role, Transcript};
 
 fn read_by(ingestor: &dyn Ingestor, value: &Value) -> (Vec<Transcript>, Vec<String>) {
-    let mut seen = Vec::new();
-    let mut accept = |transcript| seen.push(transcript);
-    let mut sink = Sink::new(&mut accept);
-    ingestor.read(Input::from_text("conversations.json", &value.to_string()), &mut sink).unwrap();
-    let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-    (seen, skipped)
+    let (seen, skipped) = read_input(ingestor, Input::from_text("conversations.json", &value.to_string()));
+    (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
 }
 
 fn conversation(messages: &Value) -> Value {

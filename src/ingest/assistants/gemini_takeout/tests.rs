@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::ingest::testing::read_input;
 use crate::transcript::{Kind, Role, Transcript};
 
 fn read(text: &str) -> (Vec<Transcript>, Vec<String>) {
-    let mut seen = Vec::new();
-    let mut accept = |transcript| seen.push(transcript);
-    let mut sink = Sink::new(&mut accept);
-    GeminiTakeout.read(Input::from_text("MyActivity.json", text), &mut sink).unwrap();
-    let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-    (seen, skipped)
+    let (seen, skipped) = read_input(&GeminiTakeout, Input::from_text("MyActivity.json", text));
+    (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
 }
 
 fn texts(text: &str) -> Vec<Vec<String>> {

@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::ingest::testing::read_input;
 use crate::transcript::Transcript;
 
 fn read(text: &str) -> (Vec<Transcript>, Vec<String>) {
-    let mut seen = Vec::new();
-    let mut accept = |transcript| seen.push(transcript);
-    let mut sink = Sink::new(&mut accept);
-    LibreChat.read(Input::from_text("conversation.json", text), &mut sink).unwrap();
-    let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
-    (seen, skipped)
+    let (seen, skipped) = read_input(&LibreChat, Input::from_text("conversation.json", text));
+    (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
 }
 
 fn message(id: &str, parent: &str, is_user: bool, second: u32) -> Value {
