@@ -21,7 +21,7 @@ use super::plan::{Answers, Question, Surrounded};
 use super::ruling::Named;
 
 /// Candidates in one call at most.
-pub const MAX_CANDIDATES: usize = 20;
+pub const MAX_CANDIDATES: usize = 40;
 
 /// Tokens that the answer about one candidate takes at most, with room to spare.
 const TOKENS_A_CANDIDATE: u32 = 60;
@@ -68,11 +68,12 @@ struct Entry {
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum RelationName {
-    New,
     Duplicate,
     MoreDetail,
-    Complementary,
     Contradicts,
+    Complementary,
+    // Models like to call it so.
+    #[serde(alias = "new")]
     Unrelated,
 }
 
@@ -208,7 +209,7 @@ impl<'a> Sheet<'a> {
             question.known.iter().find(|listed| listed.memory.id == known.memory.id)
         };
         let target = match (entry.relation, entry.known) {
-            (RelationName::New | RelationName::Unrelated, _) => question.known.first()?,
+            (RelationName::Unrelated, _) => question.known.first()?,
             (_, Some(number)) => asked(number)?,
             (_, None) if question.known.len() == 1 => &question.known[0],
             (_, None) => return None,
@@ -219,7 +220,7 @@ impl<'a> Sheet<'a> {
 
 const fn named(relation: RelationName, why: Why) -> Named {
     match relation {
-        RelationName::New | RelationName::Unrelated => Named::Unrelated,
+        RelationName::Unrelated => Named::Unrelated,
         RelationName::Duplicate => Named::Duplicate,
         RelationName::MoreDetail => Named::MoreDetail,
         RelationName::Complementary => Named::Complementary,

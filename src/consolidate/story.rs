@@ -212,19 +212,19 @@ fn questions(store: &Store, count: usize) -> Vec<Incoming> {
 #[test]
 fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
     let store = Store::in_memory().unwrap();
-    let open = questions(&store, 41);
+    let open = questions(&store, 81);
     let model =
-        Scripted::saying(&[r#"{"relations":[{"candidate":20,"relation":"contradicts","known":20,"why":"changed"}"#; 3]);
+        Scripted::saying(&[r#"{"relations":[{"candidate":40,"relation":"contradicts","known":40,"why":"changed"}"#; 3]);
     let planned = plan_with(&store, Some(&model), open.clone());
     assert_eq!(model.asked.borrow().len(), 3);
-    // Each call's twentieth candidate was answered, in a reply cut short; the last call has no such candidate.
+    // Each call's fortieth candidate was answered, in a reply cut short; the last call has no such candidate.
     assert_eq!((planned.counts()[&Decision::Contradict], planned.failed_calls), (2, 1));
 
     let error = LlmError::Budget { limit: "$1".into() };
     let model = Scripted { replies: RefCell::new(vec![Err(error)]), asked: RefCell::default() };
     let planned = plan_with(&store, Some(&model), open);
     assert_eq!((model.asked.borrow().len(), planned.failed_calls), (1, 3));
-    assert_eq!(planned.counts()[&Decision::Add], 41);
+    assert_eq!(planned.counts()[&Decision::Add], 81);
 }
 
 #[test]

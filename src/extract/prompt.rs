@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::transcript::{Kind, Message};
 
 /// Changes with every change of a template or of the rendering, so that recorded windows are not taken for new ones.
-pub const PROMPT_VERSION: &str = "extract-1";
+pub const PROMPT_VERSION: &str = "extract-2";
 
 /// Most known memories shown.
 const MAX_KNOWN: usize = 24;

@@ -15,9 +15,16 @@ pub struct Proposals {
     pub memories: Vec<Proposal>,
 }
 
-/// One memory as the model proposes it. What the fields mean is said to the model in `prompts/extract/system.md`.
+/// One memory as the model proposes it, its evidence first, so that words follow from what was found rather than the
+/// other way round. What the fields mean is said to the model in `prompts/extract/system.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
+    /// Numbers of the messages that it rests on, the quoted one first.
+    pub messages: Vec<i64>,
+    /// Verbatim words of the first.
+    pub quote: String,
+    /// How it is known.
+    pub basis: Basis,
     /// Kind of remembering.
     #[serde(rename = "type")]
     pub memory_type: MemoryType,
@@ -29,14 +36,14 @@ pub struct Proposal {
     pub content: String,
     /// Topic tag.
     pub subject: Option<String>,
+    /// Words to search by.
+    pub tags: Vec<String>,
     /// Normalised attribute.
     pub key: Option<String>,
     /// Value of the attribute.
     pub value: Option<String>,
     /// For whom it holds.
     pub audience: Audience,
-    /// How it is known.
-    pub basis: Basis,
     /// 1–10.
     pub importance: i64,
     /// From when it held: year, month or day.
@@ -45,15 +52,9 @@ pub struct Proposal {
     pub to: Option<String>,
     /// When it stops to matter; absent for what lasts.
     pub expires: Option<String>,
-    /// Numbers of the messages that it rests on, the quoted one first.
-    pub messages: Vec<i64>,
-    /// Verbatim words of the first.
-    pub quote: String,
     /// Number of the known memory that can no longer hold.
     pub replaces: Option<i64>,
-    /// Words to search by.
-    pub tags: Vec<String>,
-    /// For episodic memories.
+    /// For problems that were worked on.
     pub episode: Option<Episode>,
     /// For procedural memories.
     pub procedure: Option<Steps>,
