@@ -90,7 +90,9 @@ fn model(config: &Config) -> Check {
         (Some(url), false) => Check::new("model", State::Good, format!("{name} at {url}, without a key")),
         (None, true) => Check::new("model", State::Good, format!("{name} at OpenAI, key from {key}")),
         (None, false) => {
-            let finding = format!("none: the offline rules extract; set {key} or OPENAI_BASE_URL for a model");
+            let finding = format!(
+                "none: an Ollama on this machine extracts, else the offline rules; set {key} or OPENAI_BASE_URL"
+            );
             Check::new("model", State::Note, finding)
         }
     }

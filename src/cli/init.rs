@@ -36,6 +36,8 @@ const USER_SETTINGS: &str = "\
 # window_tokens = 6000      # conversation in one call
 # max_cost = 1.0            # dollars that one run may spend
 # max_tokens = 2000000      # tokens that one run may spend
+# max_cost_per_day = 5.0    # dollars that all runs of one day may spend
+# prices = { \"my-model\" = { prompt = 0.25, completion = 2.0 } }   # dollars for a million tokens
 
 # What is kept.
 # extractor = \"auto\"        # auto, llm or rules

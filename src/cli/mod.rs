@@ -20,6 +20,7 @@ mod run;
 mod runs;
 mod search;
 mod sources;
+mod spend;
 mod stats;
 mod when;
 
@@ -62,6 +63,7 @@ enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Runs(runs::RunsArgs),
+    Spend(spend::SpendArgs),
     Undo(runs::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
@@ -119,6 +121,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Export(args) => export::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
+        Command::Spend(args) => spend::run(args, &context),
         Command::Undo(args) => runs::undo(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),

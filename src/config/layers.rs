@@ -36,6 +36,10 @@ pub struct Partial {
     pub max_cost: Option<f64>,
     /// Most tokens that one run may spend.
     pub max_tokens: Option<u64>,
+    /// Most dollars that all runs of one day may spend.
+    pub max_cost_per_day: Option<f64>,
+    /// Prices of models, in place of the built-in ones.
+    pub prices: Option<toml::Table>,
     /// Allowed categories.
     pub categories: Option<Vec<String>>,
     /// What to keep and never to keep, in prose.
@@ -58,6 +62,8 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         ("api_key_env", partial.api_key_env.is_some()),
         ("max_cost", partial.max_cost.is_some()),
         ("max_tokens", partial.max_tokens.is_some()),
+        ("max_cost_per_day", partial.max_cost_per_day.is_some()),
+        ("prices", partial.prices.is_some()),
     ];
     match set.into_iter().find(|(_, is_set)| *is_set) {
         Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),

@@ -106,6 +106,10 @@ pub struct Config {
     pub max_cost: Setting<Option<f64>>,
     /// Most tokens that one run may spend.
     pub max_tokens: Setting<Option<u64>>,
+    /// Most dollars that all runs of one day may spend.
+    pub max_cost_per_day: Setting<Option<f64>>,
+    /// Prices of models, in place of the built-in ones; `llm::Prices` reads them.
+    pub prices: Setting<toml::Table>,
     /// Allowed categories.
     pub categories: Setting<Vec<String>>,
     /// What to keep and never to keep, in prose.
@@ -161,6 +165,8 @@ impl Config {
             window_tokens: Setting::default(6_000),
             max_cost: Setting::default(None),
             max_tokens: Setting::default(None),
+            max_cost_per_day: Setting::default(None),
+            prices: Setting::default(toml::Table::new()),
             categories: Setting::default(CATEGORIES.iter().map(|&name| name.to_owned()).collect()),
             instructions: Setting::default(None),
         }
@@ -186,6 +192,8 @@ impl Config {
         self.window_tokens.set(partial.window_tokens, layer);
         self.max_cost.set(partial.max_cost.map(Some), layer);
         self.max_tokens.set(partial.max_tokens.map(Some), layer);
+        self.max_cost_per_day.set(partial.max_cost_per_day.map(Some), layer);
+        self.prices.set(partial.prices, layer);
         self.categories.set(partial.categories, layer);
         self.instructions.set(partial.instructions.map(Some), layer);
         Ok(())

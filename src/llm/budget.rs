@@ -14,6 +14,17 @@ pub struct Limits {
     pub max_cost: Option<f64>,
     /// Tokens, sent and received.
     pub max_tokens: Option<u64>,
+    /// Set where all runs of one day share a limit.
+    pub day: Option<DayLimit>,
+}
+
+/// A limit on the dollars of one day.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DayLimit {
+    /// US dollars of the whole day.
+    pub max_cost: f64,
+    /// What was spent of them before this run.
+    pub spent: f64,
 }
 
 /// An amount spent or to be spent.
@@ -54,10 +65,10 @@ impl Budget {
     /// # Errors
     /// [`LlmError::Permanent`] if the cost is limited but the price is not known.
     pub fn new(limits: Limits, price: Option<Price>, model: &str) -> Result<Self, LlmError> {
-        if limits.max_cost.is_some() && price.is_none() {
+        if (limits.max_cost.is_some() || limits.day.is_some()) && price.is_none() {
             return Err(LlmError::Permanent {
                 endpoint: model.to_owned(),
-                reason: "the price of this model is not known, so --max-cost cannot be kept".to_owned(),
+                reason: "the price of this model is not known, so a limit on its cost cannot be kept".to_owned(),
                 remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
             });
         }
@@ -79,7 +90,7 @@ impl Budget {
     /// Whether any limit is set.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
-        self.limits.max_cost.is_some() || self.limits.max_tokens.is_some()
+        self.limits.max_cost.is_some() || self.limits.max_tokens.is_some() || self.limits.day.is_some()
     }
 
     /// Returns a reservation of the worst case of a call.
@@ -124,8 +135,12 @@ impl Budget {
             return Some(format!("{max} tokens"));
         }
         // A limit that is no number allows nothing.
-        let max = self.limits.max_cost.filter(|max| max.is_nan() || amount.cost > *max)?;
-        Some(format!("${max}"))
+        let is_over = |cost: f64, max: f64| max.is_nan() || cost > max;
+        if let Some(max) = self.limits.max_cost.filter(|max| is_over(amount.cost, *max)) {
+            return Some(format!("${max}"));
+        }
+        let day = self.limits.day.filter(|day| is_over(day.spent + amount.cost, day.max_cost))?;
+        Some(format!("${} a day, of which ${:.4} were spent before this run", day.max_cost, day.spent))
     }
 
     fn amount(&self, prompt_tokens: u64, completion_tokens: u64) -> Amount {
@@ -211,7 +226,7 @@ mod tests {
     const PRICE: Price = Price { prompt: 1.0, completion: 10.0 };
 
     fn budget(max_cost: Option<f64>, max_tokens: Option<u64>) -> Budget {
-        Budget::new(Limits { max_cost, max_tokens }, Some(PRICE), "m").unwrap()
+        Budget::new(Limits { max_cost, max_tokens, day: None }, Some(PRICE), "m").unwrap()
     }
 
     /// Answers after a pause with 10 tokens for 20, and counts the calls.
@@ -277,13 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn a_day_counts_what_was_spent_before() {
+        let day = |spent| Some(DayLimit { max_cost: 0.01, spent });
+        let budget = |spent| Budget::new(Limits { day: day(spent), ..Limits::default() }, Some(PRICE), "m").unwrap();
+        // A call of 1,000 + 900 tokens costs $0.01.
+        assert!(budget(0.0).reserve(1_000, 900).now_or_never().unwrap().is_ok());
+        let error = budget(0.001).reserve(1_000, 900).now_or_never().unwrap().unwrap_err().to_string();
+        assert!(error.contains("$0.01 a day, of which $0.0010 were spent before this run"), "{error}");
+        assert!(Budget::new(Limits { day: day(0.0), ..Limits::default() }, None, "llama").is_err());
+    }
+
+    #[test]
     fn an_unknown_price_allows_no_limit_on_cost() {
-        let limits = Limits { max_cost: Some(1.0), max_tokens: None };
+        let limits = Limits { max_cost: Some(1.0), ..Limits::default() };
         let error = Budget::new(limits, None, "llama").unwrap_err().to_string();
         assert_eq!(
             error,
-            "llama: the price of this model is not known, so --max-cost cannot be kept; set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens"
+            "llama: the price of this model is not known, so a limit on its cost cannot be kept; set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens"
         );
-        assert!(Budget::new(Limits { max_cost: None, max_tokens: Some(1) }, None, "llama").is_ok());
+        assert!(Budget::new(Limits { max_tokens: Some(1), ..Limits::default() }, None, "llama").is_ok());
     }
 }

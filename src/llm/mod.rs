@@ -14,15 +14,17 @@ mod endpoint;
 mod fault;
 mod gate;
 mod key;
+mod ollama;
 mod prices;
 mod retry;
 mod settings;
 mod source;
 mod wire;
 
-pub use budget::{Amount, Budget, Budgeted, Limits, Reservation};
+pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Reservation};
 pub use cassette::{Recorder, Replay};
 pub use client::Client;
+pub use ollama::find_ollama;
 pub use prices::{Price, PriceError, Prices};
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 pub use source::Source;

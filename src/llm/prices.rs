@@ -68,6 +68,14 @@ impl Prices {
         }
     }
 
+    /// Returns the built-in table with the prices of `own`, of the same form, in place of its own.
+    ///
+    /// # Errors
+    /// [`PriceError`] as [`Prices::parse`].
+    pub fn with(own: &toml::Table) -> Result<Self, PriceError> {
+        Ok(Self::default().overridden_by(Self::parse(&own.to_string())?))
+    }
+
     /// Returns this table with the prices of `stronger` in place of its own.
     #[must_use]
     pub fn overridden_by(mut self, stronger: Self) -> Self {

@@ -535,7 +535,7 @@ async fn a_recorded_run_is_replayed_without_its_server() {
     let server = Server::start(vec![Answer::error(503, "busy", ""), Answer::good()]);
     let folder = tempfile::tempdir().unwrap();
     let (guard, (client, _)) = (Guard::default(), client(settings(&server.base_url)));
-    let budget = Budget::new(Limits { max_cost: None, max_tokens: Some(1_000) }, None, "m").unwrap();
+    let budget = Budget::new(Limits { max_tokens: Some(1_000), ..Limits::default() }, None, "m").unwrap();
     let recorder = Source::Recorded(Recorder::new(client, folder.path(), &guard).unwrap());
     let (reply, cost) = Budgeted::new(recorder, &budget).complete(&request()).await.unwrap();
     assert_eq!((cost, budget.spent()), (Cost::Call, Amount { cost: 0.0, tokens: 10 }));

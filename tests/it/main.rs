@@ -17,6 +17,7 @@ mod llm_faults;
 mod memory_imports;
 mod people;
 mod projects;
+mod providers;
 mod replay;
 mod rerun;
 mod rules_blind;

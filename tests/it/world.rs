@@ -266,6 +266,8 @@ impl World {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
         command.env_clear().env("HOME", self.folder.path()).env("AFTERTHOUGHT_DB", self.database());
+        // Whatever runs on this machine is not asked.
+        command.env("OLLAMA_HOST", "127.0.0.1:9");
         if let Some(base_url) = &self.base_url {
             command.env("OPENAI_BASE_URL", base_url).env("AFTERTHOUGHT_MODEL", "m");
         }

@@ -2,7 +2,7 @@
 
 use afterthought::config::ExtractorChoice;
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::llm::{Budget, DEFAULT_MODEL, Limits, Prices};
+use afterthought::llm::{Budget, DEFAULT_MODEL, Limits};
 use afterthought::pipeline::{self, Basis, Estimate, Event, Extractor, Gauge, Pipeline};
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -15,6 +15,7 @@ use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{BOLD, Printer, counted};
 use crate::cli::report;
+use crate::cli::spend::prices;
 
 /// Tells what the run would send and cost. No key is needed, and a model without a server can be named.
 pub(super) fn start(args: &Shared, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -28,7 +29,8 @@ fn count(job: &Job<'_>) -> anyhow::Result<ExitStatus> {
     let store = if path.exists() { Store::open_read_only(path)? } else { Store::in_memory()? };
     let asks = job.config.extractor.value != ExtractorChoice::Rules;
     let (model, is_named) = if asks { model(job)? } else { (String::new(), true) };
-    let price = job.args.price.or_else(|| Prices::default().of(&model));
+    let prices = prices(job.config)?;
+    let price = job.args.price.or_else(|| prices.of(&model));
     let (gauge, budget) = (Gauge::new(&model), Budget::new(Limits::default(), price, &model)?);
     let extractor = if asks { Extractor::Llm(&gauge) } else { Extractor::Rules };
     let pipeline = Pipeline::new(&store, job.guard, extractor, &budget, options);

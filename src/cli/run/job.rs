@@ -2,20 +2,22 @@
 
 use afterthought::config::{Config, ExtractorChoice};
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::llm::{Budget, Limits, Prices, Source};
+use afterthought::llm::{Budget, DayLimit, Limits, Source};
 use afterthought::pipeline::{self, Event, Extractor, Pipeline, Summary};
-use afterthought::store::Store;
+use afterthought::store::{Spent, Store, StoreError};
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use jiff::Zoned;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::model::{model_settings, source};
+use super::model::{model_settings, reachable, source};
 use super::shared::Shared;
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::Printer;
 use crate::cli::report;
+use crate::cli::spend::prices;
 
 /// Whether memories are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +30,14 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
     let config = args.settings(context)?;
     let guard = Guard::new(&GuardSettings::default());
     let job = Job { args, mode, config: &config, context, guard: &guard };
-    let settings = model_settings(&config)?;
-    let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
+    let runtime = runtime()?;
+    let replays = args.replay.is_some();
+    let settings =
+        if replays { model_settings(&config)? } else { runtime.block_on(reachable(&config, context.out))? };
+    let with_model = pipeline::choose(config.extractor.value, settings.is_some() || replays)?;
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
-    runtime()?.block_on(job.go(extractor))
+    runtime.block_on(job.go(extractor))
 }
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
@@ -55,7 +60,7 @@ impl Job<'_> {
         // A mistake in what to read is told before a database is made.
         let options = self.args.options(self.config, self.context.out.is_verbose())?;
         let store = self.store(extractor)?;
-        let budget = self.budget(&extractor.label())?;
+        let budget = self.budget(&extractor.label(), &store)?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
@@ -82,7 +87,7 @@ impl Job<'_> {
     fn without_model(&self, extractor: Extractor<'_, Source<'_>>) -> Option<&'static str> {
         let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
         fell_back
-            .then_some("no model is configured, so the offline rules read; `afterthought doctor` tells how to set one")
+            .then_some("no model is configured and no Ollama answers, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
     /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
@@ -92,9 +97,23 @@ impl Job<'_> {
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
     }
 
-    fn budget(&self, model: &str) -> anyhow::Result<Budget> {
-        let limits = Limits { max_cost: self.config.max_cost.value, max_tokens: self.config.max_tokens.value };
-        let price = self.args.price.or_else(|| Prices::default().of(model));
+    fn budget(&self, model: &str, store: &Store) -> anyhow::Result<Budget> {
+        let prices = prices(self.config)?;
+        let day = self.config.max_cost_per_day.value.map(|max_cost| {
+            let today = Zoned::now();
+            let spent = store.spending(today.date(), today.time_zone())?;
+            let cost = |one: Spent| {
+                let price = prices.of(&one.model).or(self.args.price);
+                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
+            };
+            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
+        });
+        let limits = Limits {
+            max_cost: self.config.max_cost.value,
+            max_tokens: self.config.max_tokens.value,
+            day: day.transpose()?,
+        };
+        let price = self.args.price.or_else(|| prices.of(model));
         Ok(Budget::new(limits, price, model)?)
     }
 

@@ -1,11 +1,12 @@
 //! Which model a run asks, and through what.
 
-use afterthought::config::Config;
+use afterthought::config::{Config, ExtractorChoice};
 use afterthought::guard::Guard;
-use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source};
+use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source, find_ollama};
 use anyhow::Context as _;
 
 use super::shared::Shared;
+use crate::cli::printer::Printer;
 
 /// Returns where replies come from: a server, a server that is recorded, or a recording.
 pub(super) fn source<'g>(
@@ -26,6 +27,23 @@ pub(super) fn source<'g>(
     })
 }
 
+/// Returns how to reach the model: the configured one, else an Ollama on this machine; `None` if there is neither.
+pub(super) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
+    let configured = model_settings(config)?;
+    if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
+        return Ok(configured);
+    }
+    let host = std::env::var("OLLAMA_HOST").ok().filter(|host| !host.trim().is_empty());
+    let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
+    if let Some(settings) = &found {
+        out.note(format_args!(
+            "no model is configured; {} of the Ollama on this machine reads, --extractor rules does without",
+            settings.model
+        ));
+    }
+    Ok(found.map(|settings| tuned(config, settings)))
+}
+
 /// Returns how to reach the model; `None` if neither a key nor a server is configured.
 pub(super) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
     let lookup = |name: &str| match name {
@@ -35,9 +53,13 @@ pub(super) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSett
         _ => std::env::var(name).ok(),
     };
     let settings = ModelSettings::from_env(lookup)?;
-    Ok(settings.map(|settings| ModelSettings {
+    Ok(settings.map(|settings| tuned(config, settings)))
+}
+
+fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
+    ModelSettings {
         temperature: Some(config.temperature.value),
         timeout: std::time::Duration::from_secs(config.timeout_seconds.value),
         ..settings
-    }))
+    }
 }

@@ -66,6 +66,9 @@ pub(super) struct Shared {
     /// Most tokens to spend [default: no limit]
     #[arg(long, value_name = "N")]
     pub(super) max_tokens: Option<u64>,
+    /// Most dollars that all runs of one day may spend, by this machine's clock [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    pub(super) max_cost_per_day: Option<f64>,
     /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub(super) price: Option<Price>,
@@ -120,6 +123,7 @@ impl Shared {
             window_tokens: self.window_tokens,
             max_cost: self.max_cost,
             max_tokens: self.max_tokens,
+            max_cost_per_day: self.max_cost_per_day,
             instructions: instructions.transpose()?,
             ..Partial::default()
         })

@@ -1,0 +1,74 @@
+//! `spend`: tokens and money by day and model.
+
+use afterthought::config::Config;
+use afterthought::llm::Prices;
+use afterthought::store::{Spent, days_before};
+use anyhow::Context as _;
+use jiff::Zoned;
+use serde_json::json;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{BOLD, counted};
+
+/// Show what models were paid for, day by day
+///
+/// Added up from the answers that are kept, by this machine's clock and at the prices of today. Answers that `maintain`
+/// has purged are not counted any more.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought spend --days 7")]
+pub struct SpendArgs {
+    /// Days to show, the last of which is today
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    days: u32,
+}
+
+pub fn run(args: &SpendArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let (prices, today) = (prices(&context.settings()?)?, Zoned::now());
+    let spent = store.spending(days_before(today.date(), args.days), today.time_zone())?;
+    if context.out.is_json() {
+        for one in &spent {
+            let mut line = serde_json::to_value(one).context("cannot spell a day")?;
+            line["cost"] = json!(cost(&prices, one));
+            context.out.json(&line)?;
+        }
+    } else if !spent.is_empty() {
+        let header = ["day", "model", "calls", "sent", "received", "cost"];
+        context.out.table(header, spent.iter().map(|one| row(&prices, one)).collect())?;
+        context.out.line(total(&prices, &spent))?;
+    }
+    Ok(if spent.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+/// Returns the prices in force: the built-in ones, under those of the settings.
+///
+/// # Errors
+/// Names what is amiss with the settings' own table.
+pub fn prices(config: &Config) -> anyhow::Result<Prices> {
+    Prices::with(&config.prices.value).with_context(|| format!("cannot use the prices set in {}", config.prices.layer))
+}
+
+fn cost(prices: &Prices, spent: &Spent) -> Option<f64> {
+    prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens)
+}
+
+fn row(prices: &Prices, spent: &Spent) -> [String; 6] {
+    [
+        spent.day.to_string(),
+        spent.model.clone(),
+        spent.calls.to_string(),
+        spent.prompt_tokens.to_string(),
+        spent.completion_tokens.to_string(),
+        cost(prices, spent).map_or_else(|| "no price".to_owned(), |cost| format!("${cost:.4}")),
+    ]
+}
+
+fn total(prices: &Prices, spent: &[Spent]) -> String {
+    let tokens: u64 = spent.iter().map(|one| one.prompt_tokens + one.completion_tokens).sum();
+    let calls = spent.iter().map(|one| one.calls).sum();
+    let known: f64 = spent.iter().filter_map(|one| cost(prices, one)).sum();
+    let unknown = spent.iter().any(|one| cost(prices, one).is_none());
+    let unpriced = if unknown { ", without the models that have no price" } else { "" };
+    format!("{BOLD}${known:.4}{BOLD:#} for {}, {}{unpriced}", counted(calls, "call"), counted(tokens, "token"))
+}

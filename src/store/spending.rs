@@ -1,0 +1,118 @@
+//! What answers of models took, day by day.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::row::time;
+use super::{Database, StoreError};
+
+/// What the answers of one model took on one day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// The day, by the clock that was asked for.
+    pub day: Date,
+    /// The model, as the server names it.
+    pub model: String,
+    /// Answers that came; attempts without an answer are not among them.
+    pub calls: u64,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received, reasoning included.
+    pub completion_tokens: u64,
+}
+
+impl Database {
+    /// Returns what was spent from day `first` on by the clock of `zone`, newest day first, then by model.
+    ///
+    /// It is added up from the kept answers: one for each call that was paid, none for what the ledger answered.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
+        let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
+        let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT created_at, model, prompt_tokens, completion_tokens FROM replies WHERE created_at >= ?1",
+            )?;
+            let mut rows = statement.query([begin.as_millisecond()])?;
+            while let Some(row) = rows.next()? {
+                let (day, model): (_, String) = (time(row, 0)?.to_zoned(zone.clone()).date(), row.get(1)?);
+                let spent = days.entry((Reverse(day), model.clone())).or_insert(Spent {
+                    day,
+                    model,
+                    calls: 0,
+                    prompt_tokens: 0,
+                    completion_tokens: 0,
+                });
+                spent.calls += 1;
+                spent.prompt_tokens += row.get::<_, u64>(2)?;
+                spent.completion_tokens += row.get::<_, u64>(3)?;
+            }
+            Ok(())
+        })?;
+        Ok(days.into_values().collect())
+    }
+}
+
+/// Returns the first of the `count` days that end with `last`.
+#[must_use]
+pub fn days_before(last: Date, count: u32) -> Date {
+    let back = SignedDuration::from_hours(24 * i64::from(count.saturating_sub(1)));
+    last.checked_sub(back).unwrap_or(Date::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::guard::Guard;
+    use crate::llm::{Finish, Reply};
+    use crate::store::Store;
+
+    fn save(store: &Store, key: &str, model: &str, at: &str) {
+        let reply = Reply {
+            text: "{}".into(),
+            finish: Finish::Stop,
+            prompt_tokens: 100,
+            completion_tokens: 7,
+            model: model.into(),
+        };
+        let (text, _) = Guard::default().redact(reply.text.clone());
+        store.save_reply(key, &text, &reply, at.parse().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn answers_are_added_up_by_the_days_of_a_clock() {
+        let store = Store::in_memory().unwrap();
+        save(&store, "a", "m", "2026-03-01T10:00:00Z");
+        save(&store, "b", "m", "2026-03-01T23:30:00Z");
+        save(&store, "c", "n", "2026-03-01T11:00:00Z");
+        save(&store, "d", "m", "2026-02-20T11:00:00Z");
+        let told = |first: Date, zone: &TimeZone| {
+            let spent = store.spending(first, zone).unwrap();
+            spent.into_iter().map(|one| (one.day.day(), one.model, one.calls, one.prompt_tokens)).collect::<Vec<_>>()
+        };
+        let row = |day: i8, model: &str, calls: u64| (day, model.to_owned(), calls, calls * 100);
+        let utc = TimeZone::UTC;
+        assert_eq!(told(date(2026, 3, 1), &utc), [row(1, "m", 2), row(1, "n", 1)]);
+        assert_eq!(told(date(2026, 2, 1), &utc).last(), Some(&row(20, "m", 1)));
+        // An hour to the east, the evening is the next day.
+        let east = TimeZone::fixed(jiff::tz::offset(1));
+        assert_eq!(told(date(2026, 3, 1), &east), [row(2, "m", 1), row(1, "m", 1), row(1, "n", 1)]);
+    }
+
+    #[test]
+    fn a_week_has_seven_days() {
+        assert_eq!(days_before(date(2026, 3, 7), 7), date(2026, 3, 1));
+        assert_eq!(days_before(date(2026, 3, 7), 1), date(2026, 3, 7));
+        assert_eq!(days_before(date(2026, 3, 7), 0), date(2026, 3, 7));
+        assert_eq!(days_before(date(2026, 3, 7), u32::MAX), Date::MIN);
+    }
+}
