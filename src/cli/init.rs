@@ -33,7 +33,7 @@ const USER_SETTINGS: &str = "\
 # temperature = 0.3
 # timeout_seconds = 120
 # jobs = 4                  # calls in flight
-# window_tokens = 6000      # conversation in one call
+# window_tokens = 8000      # conversation in one call
 # max_cost = 1.0            # dollars that one run may spend
 # max_tokens = 2000000      # tokens that one run may spend
 
