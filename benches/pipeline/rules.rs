@@ -49,7 +49,8 @@ fn add(report: &mut Report, name: &str, transcripts: Vec<Transcript>) {
 type Spans<'t> = Vec<(&'t Redacted<Transcript>, Vec<Span>)>;
 
 fn spans(transcripts: &[Redacted<Transcript>]) -> Spans<'_> {
-    transcripts.iter().map(|one| (one, window::spans(&one.messages, &[], WindowBudget::default()))).collect()
+    let cut = |one: &Transcript| window::windows(&one.messages, &[], WindowBudget::default());
+    transcripts.iter().map(|one| (one, cut(one).into_iter().map(|window| window.span).collect())).collect()
 }
 
 fn extract(spans: &Spans<'_>) {

@@ -162,7 +162,7 @@ impl Config {
             temperature: Setting::default(0.3),
             timeout_seconds: Setting::default(120),
             jobs: Setting::default(4),
-            window_tokens: Setting::default(6_000),
+            window_tokens: Setting::default(8_000),
             max_cost: Setting::default(None),
             max_tokens: Setting::default(None),
             max_cost_per_day: Setting::default(None),

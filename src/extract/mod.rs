@@ -1,5 +1,7 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
+mod answer;
+mod carry;
 mod claim;
 mod frame;
 mod ground;
@@ -9,8 +11,11 @@ mod quote;
 mod reply;
 mod request;
 pub mod schema;
+mod session;
 mod signal;
+mod stamp;
 pub mod validate;
+mod views;
 pub mod window;
 pub mod rules;
 

@@ -1,16 +1,14 @@
-//! The words sent to a model: templates from `prompts/extract/`, filled from a task.
+//! The words sent to a model: templates from `prompts/extract/`, filled from what is asked about.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use jiff::ToSpan;
-use jiff::civil::Date;
 use minijinja::{Environment, context};
 
-use super::frame::{Place, is_shown, message, offset, one_line};
-use super::{Span, Task};
+use super::Task;
+use super::frame::one_line;
+use super::session::{Shown, session};
+use super::views::View;
 use crate::memory::Memory;
-use crate::transcript::{Kind, Message};
 
 /// Changes with every change of a template or of the rendering, so that recorded windows are not taken for new ones.
 pub const PROMPT_VERSION: &str = "extract-2";
@@ -19,10 +17,6 @@ pub const PROMPT_VERSION: &str = "extract-2";
 const MAX_KNOWN: usize = 24;
 /// Longest known memory shown, in characters.
 const KNOWN_CHARS: usize = 300;
-/// Most participants named.
-const MAX_PARTICIPANTS: usize = 12;
-/// Longest project, title or instruction shown, in characters.
-const FIELD_CHARS: usize = 200;
 /// Longest custom instructions shown, in tokens.
 const INSTRUCTION_TOKENS: usize = 2_000;
 
@@ -43,33 +37,6 @@ fn render(name: &str, values: minijinja::Value) -> String {
     template.render(values).expect("the template is embedded and a test renders it")
 }
 
-/// What one request shows: a span, or one part of its only message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct View {
-    /// The messages.
-    pub span: Span,
-    /// Set where the span's only shown message is too long for one request.
-    pub part: Option<Place>,
-}
-
-impl View {
-    /// Shows a span whole.
-    pub(super) const fn of(span: Span) -> Self {
-        Self { span, part: None }
-    }
-}
-
-/// The user's turn of a request, and how to read the numbers in the reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shown {
-    /// The text.
-    pub text: String,
-    /// Index in the transcript of the messages `[1]`, `[2]` …
-    pub messages: Vec<usize>,
-    /// How many known memories are numbered.
-    pub known: usize,
-}
-
 /// Returns the system prompt: the same bytes for every window with these categories.
 #[must_use]
 pub fn system(categories: &[String]) -> String {
@@ -81,46 +48,41 @@ pub(super) fn repair(errors: &[String], whole: bool) -> String {
     render("repair", context! { errors => errors.to_vec(), whole })
 }
 
-/// Renders what `view` shows of a task.
-pub(super) fn user(task: &Task<'_>, view: &View) -> Shown {
-    let all = &task.transcript.messages;
-    let span = view.span;
-    let indexes: Vec<usize> = (span.context_start..span.end).filter(|&index| is_shown(&all[index])).collect();
-    let (mut context, mut messages) = (Vec::new(), Vec::new());
-    for (position, &index) in indexes.iter().enumerate() {
-        let place = match &view.part {
-            _ if index < span.start => Place::Context,
-            Some(part) => part.clone(),
-            None => place_within(&all[index..]),
-        };
-        let list = if index < span.start { &mut context } else { &mut messages };
-        list.push(message(position + 1, &all[index], &place));
+/// The user's turn of a request, and how to read the numbers in the reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prompt {
+    /// The text.
+    pub text: String,
+    /// The sessions of the view, in order.
+    pub sessions: Vec<Shown>,
+}
+
+/// Renders what `view` shows of `tasks`, which share all but transcript and span. Messages are numbered through.
+pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
+    let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {
+        return Prompt { text: String::new(), sessions: Vec::new() };
+    };
+    let known = shared.known.len().min(MAX_KNOWN);
+    let (mut shown, mut sessions) = (Vec::new(), Vec::new());
+    let (mut next, mut project) = (1, None);
+    for (number, sight) in (1..).zip(&view.sights) {
+        let task = &tasks[sight.window];
+        let one = session(number, next, task, sight, project);
+        project = task.transcript.project.as_deref();
+        let first = next;
+        next += one.indexes.len();
+        sessions.push(context! { header => one.header, context => one.context, messages => one.messages });
+        shown.push(Shown { first, messages: one.indexes, known });
     }
-    let known: Vec<_> = task.known.iter().take(MAX_KNOWN).map(known_line).collect();
-    let dates = session_dates(task);
     let text = render(
         "user",
         context! {
-            session => session(task, dates),
-            participants => participants(task.shown()),
-            project => task.transcript.project.as_deref().map(|project| one_line(project, FIELD_CHARS)),
-            title => task.transcript.title.as_deref().map(|title| one_line(title, FIELD_CHARS)),
-            calendar => dates.map(|(first, _)| calendar(first)),
-            instructions => task.instructions.map(|text| crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)),
-            known,
-            context,
-            messages,
+            instructions => shared.instructions.map(|text| crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)),
+            known => shared.known.iter().take(known).map(known_line).collect::<Vec<_>>(),
+            sessions,
         },
     );
-    Shown { text, messages: indexes, known: task.known.len().min(MAX_KNOWN) }
-}
-
-/// Where the first of `messages` stands: what is said last before a person speaks is shown at more length.
-fn place_within(messages: &[Message]) -> Place {
-    match messages[1..].iter().find(|message| message.kind == Kind::Prose) {
-        Some(next) if !next.is_human() => Place::Within,
-        _ => Place::BeforeAnswer,
-    }
+    Prompt { text, sessions: shown }
 }
 
 fn known_line(memory: &Memory) -> minijinja::Value {
@@ -130,63 +92,14 @@ fn known_line(memory: &Memory) -> minijinja::Value {
     }
 }
 
-/// Returns the earliest and latest date of the window by the speakers' own clocks.
-fn session_dates(task: &Task<'_>) -> Option<(Date, Date)> {
-    let dates = || task.messages().iter().filter_map(|message| message.time).map(|time| time.civil().date());
-    Some((dates().min()?, dates().max()?))
-}
-
-fn session(task: &Task<'_>, dates: Option<(Date, Date)>) -> String {
-    let Some((first, last)) = dates else {
-        let began = task.transcript.created_at.map(|at| at.strftime("%a %Y-%m-%d, UTC").to_string());
-        return began.unwrap_or_else(|| "date unknown".to_owned());
-    };
-    let offsets: BTreeSet<i32> = task.messages().iter().filter_map(|message| message.time?.offset_seconds).collect();
-    let zone = match (offsets.first(), offsets.len()) {
-        (Some(&seconds), 1) => format!(", UTC{}", offset(seconds).trim_start()),
-        (Some(_), _) => String::new(),
-        (None, _) => ", time zone unknown".to_owned(),
-    };
-    let day = |date: Date| date.strftime("%a %Y-%m-%d").to_string();
-    let until = if last == first { String::new() } else { format!(" to {}", day(last)) };
-    format!("{}{until}{zone}", day(first))
-}
-
-/// Returns the weeks around `day`, since models count weekdays badly.
-fn calendar(day: Date) -> String {
-    let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days());
-    let week = |offset: i64| {
-        let start = monday.as_ref().ok()?.checked_add((7 * offset).days()).ok()?;
-        Some(format!("Mon {start} – Sun {}", start.checked_add(6.days()).ok()?))
-    };
-    [("last week", -1), ("this week", 0), ("next week", 1)]
-        .into_iter()
-        .filter_map(|(name, offset)| Some(format!("{name} {}", week(offset)?)))
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
-/// Returns each speaker once with the role, in order of appearance.
-fn participants(messages: &[Message]) -> Vec<String> {
-    let mut names = Vec::new();
-    for one in messages.iter().filter(|one| is_shown(one) && one.kind == Kind::Prose) {
-        let Some(name) = one.speaker.as_deref() else { continue };
-        let role = if one.is_human() { "user" } else { "assistant" };
-        let entry = format!("{} ({role})", one_line(name, 60));
-        if !names.contains(&entry) && names.len() < MAX_PARTICIPANTS {
-            names.push(entry);
-        }
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::extract::Span;
     use crate::memory::{CATEGORIES, Claim, ExtractionMethod, MemoryType, Namespace};
-    use crate::transcript::{MessageTime, Role, TimeSource, Transcript};
+    use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
 
     fn said(role: Role, name: &str, at: &str, offset_hours: i32, text: &str) -> Message {
         let time =
@@ -210,7 +123,7 @@ mod tests {
         };
         let span = Span { context_start: 0, start, end };
         let task = Task { transcript: &transcript, span, known, instructions, categories: &[] };
-        user(&task, &View::of(span)).text
+        user(&[task], &View::of(span)).text
     }
 
     fn categories() -> Vec<String> {
@@ -267,10 +180,10 @@ mod tests {
             Transcript { messages: vec![Message::user("a"), hidden, Message::user("b")], ..Transcript::default() };
         let span = Span { context_start: 0, start: 1, end: 3 };
         let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &[] };
-        let shown = user(&task, &View::of(span));
-        assert_eq!((shown.messages, shown.known), (vec![0, 2], 0));
-        assert!(shown.text.contains("<already_read>\n[1] user:\n  a\n"), "{}", shown.text);
-        assert!(shown.text.contains("<conversation>\n[2] user:\n  b\n"), "{}", shown.text);
+        let prompt = user(&[task], &View::of(span));
+        assert_eq!(prompt.sessions, [Shown { first: 1, messages: vec![0, 2], known: 0 }]);
+        assert!(prompt.text.contains("<already_read>\n[1] user: a\n</already_read>"), "{}", prompt.text);
+        assert!(prompt.text.contains("<conversation>\n[2] user: b\n</conversation>"), "{}", prompt.text);
     }
 
     #[test]

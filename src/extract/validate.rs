@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::claim::claim;
 use super::ground::{Injected, foreign_number, is_only_secret};
-use super::prompt::Shown;
 pub use super::quote::quote_found;
-use super::reply::{entries, normalised};
+use super::reply::normalised;
 use super::schema::{Proposal, item_schema};
+use super::session::Shown;
 use super::{DropReason, Dropped, Task, quote};
 use crate::llm::ReplySchema;
 use crate::memory::{Candidate, Evidence, MemoryId};
@@ -30,11 +30,9 @@ pub(super) enum Legible {
     Not,
 }
 
-/// What an answer comes to. Each entry of the list is one candidate or one dropped proposal.
-#[derive(Debug, Clone, PartialEq)]
+/// What the entries of an answer come to that belong to one session. Each is one candidate or one dropped proposal.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Checked {
-    /// How much could be read.
-    pub legible: Legible,
     /// What passed.
     pub candidates: Vec<Candidate>,
     /// What did not, by its 1-based place in the list.
@@ -42,20 +40,26 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// Returns what to name in a repair round: errors that a second look can mend.
-    pub(super) fn errors(&self) -> Vec<String> {
-        let mendable = self.dropped.iter().filter(|(_, dropped)| is_mendable(dropped.reason));
-        mendable.map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
+    /// Returns the number of entries.
+    pub(super) fn proposed(&self) -> usize {
+        self.candidates.len() + self.dropped.len()
     }
 
-    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed, or all that was
-    /// proposed failed by its citation. What was judged to be unsaid is not asked for again.
-    pub(super) fn wants_repair(&self) -> bool {
-        let has = |reason| self.dropped.iter().any(|(_, dropped)| dropped.reason == reason);
-        self.legible == Legible::Not
-            || has(DropReason::Invalid)
-            || self.candidates.is_empty() && (has(DropReason::QuoteNotFound) || has(DropReason::WrongMessage))
+    /// Returns the number of entries that do not have the shape that was asked for.
+    pub(super) fn broken(&self) -> usize {
+        self.dropped.iter().filter(|(_, one)| one.reason == DropReason::Invalid).count()
     }
+}
+
+/// An entry of an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Its 1-based place in the list.
+    pub place: usize,
+    /// The entry, unchecked.
+    pub value: Value,
+    /// Whether it is the last of a list that is not whole.
+    pub may_be_cut: bool,
 }
 
 /// Whether a second look can mend a proposal that was dropped for `reason`.
@@ -66,20 +70,15 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Reads the answer `text` to the request that showed `shown` of `task` and asked for `schema`.
-pub(super) fn check(text: &str, task: &Task<'_>, shown: &Shown, schema: &ReplySchema) -> Checked {
-    let Some(list) = entries(text) else {
-        return Checked { legible: Legible::Not, candidates: Vec::new(), dropped: Vec::new() };
-    };
-    let legible = if list.whole { Legible::Whole } else { Legible::Cut };
-    let mut checked = Checked { legible, candidates: Vec::new(), dropped: Vec::new() };
-    if list.items.is_empty() {
+/// Holds `items`, entries of the answer to a request that showed `shown` of `task` and asked for `schema`, against it.
+pub(super) fn check(items: Vec<Item>, task: &Task<'_>, shown: &Shown, schema: &ReplySchema) -> Checked {
+    let mut checked = Checked::default();
+    if items.is_empty() {
         return checked;
     }
     let sheet = Sheet::new(task, shown, schema);
-    let count = list.items.len();
-    for (place, item) in (1..).zip(list.items) {
-        match sheet.candidate(item, !list.whole && place == count) {
+    for Item { place, value, may_be_cut } in items {
+        match sheet.candidate(value, may_be_cut) {
             Ok(candidate) => checked.candidates.push(candidate),
             Err(dropped) => checked.dropped.push((place, dropped)),
         }
@@ -170,15 +169,11 @@ impl<'a> Sheet<'a> {
     }
 
     fn cited(&self, proposal: &Proposal) -> Result<Cited, Dropped> {
-        let index = |number: &i64| {
-            let position = usize::try_from(*number).ok()?.checked_sub(1)?;
-            self.shown.messages.get(position).copied()
-        };
         let wrong = |detail: String| dropped(DropReason::WrongMessage, detail);
         let indexes: Vec<usize> = proposal
             .messages
             .iter()
-            .map(|number| index(number).ok_or_else(|| wrong(format!("message {number} was not shown"))))
+            .map(|number| self.shown.index(*number).ok_or_else(|| wrong(format!("message {number} was not shown"))))
             .collect::<Result<_, _>>()?;
         let mut found = indexes.iter().filter_map(|&index| {
             let text = &self.message(index).text;
@@ -274,8 +269,10 @@ mod tests {
     use serde_json::json;
 
     use super::super::Span;
-    use super::super::prompt::{View, user};
+    use super::super::answer::Answer;
+    use super::super::prompt::user;
     use super::super::schema::reply_schema;
+    use super::super::views::View;
     use super::*;
     use crate::memory::{Audience, Claim, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
     use crate::transcript::{MessageTime, TimeSource, Transcript};
@@ -313,13 +310,17 @@ mod tests {
         Memory::new(claim, Namespace::global(), "manual", ExtractionMethod::Manual, now)
     }
 
-    fn checked(text: &str, known: &[Memory]) -> Checked {
+    fn answer(text: &str, known: &[Memory]) -> Answer {
         let transcript = transcript();
         let span = Span { context_start: 0, start: 3, end: 7 };
         let categories = ["fact", "preference", "profile", "pattern"].map(str::to_owned);
         let task = Task { transcript: &transcript, span, known, instructions: None, categories: &categories };
-        let shown = user(&task, &View::of(span));
-        check(text, &task, &shown, &reply_schema(&categories))
+        let shown = user(&[task], &View::of(span)).sessions;
+        Answer::read(text, &[task], &shown, &reply_schema(&categories))
+    }
+
+    fn checked(text: &str, known: &[Memory]) -> Checked {
+        answer(text, known).sessions.remove(0)
     }
 
     /// A sound entry, with `changes` made to it.
@@ -490,8 +491,9 @@ mod tests {
     fn every_entry_of_a_list_is_accounted_for() {
         let mut cut = reply(&[entry(&json!({})), entry(&json!({"quote": "no such words"})), entry(&json!({}))]);
         cut.truncate(cut.len() - 40);
-        let checked = checked(&cut, &[]);
-        assert_eq!((checked.legible, checked.candidates.len()), (Legible::Cut, 1));
+        let mut answer = answer(&cut, &[]);
+        let checked = answer.sessions.remove(0);
+        assert_eq!((answer.legible, checked.candidates.len()), (Legible::Cut, 1));
         let dropped: Vec<_> =
             checked.dropped.iter().map(|(place, one)| (*place, one.reason, one.detail.as_str())).collect();
         assert_eq!(
@@ -515,7 +517,7 @@ mod tests {
             (reply(&[good, bad(json!({"quote": "not there"}))]), false),
             (reply(&[bad(json!({"messages": [6], "quote": "pnpm is the fastest"}))]), false),
         ] {
-            assert_eq!(checked(&text, &[]).wants_repair(), wanted, "{text}");
+            assert_eq!(answer(&text, &[]).wants_repair(), wanted, "{text}");
         }
     }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::Span;
-use super::frame::{MessageCost, message_cost};
+use super::carry::MAX_CARRIED_TOKENS;
+use super::frame::message_costs;
 use crate::transcript::Message;
 
 pub use super::signal::has_human_signal;
@@ -19,11 +20,23 @@ pub struct WindowBudget {
 
 impl Default for WindowBudget {
     fn default() -> Self {
-        Self { tokens: 6_000, overlap_tokens: 600 }
+        Self { tokens: 8_000, overlap_tokens: 600 }
     }
 }
 
-/// Splits the messages that `done` does not cover into windows of at most `budget` tokens.
+/// A window with its price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// What it shows.
+    pub span: Span,
+    /// Upper bound of the tokens of its session in a prompt: head, context and messages.
+    pub tokens: usize,
+}
+
+/// Upper bound of the tokens around the messages of a session: its header and tags.
+const SESSION_TOKENS: usize = 80;
+
+/// Splits the messages that `done` does not cover into windows of at most `budget` tokens of messages.
 ///
 /// Windows come in transcript order and hold every such message exactly once. A person's words and what follows until a
 /// person speaks again stay together where they fit; a longer turn is split between messages. A message that is longer
@@ -32,21 +45,26 @@ impl Default for WindowBudget {
 /// `done` is sorted and disjoint; parts of it that lie beyond the transcript are ignored. As messages are appended, all
 /// windows but the last stay as they are.
 #[must_use]
-pub fn spans(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Span> {
+pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Window> {
     let free = uncovered(messages.len(), done);
     let first_shown = free.first().map_or(0, |range| range.start.saturating_sub(MAX_CONTEXT_MESSAGES));
     // Counting is the expensive part: once a message, and not at all for what was read long ago.
-    let costs: Vec<MessageCost> = messages[first_shown..].iter().map(message_cost).collect();
+    let costs = message_costs(&messages[first_shown..]);
     let cost = |index: usize| costs[index - first_shown];
-    let mut spans = Vec::new();
+    let mut windows = Vec::new();
     for range in free {
-        for window in pack(messages, range, budget.tokens, &|index| cost(index).full) {
-            let context_start =
-                context_start(window.start, first_shown, budget.overlap_tokens, &|index| cost(index).context);
-            spans.push(Span { context_start, start: window.start, end: window.end });
+        for filled in fill(messages, range, budget.tokens, &|index| cost(index).full) {
+            let start = filled.range.start;
+            let context_start = context_start(start, first_shown, budget.overlap_tokens, &|index| cost(index).context);
+            let context: usize = (context_start..start).map(|index| cost(index).context).sum();
+            let carried = if context_start > 0 { MAX_CARRIED_TOKENS } else { 0 };
+            windows.push(Window {
+                span: Span { context_start, start, end: filled.range.end },
+                tokens: SESSION_TOKENS + carried + context + filled.tokens,
+            });
         }
     }
-    spans
+    windows
 }
 
 /// Most messages that are looked at for the context of a window.
@@ -68,7 +86,7 @@ fn uncovered(len: usize, done: &[Range<usize>]) -> Vec<Range<usize>> {
 }
 
 /// Fills windows turn by turn, first fit in order.
-fn pack(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(usize) -> usize) -> Vec<Range<usize>> {
+fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(usize) -> usize) -> Vec<Filling> {
     let mut windows = Vec::new();
     let mut window = Filling { range: range.start..range.start, tokens: 0 };
     for turn in turns(messages, range) {
@@ -91,6 +109,7 @@ fn pack(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(
     windows
 }
 
+/// A window while it is filled.
 struct Filling {
     range: Range<usize>,
     tokens: usize,
@@ -102,11 +121,12 @@ impl Filling {
         self.tokens += tokens;
     }
 
-    fn close(&mut self, windows: &mut Vec<Range<usize>>) {
-        if !self.range.is_empty() {
-            windows.push(self.range.clone());
+    fn close(&mut self, windows: &mut Vec<Self>) {
+        let next = Self { range: self.range.end..self.range.end, tokens: 0 };
+        let filled = std::mem::replace(self, next);
+        if !filled.range.is_empty() {
+            windows.push(filled);
         }
-        *self = Self { range: self.range.end..self.range.end, tokens: 0 };
     }
 }
 
@@ -144,7 +164,7 @@ pub(super) const MIN_HALF_TOKENS: usize = 300;
 ///
 /// The second half has the end of the first as its context. `None` if a half would be tiny.
 pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
-    let costs: Vec<MessageCost> = messages[span.context_start..span.end].iter().map(message_cost).collect();
+    let costs = message_costs(&messages[span.context_start..span.end]);
     let cost = |index: usize| costs[index - span.context_start];
     let total: usize = (span.start..span.end).map(|index| cost(index).full).sum();
     let mut before = 0;
@@ -217,7 +237,11 @@ mod tests {
     }
 
     fn full(message: &Message) -> usize {
-        message_cost(message).full
+        message_costs(std::slice::from_ref(message))[0].full
+    }
+
+    fn spans(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Span> {
+        windows(messages, done, budget).into_iter().map(|window| window.span).collect()
     }
 
     #[test]
@@ -243,7 +267,8 @@ mod tests {
     #[test]
     fn what_is_done_is_context_at_most() {
         let done = |ranges: &[(usize, usize)]| ranges.iter().map(|&(start, end)| start..end).collect::<Vec<_>>();
-        let messages: Vec<Message> = (0..6).map(|n| Message::user(format!("m{n}"))).collect();
+        let said = "word ".repeat(30);
+        let messages: Vec<Message> = (0..6).map(|n| Message::user(format!("{said}{n}"))).collect();
         assert_eq!(spans(&messages, &done(&[(0, 4)]), budget(10_000)), [span(3, 4, 6)]);
         assert_eq!(spans(&messages, &done(&[(0, 1), (2, 3), (5, 9)]), budget(10_000)), [span(0, 1, 2), span(2, 3, 5)]);
         assert_eq!(spans(&messages, &done(&[(0, 6)]), budget(10_000)), []);
@@ -318,7 +343,7 @@ mod tests {
                 let shown = messages[window.start..window.end].iter().filter(|one| full(one) > 0).count();
                 prop_assert!(total <= budget.tokens || shown == 1);
                 let context: usize =
-                    messages[window.context_start..window.start].iter().map(|one| message_cost(one).context).sum();
+                    message_costs(&messages[window.context_start..window.start]).iter().map(|one| one.context).sum();
                 prop_assert!(window.context_start <= window.start && context <= budget.overlap_tokens);
             }
         }
@@ -334,19 +359,6 @@ mod tests {
             let after = spans(&messages, &done, budget(tokens));
             let closed = before.len().saturating_sub(1);
             prop_assert_eq!(&before[..closed], &after[..closed]);
-        }
-
-        #[test]
-        fn a_rendered_message_is_never_larger_than_counted(message in any_message(), name in "\\PC{0,80}") {
-            use super::super::frame::{Place, is_shown, message as render};
-            let message = Message { speaker: Some(name), ..message };
-            if is_shown(&message) {
-                let cost = message_cost(&message);
-                let size = |place| crate::tokens::count(&render(9_999, &message, &place));
-                prop_assert!(size(Place::BeforeAnswer) <= cost.full);
-                prop_assert!(size(Place::Within) <= cost.full);
-                prop_assert!(size(Place::Context) <= cost.context);
-            }
         }
     }
 }

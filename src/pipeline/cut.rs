@@ -9,15 +9,17 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
 use super::files::FileNumber;
+use super::pack::{Company, Load, Packer};
 use super::place::{Lookup, Place};
 use super::setup::Pipeline;
 use super::tally::Tally;
-use super::{Event, PipelineError, ReadEvent, known};
-use crate::extract::{Span, window};
+use super::{Event, Extractor, PipelineError, ReadEvent, known};
+use crate::extract::Span;
+use crate::extract::window::{self, Window};
 use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
-use crate::store::TranscriptId;
-use crate::transcript::{Message, Transcript};
+use crate::store::{OpenWindow, PackPlace, TranscriptId};
+use crate::transcript::{Message, Transcript, content_hash};
 
 /// Conversations that are cut into windows ahead of the calls.
 const CUT_AHEAD: usize = 2;
@@ -27,6 +29,10 @@ pub(super) struct Job {
     pub(super) transcript: Arc<Redacted<Transcript>>,
     pub(super) place: Place,
     pub(super) span: Span,
+    /// Its tokens in a prompt.
+    tokens: usize,
+    /// Its place among windows that were asked about before and got no end.
+    former: Option<PackPlace>,
     /// The transcript in the ledger.
     pub(super) row: TranscriptId,
     /// The log that it is from.
@@ -38,10 +44,44 @@ impl Job {
     pub(super) fn messages(&self) -> &[Message] {
         &self.transcript.messages[self.span.start..self.span.end]
     }
+
+    /// Returns what decides where it is packed. The rules read window by window, and a window in which nobody says
+    /// anything costs no request.
+    fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
+        let company = match (extractor, self.former) {
+            (Extractor::Rules, _) => Company::None,
+            (Extractor::Llm(_), _) if !window::has_human_signal(self.messages()) => Company::None,
+            (Extractor::Llm(_), Some(place)) => Company::Former(place),
+            (Extractor::Llm(_), None) => Company::Any,
+        };
+        Load { place: &self.place, tokens: self.tokens, company }
+    }
+}
+
+/// Yields the new windows as they are to be read: each pack in one request.
+pub(super) fn packs<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    reader: Receiver<ReadEvent>,
+    tally: &RefCell<Tally<'_>>,
+) -> impl Stream<Item = Result<Vec<Job>, PipelineError>> {
+    let mut packer = Packer::new(pipeline.options.window.tokens);
+    let end = stream::once(std::future::ready(Ok(None)));
+    let full = jobs(pipeline, reader, tally).map_ok(Some).chain(end).map_ok(move |job| {
+        let full = match job {
+            Some(job) => {
+                let place = job.place.clone();
+                let load = Load { place: &place, ..job.load(pipeline.extractor) };
+                packer.push(&load, job)
+            }
+            None => packer.flush(),
+        };
+        stream::iter(full.into_iter().map(Ok))
+    });
+    full.try_flatten()
 }
 
 /// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
-pub(super) fn jobs<C: Complete>(
+fn jobs<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     reader: Receiver<ReadEvent>,
     tally: &RefCell<Tally<'_>>,
@@ -113,7 +153,9 @@ struct Cutting {
     file: FileNumber,
     /// Windows that an earlier run has finished.
     known: usize,
-    spans: JoinHandle<Vec<Span>>,
+    /// Windows that an earlier run has asked about.
+    asked: Vec<OpenWindow>,
+    windows: JoinHandle<Vec<Window>>,
 }
 
 impl Cutting {
@@ -125,31 +167,42 @@ impl Cutting {
         let done = known::still_there(&transcript.messages, &finished);
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
-        let spans = tokio::task::spawn_blocking(move || window::spans(&shared.messages, &done, budget));
-        Ok(Self { transcript, place, row, file, known, spans })
+        let asked = pipeline.store.open_windows(row, pipeline.extractor.kind())?;
+        let windows = tokio::task::spawn_blocking(move || window::windows(&shared.messages, &done, budget));
+        Ok(Self { transcript, place, row, file, known, asked, windows })
     }
 
     /// Returns the windows that are wanted once all are cut, and tallies them.
-    async fn jobs<C: Complete>(self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
-        let mut spans = self.spans.await.expect("cutting does not panic, and nobody cancels it");
-        let cut = spans.len();
-        spans.retain(|span| pipeline.options.selection.takes(&self.transcript.messages[span.start..span.end]));
-        let (known, new) = (self.known as u64, spans.len() as u64);
+    async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
+        let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
+        let cut = windows.len();
+        windows.retain(|one| pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end]));
+        let (known, new) = (self.known as u64, windows.len() as u64);
         let mut tally = tally.borrow_mut();
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
         tally.summary.windows.total += known + new;
         tally.summary.windows.known += known;
-        if spans.len() < cut {
+        if windows.len() < cut {
             tally.files.spoil(self.file);
         }
         pipeline.note(tally.files.cut(self.file, known, new));
-        let job = |span| Job {
+        windows.into_iter().map(|window| self.job(window)).collect()
+    }
+
+    fn job(&self, Window { span, tokens }: Window) -> Job {
+        let messages = &self.transcript.messages[span.start..span.end];
+        let is_it = |asked: &&OpenWindow| {
+            let window = &asked.window;
+            (window.start, window.len) == (span.start, messages.len()) && window.content_hash == content_hash(messages)
+        };
+        Job {
             transcript: Arc::clone(&self.transcript),
             place: self.place.clone(),
             span,
+            tokens,
+            former: self.asked.iter().find(is_it).map(|asked| asked.place),
             row: self.row,
             file: self.file,
-        };
-        spans.into_iter().map(job).collect()
+        }
     }
 }

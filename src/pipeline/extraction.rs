@@ -1,4 +1,4 @@
-//! The first half of a run: every new window of every conversation, a bounded number at a time.
+//! The first half of a run: every new window of every conversation, a bounded number of requests at a time.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,16 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
-use super::cut::{Job, jobs};
+use super::cut::{Job, packs};
 use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
-use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
-use crate::guard::Redacted;
+use crate::extract::{Extraction, Outcome, Spent, Task, llm, rules, window};
 use crate::llm::Complete;
-use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, KnownLine, Likeness, StoreError, WindowKey};
+use crate::memory::{Audience, Memory, Namespace};
+use crate::store::{Claimed, Finished, KnownLine, Likeness, WindowId, WindowKey};
 use crate::transcript::content_hash;
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
@@ -35,11 +34,11 @@ pub(super) async fn extract_all<C: Complete>(
     let halted = || model.and_then(Ledgered::halted).is_some();
     let came_to_the_end = Cell::new(false);
     let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
-    let outcome = jobs(pipeline, reader, tally)
+    let outcome = packs(pipeline, reader, tally)
         .chain(end)
         .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
-        .map(|job| async { extract_to_ledger(pipeline, model, job?, tally).await })
+        .map(|pack| async { extract_to_ledger(pipeline, model, pack?, tally).await })
         .buffer_unordered(pipeline.options.jobs)
         .try_collect()
         .await;
@@ -47,13 +46,52 @@ pub(super) async fn extract_all<C: Complete>(
     outcome
 }
 
-/// Claims a window, extracts it, and writes the result to the ledger.
+/// A window that this run holds.
+struct Held {
+    id: WindowId,
+    job: Job,
+}
+
+/// Claims the windows of a pack, extracts them, and writes the results to the ledger at once.
 async fn extract_to_ledger<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&Ledgered<'_, C>>,
-    job: Job,
+    pack: Vec<Job>,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
+    let held: Vec<Held> =
+        pack.into_iter().filter_map(|job| claim(pipeline, job, tally).transpose()).collect::<Result<_, _>>()?;
+    let ids: Vec<WindowId> = held.iter().map(|one| one.id).collect();
+    // Known before the request is sent, so that the same is asked should this process die meanwhile.
+    pipeline.store.remember_pack(&ids, &pipeline.owner)?;
+    let extractions = extract(pipeline, model, &held, tally).await;
+    for id in &ids {
+        tally.borrow_mut().under_way.remove(id);
+    }
+    let candidates: Vec<_> =
+        extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
+    let finished = extractions.iter().zip(&candidates).zip(ids).map(|((extraction, candidates), id)| {
+        let Extraction { outcome, dropped, spent, error, .. } = extraction;
+        let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
+        (id, Finished { outcome, candidates, dropped, spent, error })
+    });
+    let finished: Vec<_> = finished.collect();
+    let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
+    for ((one, (_, finished)), is_written) in held.iter().zip(&finished).zip(written) {
+        // What another process took while this one stood still is finished by the other.
+        if is_written && finished.outcome != Outcome::Failed {
+            pipeline.note(tally.borrow_mut().files.one_less(one.job.file));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the window if it is this run's to extract, and tallies it if not.
+fn claim<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    job: Job,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<Option<Held>, PipelineError> {
     let (now, messages) = (Timestamp::now(), job.messages());
     let key = WindowKey {
         transcript: job.row,
@@ -62,77 +100,58 @@ async fn extract_to_ledger<C: Complete>(
         len: messages.len(),
         content_hash: content_hash(messages),
     };
-    let window = match pipeline.store.claim_window(&key, &pipeline.owner, now + LEASE, now)? {
-        Claimed::Yes(window) => window,
-        Claimed::AlreadyDone => {
-            tally.borrow_mut().summary.windows.known += 1;
-            pipeline.note(tally.borrow_mut().files.one_less(job.file));
-            return Ok(());
-        }
-        Claimed::HeldByOther { .. } => {
-            tally.borrow_mut().summary.windows.held += 1;
-            return Ok(());
-        }
-    };
-    if !tally.borrow_mut().under_way.insert(window) {
+    let claimed = pipeline.store.claim_window(&key, &pipeline.owner, now + LEASE, now)?;
+    let mut tally = tally.borrow_mut();
+    match claimed {
+        Claimed::Yes(id) if tally.under_way.insert(id) => return Ok(Some(Held { id, job })),
         // Another log holds the same words. Should their reading fail, a later run finds this log unfinished.
-        tally.borrow_mut().summary.windows.known += 1;
-        return Ok(());
-    }
-    let (extraction, candidates) = extract_one(pipeline, model, &job, tally).await;
-    tally.borrow_mut().under_way.remove(&window);
-    let finished = Finished {
-        outcome: extraction.outcome,
-        candidates: &candidates,
-        dropped: &extraction.dropped,
-        spent: extraction.spent,
-        error: extraction.error.as_deref(),
-    };
-    match pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now()) {
-        // Another process took the window while this one stood still; its result is the one that counts.
-        Err(StoreError::NotOwner { .. }) => Ok(()),
-        Ok(()) if extraction.outcome != Outcome::Failed => {
-            pipeline.note(tally.borrow_mut().files.one_less(job.file));
-            Ok(())
+        Claimed::Yes(_) => tally.summary.windows.known += 1,
+        Claimed::AlreadyDone => {
+            tally.summary.windows.known += 1;
+            pipeline.note(tally.files.one_less(job.file));
         }
-        done => Ok(done?),
+        Claimed::HeldByOther { .. } => tally.summary.windows.held += 1,
     }
+    Ok(None)
 }
 
-/// Extracts one window and tallies how it ended.
-async fn extract_one<C: Complete>(
+/// Extracts the windows of a pack, and tallies how each ended.
+async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&Ledgered<'_, C>>,
-    job: &Job,
+    held: &[Held],
     tally: &RefCell<Tally<'_>>,
-) -> (Extraction, Redacted<Vec<Candidate>>) {
-    let messages = job.messages();
-    if !window::has_human_signal(messages) {
-        tally.borrow_mut().summary.windows.no_signal += 1;
-        return (nothing(), pipeline.guard.redact(Vec::new()).0);
+) -> Vec<Extraction> {
+    if held.iter().all(|one| !window::has_human_signal(one.job.messages())) {
+        tally.borrow_mut().summary.windows.no_signal += held.len() as u64;
+        return held.iter().map(|_| nothing()).collect();
     }
-    let known = known_memories(pipeline, job);
-    let task = Task {
-        transcript: &job.transcript,
-        span: job.span,
-        known: &known,
-        instructions: pipeline.options.instructions.as_deref(),
-        categories: &pipeline.options.categories,
+    let known = known_memories(pipeline, held);
+    let tasks: Vec<Task<'_>> = held
+        .iter()
+        .map(|one| Task {
+            transcript: &one.job.transcript,
+            span: one.job.span,
+            known: &known,
+            instructions: pipeline.options.instructions.as_deref(),
+            categories: &pipeline.options.categories,
+        })
+        .collect();
+    let mut extractions = match (pipeline.extractor, model) {
+        (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
+        (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
     };
-    let mut extraction = match (pipeline.extractor, model) {
-        (Extractor::Llm(_), Some(model)) => extract::llm::extract(model, pipeline.guard, &task).await,
-        (Extractor::Llm(_) | Extractor::Rules, _) => rules::extract(&task),
-    };
-    if pipeline.options.namespace.is_some() {
-        // Where one namespace was asked for, nothing goes to another.
-        extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
+    for (one, extraction) in held.iter().zip(&mut extractions) {
+        if pipeline.options.namespace.is_some() {
+            // Where one namespace was asked for, nothing goes to another.
+            extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
+        }
+        if !extraction.candidates.is_empty() {
+            drop_restated(extraction, &known_context(pipeline, &one.job));
+        }
+        tally.borrow_mut().extracted(&one.job, extraction);
     }
-    if !extraction.candidates.is_empty() {
-        drop_restated(&mut extraction, &known_context(pipeline, job));
-    }
-    tally.borrow_mut().extracted(job, &extraction);
-    let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
-    (extraction, candidates)
+    extractions
 }
 
 const fn nothing() -> Extraction {
@@ -145,19 +164,20 @@ const fn nothing() -> Extraction {
     }
 }
 
-/// Returns the memories closest to a window, of those that were there when the run began: what the run itself learns
+/// Returns the memories closest to the windows of a pack, of those that were there when the run began: what the run itself learns
 /// must not change its questions, or a run that was interrupted would ask others than one that was not.
-fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Memory> {
-    if matches!(pipeline.extractor, Extractor::Rules) {
+fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, held: &[Held]) -> Vec<Memory> {
+    let Some(first) = held.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
-    }
-    let text: String = job
-        .messages()
+    };
+    let text: String = held
         .iter()
+        .flat_map(|one| one.job.messages())
         .filter(|message| message.is_human())
         .flat_map(|message| [message.text.as_str(), "\n"])
         .collect();
-    let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
+    // The place of one is that of all.
+    let mut spaces: Vec<&Namespace> = vec![&first.job.place.project, &first.job.place.user];
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without neighbours the question is only a little worse; a broken file shows when the result is written.

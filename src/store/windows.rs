@@ -5,7 +5,7 @@
 //! here until a write applies them and marks the window in the same transaction.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::ledger::TranscriptId;
 use super::row::time_or_none;
@@ -130,8 +130,7 @@ impl Store {
         })
     }
 
-    /// Writes down what came of a window that `owner` holds. Without candidates it counts as applied at once;
-    /// failed, it can be claimed again.
+    /// Writes down what came of a window that `owner` holds, as [`Self::finish_windows`] does.
     ///
     /// # Errors
     /// [`StoreError::NotOwner`] if another process has taken it meanwhile: its result is the one that counts.
@@ -142,32 +141,33 @@ impl Store {
         finished: &Finished<'_>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
-        let nothing_to_apply = status == "done" && finished.candidates.is_empty();
-        let candidates: &Vec<Candidate> = finished.candidates;
-        let candidates = to_json(candidates)?;
-        let (dropped, spent) = (to_json(&finished.dropped)?, to_json(&finished.spent)?);
-        let changed = self.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "UPDATE windows SET status = ?3, owner = NULL, lease_until = NULL, outcome = ?4, candidates = ?5,
-                     dropped = ?6, spent = ?7, error = ?8, finished_at = ?9, applied_at = ?10
-                     WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
-                )?
-                .execute(params![
-                    id.0,
-                    owner,
-                    status,
-                    outcome_name(finished.outcome),
-                    candidates,
-                    dropped,
-                    spent,
-                    finished.error,
-                    now.as_millisecond(),
-                    nothing_to_apply.then_some(now.as_millisecond()),
-                ])?)
-        })?;
-        if changed == 0 { Err(StoreError::NotOwner { id: id.0, owner: owner.to_owned() }) } else { Ok(()) }
+        match self.finish_windows(&[(id, *finished)], owner, now)?[..] {
+            [true] => Ok(()),
+            _ => Err(StoreError::NotOwner { id: id.0, owner: owner.to_owned() }),
+        }
+    }
+
+    /// Writes down what came of windows that `owner` holds, all or none. Without candidates a window counts as applied
+    /// at once; failed, it can be claimed again.
+    ///
+    /// Returns for each whether it was written: one that another process has taken meanwhile is not, since the result of
+    /// the other is the one that counts.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn finish_windows(
+        &self,
+        windows: &[(WindowId, Finished<'_>)],
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<bool>, StoreError> {
+        self.read(|conn| {
+            let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+            let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
+            let written = written.collect::<Result<_, _>>()?;
+            transaction.commit()?;
+            Ok(written)
+        })
     }
 
     /// Gives a claimed window back without a result, as if it had not been tried.
@@ -184,6 +184,37 @@ impl Store {
             Ok(())
         })
     }
+}
+
+fn finish(
+    conn: &Connection,
+    id: WindowId,
+    owner: &str,
+    finished: &Finished<'_>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
+    let nothing_to_apply = status == "done" && finished.candidates.is_empty();
+    let candidates: &Vec<Candidate> = finished.candidates;
+    let changed = conn
+        .prepare_cached(
+            "UPDATE windows SET status = ?3, owner = NULL, lease_until = NULL, outcome = ?4, candidates = ?5,
+             dropped = ?6, spent = ?7, error = ?8, finished_at = ?9, applied_at = ?10
+             WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
+        )?
+        .execute(params![
+            id.0,
+            owner,
+            status,
+            outcome_name(finished.outcome),
+            to_json(candidates)?,
+            to_json(&finished.dropped)?,
+            to_json(&finished.spent)?,
+            finished.error,
+            now.as_millisecond(),
+            nothing_to_apply.then_some(now.as_millisecond()),
+        ])?;
+    Ok(changed > 0)
 }
 
 impl Database {

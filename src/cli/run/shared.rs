@@ -57,7 +57,7 @@ pub(super) struct Shared {
     /// Calls in flight [default: 4]
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<usize>,
-    /// Tokens of conversation in one call [default: 6000]
+    /// Tokens of conversation in one call; short conversations of one project share it [default: 8000]
     #[arg(long, value_name = "N")]
     pub(super) window_tokens: Option<usize>,
     /// Most dollars to spend [default: no limit]

@@ -1,0 +1,146 @@
+//! The answer to one request, taken apart by session. Pure.
+
+use serde_json::Value;
+
+use super::reply::{entries, normalised};
+use super::schema::item_schema;
+use super::session::Shown;
+use super::validate::{Checked, Item, Legible, check, is_mendable};
+use super::{DropReason, Dropped, Task, quote};
+use crate::llm::ReplySchema;
+
+/// What an answer comes to, for each session that the request showed. Each entry of its list is one candidate or one
+/// dropped proposal of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answer {
+    /// How much could be read.
+    pub legible: Legible,
+    /// In the order of the sessions.
+    pub sessions: Vec<Checked>,
+}
+
+impl Answer {
+    /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and asked for `schema`.
+    ///
+    /// An entry belongs to the session in which its quote stands; what it cites of other sessions is left out.
+    pub(super) fn read(text: &str, tasks: &[Task<'_>], shown: &[Shown], schema: &ReplySchema) -> Self {
+        let Some(list) = entries(text) else {
+            return Self { legible: Legible::Not, sessions: vec![Checked::default(); tasks.len()] };
+        };
+        let legible = if list.whole { Legible::Whole } else { Legible::Cut };
+        let mut items: Vec<Vec<Item>> = vec![Vec::new(); tasks.len()];
+        let count = list.items.len();
+        for (place, value) in (1..).zip(list.items) {
+            let may_be_cut = !list.whole && place == count;
+            let mut value = normalised(value, item_schema(schema), may_be_cut);
+            let session = session_of(&value, tasks, shown);
+            keep_citations_of(&mut value, session, shown);
+            items[session].push(Item { place, value, may_be_cut });
+        }
+        let sessions = items.into_iter().zip(tasks).zip(shown);
+        let sessions = sessions.map(|((items, task), shown)| check(items, task, shown, schema)).collect();
+        Self { legible, sessions }
+    }
+
+    /// Returns what to name in a repair round: errors that a second look can mend, in the order of the list.
+    pub(super) fn errors(&self) -> Vec<String> {
+        let dropped = self.sessions.iter().flat_map(|session| &session.dropped);
+        let mut mendable: Vec<&(usize, Dropped)> = dropped.filter(|(_, one)| is_mendable(one.reason)).collect();
+        mendable.sort_by_key(|(place, _)| *place);
+        mendable.into_iter().map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
+    }
+
+    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed, or all that was
+    /// proposed failed by its citation. What was judged to be unsaid is not asked for again.
+    pub(super) fn wants_repair(&self) -> bool {
+        let has =
+            |reason| self.sessions.iter().any(|session| session.dropped.iter().any(|(_, one)| one.reason == reason));
+        self.legible == Legible::Not
+            || has(DropReason::Invalid)
+            || self.sessions.iter().all(|session| session.candidates.is_empty())
+                && (has(DropReason::QuoteNotFound) || has(DropReason::WrongMessage))
+    }
+
+    /// Whether any of it could be used, be it that there is nothing to keep.
+    pub(super) fn is_usable(&self) -> bool {
+        let proposed: usize = self.sessions.iter().map(Checked::proposed).sum();
+        let broken: usize = self.sessions.iter().map(Checked::broken).sum();
+        self.legible != Legible::Not && (proposed == 0 || broken < proposed)
+    }
+
+    /// Whether the list could be read to its end.
+    pub(super) fn is_whole(&self) -> bool {
+        self.legible == Legible::Whole
+    }
+
+    /// Returns this answer with what a repair round brought, if that could be read.
+    pub(super) fn repaired(self, second: Self) -> Self {
+        if second.legible == Legible::Not { self } else { self.merged(second) }
+    }
+
+    /// Puts the entries of a repair round in the place of the faulty ones; what was not sent again stays dropped.
+    fn merged(self, second: Self) -> Self {
+        let (mut sessions, mut given_up) = (Vec::new(), Vec::new());
+        let mut sent_again = 0;
+        for (number, (first, second)) in self.sessions.into_iter().zip(second.sessions).enumerate() {
+            let (mendable, mut dropped): (Vec<_>, Vec<_>) =
+                first.dropped.into_iter().partition(|(_, one)| is_mendable(one.reason));
+            given_up.extend(mendable.into_iter().map(|(place, one)| (place, number, one)));
+            // Some models send the good entries again, too.
+            let new = second.candidates.into_iter().filter(|one| !first.candidates.contains(one));
+            let new: Vec<_> = new.collect();
+            sent_again += new.len() + second.dropped.len();
+            dropped.extend(second.dropped);
+            sessions.push(Checked { candidates: first.candidates.into_iter().chain(new).collect(), dropped });
+        }
+        given_up.sort_by_key(|(place, ..)| *place);
+        for (place, number, one) in given_up.into_iter().skip(sent_again) {
+            sessions[number].dropped.push((place, withdrawn(one)));
+        }
+        Self { legible: second.legible, sessions }
+    }
+}
+
+/// Returns the session to which an entry belongs: that of the message in which its quote stands, else that of the first
+/// message that it cites, else the first.
+fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
+    let found = |number: i64| {
+        let place = |(session, shown): (usize, &Shown)| Some((session, shown.index(number)?));
+        shown.iter().enumerate().find_map(place)
+    };
+    let cited: Vec<(usize, usize)> = numbers(entry).filter_map(found).collect();
+    let quote = entry["quote"].as_str().unwrap_or_default();
+    let is_quoted = |&&(session, index): &&(usize, usize)| {
+        quote::find(quote, &tasks[session].transcript.messages[index].text).is_some()
+    };
+    let several = cited.iter().any(|(session, _)| *session != cited[0].0);
+    let quoted = if several { cited.iter().find(is_quoted) } else { None };
+    quoted.or(cited.first()).map_or(0, |(session, _)| *session)
+}
+
+/// Leaves out what an entry cites of other sessions; a number that was not shown at all stays, and is an error.
+fn keep_citations_of(entry: &mut Value, session: usize, shown: &[Shown]) {
+    let is_other =
+        |number: i64| shown.iter().enumerate().any(|(other, shown)| other != session && shown.index(number).is_some());
+    if let Some(Value::Array(cited)) = entry.get_mut("messages") {
+        cited.retain(|number| !number.as_i64().is_some_and(is_other));
+    }
+}
+
+fn numbers(entry: &Value) -> impl Iterator<Item = i64> {
+    entry["messages"].as_array().into_iter().flatten().filter_map(Value::as_i64)
+}
+
+/// An entry that the model withdrew is no longer a fault of the answer.
+fn withdrawn(dropped: Dropped) -> Dropped {
+    match dropped.reason {
+        DropReason::Invalid => {
+            Dropped { reason: DropReason::NotSaid, detail: format!("withdrawn: {}", dropped.detail) }
+        }
+        DropReason::WrongMessage
+        | DropReason::QuoteNotFound
+        | DropReason::NotSaid
+        | DropReason::Secret
+        | DropReason::KnownContext => dropped,
+    }
+}

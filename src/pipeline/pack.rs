@@ -1,0 +1,233 @@
+//! Which windows are read in one request: short ones of one place, in the order in which they come; pure.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Place;
+use crate::store::PackPlace;
+
+/// Most windows in a pack.
+const MAX_WINDOWS: usize = 32;
+/// Most packs that are being filled; the oldest is closed for another.
+const MAX_OPEN: usize = 8;
+/// Most packs of an earlier run that are waited for.
+const MAX_AWAITED: usize = 64;
+
+/// What decides where a window goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load<'p> {
+    /// Where its memories belong; windows of different places never share a request.
+    pub place: &'p Place,
+    /// Its tokens in a prompt.
+    pub tokens: usize,
+    /// Whether it may be read together with others.
+    pub company: Company,
+}
+
+/// Whether a window may be read together with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    /// With whatever fits.
+    Any,
+    /// With those of the pack in which it was asked about before.
+    Former(PackPlace),
+    /// It goes alone, and at once.
+    None,
+}
+
+/// Puts windows into packs of at most `budget` tokens.
+///
+/// A window that is larger, or nearly as large, is a pack of its own. What was asked about before and got no end is packed as it was then, so
+/// that a reply which was paid for is found. Nothing that passes through is lost or doubled.
+#[derive(Debug)]
+pub(super) struct Packer<T> {
+    budget: usize,
+    open: VecDeque<Open<T>>,
+    awaited: BTreeMap<i64, Awaited<T>>,
+}
+
+#[derive(Debug)]
+struct Open<T> {
+    place: Place,
+    tokens: usize,
+    windows: Vec<T>,
+}
+
+#[derive(Debug)]
+struct Awaited<T> {
+    place: Place,
+    windows: BTreeMap<usize, T>,
+}
+
+impl<T> Packer<T> {
+    /// Begins without any pack.
+    pub(super) const fn new(budget: usize) -> Self {
+        Self { budget, open: VecDeque::new(), awaited: BTreeMap::new() }
+    }
+
+    /// Takes a window in; returns the packs that are full.
+    pub(super) fn push(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        match load.company {
+            Company::None => vec![vec![window]],
+            Company::Any => self.fill(load, window),
+            Company::Former(place) => self.complete(load, place, window),
+        }
+    }
+
+    /// Returns what is left when no window comes any more.
+    pub(super) fn flush(&mut self) -> Vec<Vec<T>> {
+        let awaited = std::mem::take(&mut self.awaited).into_values().map(Awaited::close);
+        awaited.chain(std::mem::take(&mut self.open).into_iter().map(|pack| pack.windows)).collect()
+    }
+
+    fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        let at = self.open.iter().position(|open| open.place == *load.place);
+        let Some(at) = at.filter(|_| load.tokens < self.enough()) else {
+            return if load.tokens < self.enough() { self.open(load, window) } else { vec![vec![window]] };
+        };
+        let open = &mut self.open[at];
+        if open.tokens + load.tokens > self.budget {
+            // The smaller of the two has room for more.
+            if load.tokens >= open.tokens {
+                return vec![vec![window]];
+            }
+            let full = std::mem::replace(&mut open.windows, vec![window]);
+            open.tokens = load.tokens;
+            return vec![full];
+        }
+        open.tokens += load.tokens;
+        open.windows.push(window);
+        let is_full = open.tokens >= self.enough() || self.open[at].windows.len() == MAX_WINDOWS;
+        let full = if is_full { self.open.remove(at) } else { None };
+        full.into_iter().map(|pack| pack.windows).collect()
+    }
+
+    /// Begins a pack; returns the oldest if there are too many.
+    fn open(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        let oldest = if self.open.len() < MAX_OPEN { None } else { self.open.pop_front() };
+        self.open.push_back(Open { place: load.place.clone(), tokens: load.tokens, windows: vec![window] });
+        oldest.into_iter().map(|pack| pack.windows).collect()
+    }
+
+    /// Returns the tokens from which a pack is not kept open for the little that may still fit.
+    const fn enough(&self) -> usize {
+        self.budget - self.budget / 8
+    }
+
+    fn complete(&mut self, load: &Load<'_>, place: PackPlace, window: T) -> Vec<Vec<T>> {
+        let pack = self
+            .awaited
+            .entry(place.pack)
+            .or_insert_with(|| Awaited { place: load.place.clone(), windows: BTreeMap::new() });
+        // The same conversation in another log, or in a project that was told apart since.
+        if pack.windows.contains_key(&place.place) || pack.place != *load.place {
+            return self.fill(load, window);
+        }
+        pack.windows.insert(place.place, window);
+        let is_full = pack.windows.len() >= place.open;
+        let closed = if is_full { self.awaited.remove(&place.pack) } else { None };
+        let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
+        closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
+    }
+}
+
+impl<T> Awaited<T> {
+    fn close(self) -> Vec<T> {
+        self.windows.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::Namespace;
+
+    fn place(name: &str) -> Place {
+        Place::of_project(Namespace::project(name).unwrap())
+    }
+
+    /// Packs windows told as place, tokens and company; a window is its place in the list.
+    fn packed(budget: usize, windows: &[(&str, usize, Company)]) -> Vec<Vec<usize>> {
+        let mut packer = Packer::new(budget);
+        let mut packs = Vec::new();
+        for (window, (name, tokens, company)) in windows.iter().enumerate() {
+            packs.extend(packer.push(&Load { place: &place(name), tokens: *tokens, company: *company }, window));
+        }
+        packs.extend(packer.flush());
+        packs
+    }
+
+    fn any(windows: &[(&'static str, usize)]) -> Vec<(&'static str, usize, Company)> {
+        windows.iter().map(|&(name, tokens)| (name, tokens, Company::Any)).collect()
+    }
+
+    fn former(pack: i64, place: usize, open: usize) -> Company {
+        Company::Former(PackPlace { pack, place, open })
+    }
+
+    #[test]
+    fn short_windows_of_one_place_go_together_up_to_the_budget() {
+        assert_eq!(packed(10, &any(&[("a", 4), ("a", 4), ("a", 4), ("a", 6)])), [vec![0, 1], vec![2, 3]]);
+        assert_eq!(packed(10, &any(&[("a", 4), ("a", 11), ("a", 4)])), [vec![1], vec![0, 2]]);
+        assert_eq!(packed(10, &any(&[("a", 2), ("a", 9), ("a", 2)])), [vec![1], vec![0, 2]]);
+        assert_eq!(packed(0, &any(&[("a", 2), ("a", 9)])), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn windows_of_two_places_never_meet() {
+        assert_eq!(packed(10, &any(&[("a", 1), ("b", 1), ("a", 1), ("b", 1)])), [vec![0, 2], vec![1, 3]]);
+    }
+
+    #[test]
+    fn what_was_asked_about_is_packed_as_it_was() {
+        let windows = [
+            ("a", 4, former(7, 1, 2)),
+            ("a", 4, Company::Any),
+            ("a", 4, former(7, 0, 2)),
+            ("a", 1, former(9, 0, 1)),
+            ("a", 4, Company::Any),
+        ];
+        assert_eq!(packed(10, &windows), [vec![2, 0], vec![3], vec![1, 4]]);
+        let gone = [("a", 4, former(7, 1, 3)), ("a", 4, former(7, 1, 3)), ("a", 4, former(7, 0, 3))];
+        assert_eq!(packed(10, &gone), [vec![2, 0], vec![1]], "a window that is gone is not waited for for ever");
+        let moved = [("a", 4, former(7, 0, 2)), ("b", 4, former(7, 1, 2))];
+        assert_eq!(packed(10, &moved), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn what_goes_alone_does_not_wait() {
+        let mut packer = Packer::new(10);
+        let place = place("a");
+        let load = |company| Load { place: &place, tokens: 1, company };
+        assert_eq!(packer.push(&load(Company::Any), 0), [] as [Vec<usize>; 0]);
+        assert_eq!(packer.push(&load(Company::None), 1), [vec![1]]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_window_is_in_one_pack_in_order_in_budget_and_among_its_own(
+            windows in prop::collection::vec((0..12_usize, 1..120_usize), 0..120),
+        ) {
+            let names: Vec<String> = (0..12).map(|n| format!("p{n}")).collect();
+            let mut packer = Packer::new(100);
+            let (mut packs, mut most) = (Vec::new(), 0);
+            for (window, &(name, tokens)) in windows.iter().enumerate() {
+                let place = place(&names[name]);
+                packs.extend(packer.push(&Load { place: &place, tokens, company: Company::Any }, window));
+                most = most.max(packer.open.len());
+            }
+            packs.extend(packer.flush());
+            let mut all: Vec<usize> = packs.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..windows.len()).collect::<Vec<_>>());
+            prop_assert!(most <= MAX_OPEN);
+            for pack in packs {
+                prop_assert!(pack.is_sorted() && pack.len() <= MAX_WINDOWS);
+                prop_assert!(pack.iter().all(|&window| windows[window].0 == windows[pack[0]].0));
+                let tokens: usize = pack.iter().map(|&window| windows[window].1).sum();
+                prop_assert!(tokens <= 100 || pack.len() == 1);
+            }
+        }
+    }
+}
