@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use afterthought::eval::{self, CaseReport, Loaded, Messages, Report, Usage, flaws, markdown, run_case, score};
 use anyhow::Context as _;
-use futures::{StreamExt as _, stream};
+use futures::{FutureExt as _, StreamExt as _, stream};
 
 use super::{Job, tell, worst};
 use crate::cli::printer::spelled;
@@ -50,7 +50,8 @@ async fn one(job: &Job<'_>, folder: PathBuf, loaded: Result<Loaded, eval::EvalEr
     if job.options.cancel.is_cancelled() {
         return CaseReport::failed(&case, "interrupted before it began".to_owned());
     }
-    match run_case(&case, job.subject, job.options).await {
+    // Behind a box, since the types of nested futures grow beyond what the compiler follows.
+    match run_case(&case, job.subject, job.options).boxed_local().await {
         Ok(ran) => {
             let messages = Messages::of(&ran.transcripts);
             let scored = score(&case.rules, case.case.language, &ran.predictions, &messages, &case.verdicts);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use afterthought::eval::locomo::{self, Kept, Retention, Sample};
 use afterthought::eval::{Ran, Unit};
-use futures::{StreamExt as _, stream};
+use futures::{FutureExt as _, StreamExt as _, stream};
 
 use super::Job;
 use super::tell::number;
@@ -21,7 +21,7 @@ pub(super) async fn run(job: &Job<'_>, file: &Path) -> anyhow::Result<bool> {
     let samples = locomo::read(file)?;
     let ran: Vec<(Sample, Result<Ran, _>)> = stream::iter(samples)
         .map(|sample| async {
-            let ran = locomo::run_sample(&sample, job.subject, job.options).await;
+            let ran = locomo::run_sample(&sample, job.subject, job.options).boxed_local().await;
             (sample, ran)
         })
         .buffered(job.args.jobs)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::dates::{Open, open_date};
-use super::file::{Question, Sample};
+use super::file::{Question, Sample, Turn};
 use super::words::content_words;
 use crate::eval::meter::Usage;
 use crate::eval::prediction::Prediction;
@@ -100,8 +100,7 @@ pub fn measure(samples: &[(Sample, Ran)]) -> Retention {
         let memories: Vec<Text> = ran.predictions.iter().map(of_memory).collect();
         let observations: Vec<Text> =
             sample.observations.iter().map(|(fact, turns)| Text::new(fact, turns.clone())).collect();
-        let turns: Vec<Text> =
-            sample.turns.iter().map(|turn| Text::new(&turn.said, BTreeSet::from([turn.id.clone()]))).collect();
+        let turns: Vec<Text> = sample.turns.iter().map(of_turn).collect();
         whole.source_tokens += turns.iter().map(|turn| tokens::count(turn.says)).sum::<usize>();
         for (row, texts) in rows.iter_mut().zip([&memories, &observations, &turns]) {
             row.add(texts, &sample.questions);
@@ -131,6 +130,13 @@ impl<'a> Text<'a> {
     fn new(says: &'a str, turns: BTreeSet<String>) -> Self {
         Self { says, words: content_words(says), turns }
     }
+}
+
+/// A turn with its photo; what the photo shows holds answers, but is not counted among the words that were said.
+fn of_turn(turn: &Turn) -> Text<'_> {
+    let mut text = Text::new(&turn.said, BTreeSet::from([turn.id.clone()]));
+    text.words.extend(turn.photo.as_deref().map(content_words).unwrap_or_default());
+    text
 }
 
 fn of_memory(memory: &Prediction) -> Text<'_> {
