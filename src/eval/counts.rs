@@ -68,15 +68,15 @@ impl AddAssign<&Self> for Counts {
             *self.forbidden_kinds.entry(kind).or_default() += count;
         }
         self.usage += other.usage;
-        for (own, more) in self.plain().into_iter().zip(other.clone().plain()) {
-            *own += *more;
+        for (own, more) in self.plain_mut().into_iter().zip(other.plain()) {
+            *own += more;
         }
     }
 }
 
 impl Counts {
-    /// Returns the counts that are one number each.
-    fn plain(&mut self) -> [&mut u64; 19] {
+    /// Returns the counts that are one number each, to be changed.
+    fn plain_mut(&mut self) -> [&mut u64; 19] {
         [
             &mut self.cases,
             &mut self.memories,
@@ -97,6 +97,31 @@ impl Counts {
             &mut self.in_language,
             &mut self.superseded,
             &mut self.pending,
+        ]
+    }
+
+    /// Returns the counts that are one number each, in the order of [`Self::plain_mut`].
+    const fn plain(&self) -> [u64; 19] {
+        [
+            self.cases,
+            self.memories,
+            self.right,
+            self.optional,
+            self.unlisted,
+            self.unlisted_kept,
+            self.unlisted_unjudged,
+            self.duplicates,
+            self.distorted,
+            self.forbidden,
+            self.typed,
+            self.type_right,
+            self.evidenced,
+            self.evidence_right,
+            self.quotes,
+            self.quotes_found,
+            self.in_language,
+            self.superseded,
+            self.pending,
         ]
     }
 
@@ -186,3 +211,22 @@ pub const MEASURES: &[Measure] = &[
         of: |counts| ratio(counts.forbidden, counts.cases),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_count_is_added_to_its_own() {
+        let mut one = Counts::default();
+        (1..).zip(one.plain_mut()).for_each(|(number, count)| *count = number);
+        one.required.insert(Importance::High, 3);
+        one.forbidden_kinds.insert(ForbiddenKind::Secret, 2);
+        one.usage.calls = 5;
+        let twice = Counts::sum([&one, &one]);
+        let doubled: Vec<u64> = one.plain().iter().map(|count| 2 * count).collect();
+        assert_eq!(twice.plain().to_vec(), doubled);
+        assert_eq!((twice.required[&Importance::High], twice.forbidden_kinds[&ForbiddenKind::Secret]), (6, 4));
+        assert_eq!(twice.usage.calls, 10);
+    }
+}

@@ -18,20 +18,29 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Returns the 95 % interval of `measure` over `cases`, drawn with replacement; `None` for fewer than two cases.
+/// Returns the 95 % interval of each of `measures` over `cases`, drawn with replacement; `None` for fewer than two cases.
 ///
-/// The same cases in the same order always give the same interval.
+/// The same cases in the same order always give the same intervals.
 #[must_use]
-pub fn interval(cases: &[&Counts], measure: fn(&Counts) -> Option<f64>) -> Option<Interval> {
+pub fn intervals(cases: &[&Counts], measures: &[fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
     if cases.len() < 2 {
-        return None;
+        return vec![None; measures.len()];
     }
     let mut random = SplitMix(SEED);
-    let mut values: Vec<f64> = (0..DRAWS)
-        .filter_map(|_| measure(&Counts::sum((0..cases.len()).map(|_| cases[random.below(cases.len())]))))
-        .collect();
+    let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); measures.len()];
+    for _ in 0..DRAWS {
+        let drawn = Counts::sum((0..cases.len()).map(|_| cases[random.below(cases.len())]));
+        for (values, measure) in values.iter_mut().zip(measures) {
+            values.extend(measure(&drawn));
+        }
+    }
+    values.into_iter().map(middle).collect()
+}
+
+/// Returns the bounds between which 95 of 100 values lie.
+fn middle(mut values: Vec<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
-    let at = |hundredths: usize| values.get((values.len() * hundredths / 1_000).min(values.len().saturating_sub(1)));
+    let at = |thousandths: usize| values.get((values.len() * thousandths / 1_000).min(values.len().saturating_sub(1)));
     Some(Interval { low: *at(25)?, high: *at(975)? })
 }
 
@@ -67,16 +76,20 @@ mod tests {
         (all > 0).then(|| counts.right as f64 / all as f64)
     }
 
+    fn interval(cases: &[&Counts]) -> Option<Interval> {
+        intervals(cases, &[precision])[0]
+    }
+
     #[test]
     fn equal_cases_leave_no_doubt_and_unequal_ones_do() {
         let same = vec![case(3, 1); 10];
         let all: Vec<&Counts> = same.iter().collect();
-        assert_eq!(interval(&all, precision), Some(Interval { low: 0.75, high: 0.75 }));
+        assert_eq!(interval(&all), Some(Interval { low: 0.75, high: 0.75 }));
         let mixed: Vec<Counts> = (0..20).map(|at| if at % 2 == 0 { case(4, 0) } else { case(0, 4) }).collect();
         let all: Vec<&Counts> = mixed.iter().collect();
-        let found = interval(&all, precision).unwrap();
+        let found = interval(&all).unwrap();
         assert!((0.2..0.4).contains(&found.low) && (0.6..0.8).contains(&found.high), "{found:?}");
-        assert_eq!(interval(&all, precision), Some(found));
-        assert_eq!(interval(&all[..1], precision), None);
+        assert_eq!(interval(&all), Some(found));
+        assert_eq!(interval(&all[..1]), None);
     }
 }

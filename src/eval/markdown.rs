@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::case_report::{CaseReport, Entry};
 use super::counts::{MEASURES, Unit};
-use super::report::{CaseReport, Entry, Group, Measured, Report};
+use super::report::{Group, Measured, Report};
 
 /// Returns `report` as a document: the measures, the tables by group, and what went wrong case by case.
 #[must_use]

@@ -11,6 +11,7 @@
 
 mod assign;
 mod case;
+mod case_report;
 mod check;
 mod control;
 mod counts;
@@ -33,18 +34,19 @@ mod table;
 use std::path::PathBuf;
 
 pub use case::{Case, Forbidden, ForbiddenKind, Gold, Importance, Language, Ruling, Verdict, schema};
+pub use case_report::{CaseReport, Entry, Missed};
 pub use check::flaws;
 pub use control::Control;
 pub use counts::{Counts, MEASURES, Measure, Unit};
-pub use interval::{Interval, interval};
+pub use interval::{Interval, intervals};
 pub use markdown::markdown;
 pub use matcher::Rules;
 pub use meter::{Meter, Usage};
 pub use prediction::{Cited, Messages, Prediction};
-pub use report::{CaseReport, Entry, Group, Measured, Report, Unlisted};
+pub use report::{Group, Measured, Report, Unlisted};
 pub use run::{Ran, RunOptions, Subject, run_case, run_logs};
 pub use score::{Finding, Scored, Standing, score};
-pub use suite::{Loaded, discover};
+pub use suite::{Discovered, Loaded, discover};
 
 /// Why something could not be measured; one variant for each thing a person does differently.
 #[derive(Debug, thiserror::Error)]

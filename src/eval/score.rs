@@ -77,10 +77,8 @@ pub fn score(
     let mut recalled: Vec<bool> =
         (0..rules.golds.len()).map(|gold| findings.iter().any(|finding| finding.golds.contains(&gold))).collect();
     mark_duplicates(rules, &mut findings);
-    for gold in 0..rules.golds.len() {
-        if !recalled[gold] {
-            recalled[gold] = say_together(rules, gold, predictions, messages, &mut findings);
-        }
+    for (gold, there) in recalled.iter_mut().enumerate() {
+        *there = *there || say_together(rules, gold, predictions, messages, &mut findings);
     }
     for (finding, prediction) in findings.iter_mut().zip(predictions) {
         judge_details(rules, finding, prediction, messages);

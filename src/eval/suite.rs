@@ -57,11 +57,20 @@ impl Loaded {
     }
 }
 
+/// A folder with a case in it.
+#[derive(Debug)]
+pub struct Discovered {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The case, or why it cannot be read.
+    pub loaded: Result<Loaded, EvalError>,
+}
+
 /// Reads every case in or below `paths`, by path. A case that cannot be read is told with its folder.
 ///
 /// # Errors
 /// [`EvalError::NoCases`] for a path without one.
-pub fn discover(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Result<Loaded, EvalError>)>, EvalError> {
+pub fn discover(paths: &[PathBuf]) -> Result<Vec<Discovered>, EvalError> {
     let mut folders = Vec::new();
     for path in paths {
         let before = folders.len();
@@ -79,5 +88,5 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Result<Loaded, EvalEr
     }
     let mut seen = std::collections::BTreeSet::new();
     folders.retain(|folder| seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())));
-    Ok(folders.into_iter().map(|folder| (folder.clone(), Loaded::read(&folder))).collect())
+    Ok(folders.into_iter().map(|folder| Discovered { loaded: Loaded::read(&folder), folder }).collect())
 }

@@ -210,7 +210,7 @@ fn a_verdict_saves_an_unlisted_memory_and_no_other() {
 #[test]
 fn type_evidence_and_quotes_are_judged_of_what_is_right() {
     let rules = case(&row(&[ANA], &[], &[], "", ""));
-    let table: &[(MemoryType, &str, &str, (Option<bool>, Option<bool>, usize))] = &[
+    let table = [
         (MemoryType::Semantic, "2", "Ana owns billing", (Some(true), Some(true), 1)),
         (MemoryType::Episodic, "2", "ANA  owns\nbilling", (Some(false), Some(true), 1)),
         (MemoryType::Semantic, "1", "Ana owns billing", (Some(true), Some(false), 0)),
@@ -219,10 +219,10 @@ fn type_evidence_and_quotes_are_judged_of_what_is_right() {
         (MemoryType::Semantic, "9", "Ana owns billing", (Some(true), Some(false), 0)),
     ];
     for (memory_type, message, quote, expected) in table {
-        let memory = Prediction::new(*memory_type, "Ana owns billing.", vec![cited(message, quote)]);
+        let memory = Prediction::new(memory_type, "Ana owns billing.", vec![cited(message, quote)]);
         let found = score(&rules, Language::En, &[memory], &messages(), &[]);
         let finding = &found.findings[0];
-        assert_eq!((finding.type_right, finding.evidence_right, finding.quotes.0), *expected, "{message} {quote}");
+        assert_eq!((finding.type_right, finding.evidence_right, finding.quotes.0), expected, "{message} {quote}");
     }
     let other = Prediction::new(MemoryType::Semantic, "Lunch is at noon.", vec![cited("2", "Ana owns billing")]);
     let finding = &score(&rules, Language::En, &[other], &messages(), &[]).findings[0];

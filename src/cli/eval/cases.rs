@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::eval::{self, CaseReport, Loaded, Messages, Report, Usage, flaws, markdown, run_case, score};
+use afterthought::eval::{self, CaseReport, Discovered, Messages, Report, Usage, flaws, markdown, run_case, score};
 use anyhow::Context as _;
 use futures::{FutureExt as _, StreamExt as _, stream};
 
@@ -16,8 +16,8 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let (bar, all) = (out.progress(), found.len());
     let done = std::cell::Cell::new(0);
     let cases: Vec<CaseReport> = stream::iter(found)
-        .map(|(folder, loaded)| async {
-            let report = one(job, folder, loaded).await;
+        .map(|found| async {
+            let report = one(job, found).await;
             done.set(done.get() + 1);
             bar.set_message(format!("{} of {all} cases", done.get()));
             report
@@ -42,10 +42,10 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     Ok(report.failed().next().is_some())
 }
 
-async fn one(job: &Job<'_>, folder: PathBuf, loaded: Result<Loaded, eval::EvalError>) -> CaseReport {
-    let case = match loaded {
+async fn one(job: &Job<'_>, found: Discovered) -> CaseReport {
+    let case = match found.loaded {
         Ok(case) => case,
-        Err(error) => return CaseReport::unreadable(folder, spelled(&error.into())),
+        Err(error) => return CaseReport::unreadable(found.folder, spelled(&error.into())),
     };
     if job.options.cancel.is_cancelled() {
         return CaseReport::failed(&case, "interrupted before it began".to_owned());

@@ -168,7 +168,7 @@ fn style(value: Option<f64>, unit: Unit) -> Style {
         (None, _) => DIM,
         (Some(value), Unit::Share) if value >= GOOD => ADDED,
         (Some(value), Unit::Share) if value >= MIDDLING => CHANGED,
-        (Some(value), Unit::Number) if value == 0.0 => ADDED,
+        (Some(0.0), Unit::Number) => ADDED,
         (Some(_), Unit::Share | Unit::Number) => REMOVED,
     }
 }
