@@ -79,9 +79,12 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
+/// What is done to the file of a case.
+type Change = fn(&mut Value);
+
 #[test]
 fn a_case_that_cannot_be_run_is_named_and_counts_for_nothing() {
-    let table: &[(fn(&mut Value), &str)] = &[
+    let table: &[(Change, &str)] = &[
         (|case| case["memories"][0]["al"] = json!(["x"]), "unknown field `al`, expected one of"),
         (|case| case["memories"][1]["importance"] = json!("huge"), "unknown variant `huge`, expected one of"),
         (|case| case["memories"][1]["all"][0] = json!("(fly"), "m2.all[0]: \"(fly\" is no pattern: unclosed group"),
