@@ -24,3 +24,4 @@ pub mod consolidate;
 pub mod recall;
 pub mod exchange;
 pub mod pipeline;
+pub mod eval;

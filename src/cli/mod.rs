@@ -4,6 +4,7 @@ mod args;
 mod completions;
 mod doctor;
 mod edit;
+mod eval;
 mod exit;
 mod export;
 mod formats;
@@ -69,6 +70,7 @@ enum Command {
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
     Maintain(maintain::MaintainArgs),
+    Eval(eval::EvalArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -126,6 +128,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),
+        Command::Eval(args) => eval::run(args, &context),
         Command::Init(args) => init::run(args, &context),
         Command::Doctor(args) => doctor::run(args, &context),
         Command::Completions(args) => completions::run(args, out),

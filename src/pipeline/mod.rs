@@ -6,6 +6,7 @@
 //! process that ends at any point loses nothing that is in the ledger: the next run over the same logs goes on from it
 //! and comes to the same state.
 
+mod conversations;
 mod cut;
 mod estimate;
 mod extraction;
@@ -34,6 +35,7 @@ use crate::ingest::IngestError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
+pub use conversations::{Conversations, conversations};
 pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
 pub use files::FileMark;
 pub use ledgered::Ledgered;

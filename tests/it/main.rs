@@ -8,6 +8,7 @@ mod crash;
 mod desk;
 mod exports;
 mod estimate;
+mod evals;
 mod filters;
 mod formats;
 mod growing;

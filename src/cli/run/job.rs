@@ -41,7 +41,7 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
 }
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
-pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(in crate::cli) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start")
 }
@@ -146,7 +146,7 @@ fn exit_status(summary: &Summary) -> ExitStatus {
 }
 
 /// Lets the first interrupt finish what is paid for, and the second end the process.
-pub(super) fn stop_on_interrupt(cancel: CancellationToken) {
+pub(in crate::cli) fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             cancel.cancel();

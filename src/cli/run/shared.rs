@@ -184,7 +184,7 @@ impl Shared {
 }
 
 /// Reads a price as it is written on a command line.
-fn price(text: &str) -> Result<Price, String> {
+pub(in crate::cli) fn price(text: &str) -> Result<Price, String> {
     let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
     match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))

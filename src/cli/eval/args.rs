@@ -1,0 +1,107 @@
+//! The options of `eval`.
+
+use std::path::PathBuf;
+
+use afterthought::config::Partial;
+use afterthought::llm::Price;
+use anyhow::Context as _;
+use clap::ValueEnum;
+
+use crate::cli::run::price;
+
+/// Measure the quality of extraction on cases with gold memories
+///
+/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a LoCoMo file. Each case runs through the
+/// whole pipeline into a store of its own; what is active afterwards is scored without any judge. Exits 3 if a case could
+/// not be run; it is named and counts for nothing.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought eval evals/smoke --extractor rules\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval locomo10.json --extractor rules"
+)]
+pub struct EvalArgs {
+    /// Cases, folders with cases, or LoCoMo files
+    #[arg(value_name = "PATH", required_unless_present = "schema")]
+    pub(super) paths: Vec<PathBuf>,
+    /// What is measured; the last three must fail [default: auto]
+    #[arg(long, value_enum)]
+    pub(super) extractor: Option<ExtractorArg>,
+    /// Name of the model [env: AFTERTHOUGHT_MODEL]
+    #[arg(long)]
+    model: Option<String>,
+    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Cases at a time
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(super) jobs: usize,
+    /// Tokens of conversation in one call [default: 6000]
+    #[arg(long, value_name = "N")]
+    window_tokens: Option<usize>,
+    /// Most dollars to spend on all cases together [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<f64>,
+    /// Most tokens to spend on all cases together [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
+    #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
+    pub(super) price: Option<Price>,
+    /// File that says in prose what to keep and never to keep
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// Write every exchange with the model into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub(super) record: Option<PathBuf>,
+    /// Answer from exchanges recorded in this folder, without any server
+    #[arg(long, value_name = "DIR")]
+    pub(super) replay: Option<PathBuf>,
+    /// Keep the store of each case in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) keep: Option<PathBuf>,
+    /// Write the report as Markdown into this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) markdown: Option<PathBuf>,
+    /// Write the memories that no gold memory matches and nobody has judged into this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) unlisted: Option<PathBuf>,
+    /// Print the JSON Schema of a case, and run nothing
+    #[arg(long)]
+    pub(super) schema: bool,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExtractorArg {
+    /// The model where one is configured, else the rules
+    Auto,
+    /// The model
+    Llm,
+    /// The offline rules
+    Rules,
+    /// Control: keeps nothing
+    None,
+    /// Control: keeps every sentence
+    EverySentence,
+    /// Control: keeps every sentence in which people speak of themselves
+    FirstPerson,
+}
+
+impl EvalArgs {
+    pub(super) fn partial(&self) -> anyhow::Result<Partial> {
+        let instructions = self.instructions.as_ref().map(|path| {
+            std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read instructions {}; check the path and its permissions", path.display())
+            })
+        });
+        Ok(Partial {
+            extractor: self.choice(),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            window_tokens: self.window_tokens,
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
+            instructions: instructions.transpose()?,
+            ..Partial::default()
+        })
+    }
+}
