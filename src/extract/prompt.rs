@@ -187,6 +187,98 @@ mod tests {
     }
 
     #[test]
+    fn several_sessions_each_with_its_dates() {
+        let session = |source: &str, project: &str, title: Option<&str>, messages| Transcript {
+            source: source.into(),
+            project: Some(project.into()),
+            title: title.map(str::to_owned),
+            messages,
+            ..Transcript::default()
+        };
+        let guess = MessageTime { source: TimeSource::File, ..MessageTime::logged(Timestamp::UNIX_EPOCH) };
+        let long = vec![
+            said(Role::User, "", "2026-03-04T09:10:00Z", 1, "Let us move the invoices to Postgres"),
+            said(Role::Assistant, "", "2026-03-04T09:11:00Z", 1, "Fine."),
+            said(Role::User, "", "2026-03-04T09:50:00Z", 1, "The dry run has to be ready on Friday"),
+            said(Role::Assistant, "Claude", "2026-03-05T09:00:00Z", 1, "Shall I drop the old table?"),
+            said(Role::User, "", "2026-03-05T09:01:00Z", 1, "no, keep it"),
+        ];
+        let transcripts = [
+            session("claude-code", "/home/ana/shop", Some("Bills | “paid”"), long),
+            session("plain", "/home/ana/shop", None, vec![Message { time: Some(guess), ..Message::user("I moved") }]),
+            Transcript {
+                created_at: Some("2026-03-07T12:00:00Z".parse().unwrap()),
+                ..session("chatgpt", "shop", None, vec![Message::user("I like figs")])
+            },
+            session("plain", "shop", None, vec![Message::user("I like tea")]),
+        ];
+        let spans = [Span { context_start: 2, start: 4, end: 5 }, span(1), span(1), span(1)];
+        let task = |(transcript, span)| Task { transcript, span, known: &[], instructions: None, categories: &[] };
+        let tasks: Vec<_> = transcripts.iter().zip(spans).map(task).collect();
+        let prompt = user(&tasks, &crate::extract::views::views(&tasks)[0]);
+        insta::assert_snapshot!(prompt.text);
+        let shown: Vec<_> = prompt.sessions.iter().map(|one| (one.first, one.messages.clone())).collect();
+        assert_eq!(shown, [(1, vec![0, 2, 3, 4]), (5, vec![0]), (6, vec![0]), (7, vec![0])]);
+    }
+
+    fn span(end: usize) -> Span {
+        Span { context_start: 0, start: 0, end }
+    }
+
+    #[test]
+    fn a_message_of_a_chat_costs_few_tokens_around_its_words() {
+        let text = "We could meet near the old bridge";
+        let at = |n: i64| Timestamp::from_second(1_772_442_600 + 60 * n).unwrap();
+        let names = ["Ana", "Bo"];
+        let talk = |n: usize| Message {
+            speaker: Some(names[n % 2].into()),
+            time: Some(MessageTime::logged(at(i64::try_from(n).unwrap()))),
+            ..Message::user(text)
+        };
+        let transcript = Transcript { messages: (0..100).map(talk).collect(), ..Transcript::default() };
+        let task = Task { transcript: &transcript, span: span(100), known: &[], instructions: None, categories: &[] };
+        let tokens = crate::tokens::count(&user(&[task], &View::of(span(100))).text);
+        let around = tokens - 100 * crate::tokens::count(text);
+        assert!(around <= 100 * 8, "{around} tokens around 100 messages");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_message_is_shown_once_and_its_number_leads_back_to_it(
+            lengths in proptest::collection::vec((0..5_usize, 0..6_usize), 1..8),
+        ) {
+            let talk = |(n, &(before, new)): (usize, &(usize, usize))| {
+                let say = |at| Message::user(format!("In session {n} I said word{at}."));
+                Transcript { messages: (0..before + new).map(say).collect(), ..Transcript::default() }
+            };
+            let transcripts: Vec<Transcript> = lengths.iter().enumerate().map(talk).collect();
+            let task = |(transcript, &(before, new)): (_, &(usize, usize))| {
+                let span = Span { context_start: 0, start: before, end: before + new };
+                Task { transcript, span, known: &[], instructions: None, categories: &[] }
+            };
+            let tasks: Vec<_> = transcripts.iter().zip(&lengths).map(task).collect();
+            let mut new = Vec::new();
+            for view in crate::extract::views::views(&tasks) {
+                let prompt = user(&tasks, &view);
+                for (sight, shown) in view.sights.iter().zip(&prompt.sessions) {
+                    for (number, &index) in (shown.first..).zip(&shown.messages) {
+                        let text = &transcripts[sight.window].messages[index].text;
+                        let line = format!("\n[{number}] user: {text}\n");
+                        proptest::prop_assert_eq!(prompt.text.matches(&line).count(), 1);
+                        proptest::prop_assert_eq!(shown.index(i64::try_from(number).unwrap()), Some(index));
+                        new.extend((index >= sight.span.start).then_some((sight.window, index)));
+                    }
+                    let next = i64::try_from(shown.first + shown.messages.len()).unwrap();
+                    proptest::prop_assert_eq!(shown.index(next), None);
+                }
+            }
+            let open = lengths.iter().enumerate();
+            let open: Vec<_> = open.flat_map(|(n, &(before, new))| (before..before + new).map(move |at| (n, at))).collect();
+            proptest::prop_assert_eq!(new, open);
+        }
+    }
+
+    #[test]
     fn repairs_name_the_errors() {
         let errors = ["entry 2: importance is missing".to_owned()];
         insta::assert_snapshot!(format!("{}\n---\n{}", repair(&errors, false), repair(&errors, true)));

@@ -72,7 +72,7 @@ impl Client {
             let body = wire::body(request, &self.settings.model, &dialect);
             match self.ask_in(&body, request, &mut attempts).await {
                 Ok(reply) => return Ok(reply),
-                Err(fault) if self.learn(dialect, &fault) => {}
+                Err(fault) if self.learn(dialect, &fault, request) => {}
                 Err(fault) => return Err(self.error(&fault, attempts, request)),
             }
         }
@@ -115,8 +115,10 @@ impl Client {
     }
 
     /// Whether `fault`, met in dialect `used`, taught something that makes another attempt worth while.
-    fn learn(&self, used: Dialect, fault: &Fault) -> bool {
-        let Some(next) = fault.rejection().and_then(|rejection| used.without(rejection)) else { return false };
+    fn learn(&self, used: Dialect, fault: &Fault, request: &Request) -> bool {
+        let less = fault.complaint().and_then(|rejection| used.with_less(rejection, request.max_completion_tokens));
+        let form = || fault.rejection().and_then(|rejection| used.without(rejection));
+        let Some(next) = less.or_else(form) else { return false };
         let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         *dialect = dialect.merge(next);
         tracing::debug!(endpoint = self.endpoint().shown, dialect = ?*dialect, "the server rejects part of the request");

@@ -34,12 +34,17 @@ impl LimitField {
     }
 }
 
+/// Answers shorter than this are not worth asking for.
+const LEAST_TOKENS: u32 = 2_048;
+
 /// What a server is known to take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
+    /// Longest answer that it lets be asked for, in tokens.
+    pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,
 }
@@ -58,6 +63,7 @@ impl Dialect {
             format,
             limit: if newer { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens },
             temperature: settings.temperature,
+            most_tokens: u32::MAX,
             may_fall: settings.structured == StructuredOutput::Auto,
             limit_swapped: false,
         }
@@ -65,7 +71,8 @@ impl Dialect {
 
     /// Returns the dialect without what `rejection` complains of, or `None` if that is not for us to change.
     ///
-    /// Every step is taken at most once, so a chain of rejections ends after four.
+    /// Every step is taken at most once, but for the limit, which falls by halves to [`LEAST_TOKENS`]; so a chain of
+    /// rejections ends.
     pub(super) fn without(self, rejection: &Rejection) -> Option<Self> {
         let text = rejection.text();
         if self.temperature.is_some() && text.contains("temperature") && says_unsupported(&text) {
@@ -86,12 +93,26 @@ impl Dialect {
         None
     }
 
+    /// Returns the dialect with a lower limit, if `rejection` complains that an answer as long as `asked` does not fit.
+    ///
+    /// Some servers count the limit of the answer against the context, so that a long one leaves no room for the prompt.
+    pub(super) fn with_less(self, rejection: &Rejection, asked: u32) -> Option<Self> {
+        let text = rejection.text();
+        let names_limit = ["max_tokens", "max_completion_tokens", "in the completion", "output tokens"];
+        let is_over = ["too large", "too many", "at most", "maximum", "exceed", "less than or equal", "lower than"];
+        let is_it =
+            names_limit.iter().any(|word| text.contains(word)) && is_over.iter().any(|word| text.contains(word));
+        let less = asked.min(self.most_tokens) / 2;
+        (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
+    }
+
     /// Returns what is left when two calls have each learnt something.
     pub(super) fn merge(self, learnt: Self) -> Self {
         Self {
             format: self.format.max(learnt.format),
             limit: if learnt.limit_swapped { learnt.limit } else { self.limit },
             temperature: self.temperature.and(learnt.temperature),
+            most_tokens: self.most_tokens.min(learnt.most_tokens),
             may_fall: self.may_fall,
             limit_swapped: self.limit_swapped || learnt.limit_swapped,
         }
@@ -126,6 +147,28 @@ mod tests {
 
     fn rejection(message: &str) -> Rejection {
         Rejection { message: message.to_owned(), code: String::new() }
+    }
+
+    #[test]
+    fn a_limit_that_leaves_no_room_is_halved_until_it_is_worth_nothing() {
+        let base = Dialect::new(&ModelSettings::new("http://127.0.0.1/v1", "m"));
+        let large = rejection("max_tokens is too large: 16384. This model supports at most 4096 completion tokens");
+        let mut dialect = base;
+        let mut limits = Vec::new();
+        while let Some(next) = dialect.with_less(&large, 16_384) {
+            limits.push(next.most_tokens);
+            dialect = next;
+        }
+        assert_eq!(limits, [8_192, 4_096, 2_048]);
+        let context = rejection(
+            "This model's maximum context length is 16384 tokens. However, you requested 20000 tokens (3616 in the \
+             messages, 16384 in the completion)",
+        );
+        assert_eq!(base.with_less(&context, 16_384).map(|one| one.most_tokens), Some(8_192));
+        for other in ["maximum context length is 4096 tokens, your prompt has 9000", "max_tokens is not supported"] {
+            assert_eq!(base.with_less(&rejection(other), 16_384), None, "{other}");
+        }
+        assert_eq!(base.merge(dialect).most_tokens, 2_048);
     }
 
     #[test]

@@ -152,10 +152,13 @@ impl Fault {
 
     /// Returns the complaint, if it is about the form of the request.
     pub(super) fn rejection(&self) -> Option<&Rejection> {
+        self.complaint().filter(|_| self.verdict() != Verdict::TooLong)
+    }
+
+    /// Returns the complaint, if it is about the request, be it its form or its length.
+    pub(super) fn complaint(&self) -> Option<&Rejection> {
         match self {
-            Self::Status { status: 400 | 422 | 501, rejection, .. } if self.verdict() != Verdict::TooLong => {
-                Some(rejection)
-            }
+            Self::Status { status: 400 | 422 | 501, rejection, .. } => Some(rejection),
             Self::Status { .. } | Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) | Self::Unsendable(_) => {
                 None
             }

@@ -22,7 +22,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
         // Widening 0.3 from f32 would send 0.30000001192092896.
         body["temperature"] = temperature.to_string().parse::<f64>().unwrap_or(0.0).into();
     }
-    body[dialect.limit.name()] = request.max_completion_tokens.into();
+    body[dialect.limit.name()] = request.max_completion_tokens.min(dialect.most_tokens).into();
     body
 }
 

@@ -16,6 +16,7 @@ mod ingest_agents;
 mod layering;
 mod llm_faults;
 mod memory_imports;
+mod packs;
 mod people;
 mod projects;
 mod providers;

@@ -48,6 +48,8 @@ pub struct Manner {
     pub delay: Duration,
     /// Requests that hold this text are refused with this status.
     pub refuses: Option<(String, u16)>,
+    /// Requests that hold all of these texts are declined by the model itself.
+    pub declines: Vec<String>,
 }
 
 #[derive(Default)]
@@ -124,7 +126,13 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     state.asked.lock().unwrap().push(asked);
     state.came.notify_all();
     std::thread::sleep(manner.delay);
+    let is_declined = !manner.declines.is_empty() && manner.declines.iter().all(|text| prompt.contains(text));
     match refusal {
+        None if is_declined => {
+            let mut body = completion("I would rather not.");
+            body["choices"][0]["finish_reason"] = "content_filter".into();
+            send(stream, 200, "", &body)
+        }
         Some((_, status)) => {
             let error = json!({"error": {"message": "not now", "type": "x", "code": "x"}});
             send(stream, status, "retry-after-ms: 1\r\n", &error)
@@ -160,12 +168,12 @@ fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Opt
     write!(stream, "{head}content-length: {length}\r\n\r\n{body}").ok()
 }
 
-/// Returns the facts between two tags, each with the number of its message.
+/// Returns the facts between each two tags, each with the number of its message.
 fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
-    let Some((_, rest)) = prompt.split_once(&format!("{open}\n")) else { return Vec::new() };
-    let part = rest.split_once(&format!("\n{close}")).unwrap().0;
+    let (open, close) = (format!("{open}\n"), format!("\n{close}"));
+    let parts = prompt.split(&open).skip(1).map(|rest| rest.split_once(&close).unwrap().0);
     let (mut number, mut facts) = (0, Vec::new());
-    for line in part.lines() {
+    for line in parts.flat_map(str::lines) {
         if let Some(header) = line.strip_prefix('[') {
             number = header.split_once(']').unwrap().0.parse().unwrap();
         }

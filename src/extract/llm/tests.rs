@@ -304,3 +304,124 @@ fn injected_text_is_not_shown() {
     model.run(&task(&transcript, &categories));
     assert!(!model.user_texts()[0].contains("boot file"));
 }
+
+/// Returns a session for each list of texts.
+fn sessions(texts: &[&[&str]]) -> Vec<Transcript> {
+    let session = |(n, texts): (usize, &&[&str])| Transcript { external_id: format!("s{n}"), ..talk(texts) };
+    texts.iter().enumerate().map(session).collect()
+}
+
+fn run_pack(texts: &[&[&str]], answers: impl IntoIterator<Item = Answer>) -> (Vec<Extraction>, Scripted) {
+    let (transcripts, categories) = (sessions(texts), categories());
+    let tasks: Vec<Task<'_>> = transcripts.iter().map(|transcript| task(transcript, &categories)).collect();
+    let model = Scripted::new(answers);
+    let extractions = model.run_pack(&tasks);
+    (extractions, model)
+}
+
+const THREE: [&[&str]; 3] = [&["I like tea"], &["I like figs", "and dates"], &["I like plums"]];
+
+fn outcomes(extractions: &[Extraction]) -> Vec<(Outcome, u64)> {
+    extractions.iter().map(|one| (one.outcome, one.spent.calls)).collect()
+}
+
+#[test]
+fn sessions_share_a_request_and_each_gets_its_own() {
+    let all = list(&[entry(4, "I like plums"), entry(3, "and dates"), entry(1, "I like tea")]);
+    let (extractions, model) = run_pack(&THREE, [stop(all)]);
+    assert_eq!(outcomes(&extractions), [(Outcome::Ok, 1), (Outcome::Ok, 0), (Outcome::Ok, 0)]);
+    let evidence = |at: usize| extractions[at].candidates.iter().map(|one| &one.evidence[0]).collect::<Vec<_>>();
+    for (at, quote) in ["I like tea", "and dates", "I like plums"].into_iter().enumerate() {
+        let [one] = evidence(at)[..] else { panic!("one candidate") };
+        assert_eq!((one.transcript.as_str(), one.quote.as_str()), (format!(":s{at}").as_str(), quote));
+    }
+    insta::assert_snapshot!(model.user_texts()[0]);
+}
+
+#[test]
+fn an_entry_rests_on_one_session_only() {
+    let mut across = entry(1, "and dates");
+    across["messages"] = json!([1, 3, 2, 4]);
+    let mut elsewhere = entry(1, "I like plums");
+    elsewhere["messages"] = json!([1, 2]);
+    let mut nowhere = entry(9, "I like tea");
+    nowhere["messages"] = json!([9]);
+    let answer = list(&[across, elsewhere, nowhere, entry(1, "I like tea")]);
+    let (extractions, _) = run_pack(&THREE, [stop(answer)]);
+    let cited: Vec<_> = extractions[1].candidates.iter().map(|one| one.evidence[0].messages.clone()).collect();
+    assert_eq!(cited, [["1", "0"]], "the quoted message first, and none of another session");
+    let reasons: Vec<_> = extractions[0].dropped.iter().map(|one| one.reason).collect();
+    assert_eq!(reasons, [crate::extract::DropReason::QuoteNotFound, crate::extract::DropReason::WrongMessage]);
+    assert_eq!((extractions[0].candidates.len(), extractions[2].candidates.len()), (1, 0));
+}
+
+#[test]
+fn what_cannot_be_had_of_several_sessions_is_asked_for_by_half() {
+    let tea_and_figs = || stop(list(&[entry(1, "I like tea"), entry(2, "I like figs")]));
+    let plums = || stop(list(&[entry(1, "I like plums")]));
+    let cut = list(&[entry(1, "I like tea"), entry(2, "I like figs")]);
+    let half = cut[..cut.len() - 30].to_owned();
+    for first in [
+        too_long(),
+        stop("Sure, I will!"),
+        stop(""),
+        stop(half.clone()),
+        answer(half, Finish::Length),
+        answer("", Finish::Refusal),
+    ] {
+        let (extractions, model) = run_pack(&THREE, [first, tea_and_figs(), plums()]);
+        assert_eq!(outcomes(&extractions), [(Outcome::Ok, 2), (Outcome::Ok, 0), (Outcome::Ok, 1)]);
+        assert!(extractions.iter().all(|one| one.candidates.len() == 1 && one.dropped.is_empty()));
+        assert!(!model.user_texts()[2].contains("I like tea"));
+    }
+}
+
+#[test]
+fn a_session_that_is_always_bad_fails_alone() {
+    let plums = || stop(list(&[entry(1, "I like plums")]));
+    let none = || stop(list(&[]));
+    let answers = [stop("no"), stop("no"), none(), stop("no"), stop("no"), plums()];
+    let (extractions, _) = run_pack(&THREE, answers);
+    assert_eq!(outcomes(&extractions), [(Outcome::OkEmpty, 3), (Outcome::Failed, 2), (Outcome::Ok, 1)]);
+}
+
+#[test]
+fn an_entry_of_wrong_shape_concerns_its_own_session() {
+    let mut wrong = entry(3, "and dates");
+    wrong["importance"] = json!(12);
+    let first = list(&[entry(1, "I like tea"), wrong.clone(), entry(2, "I like figs")]);
+    let mended = list(&[entry(3, "and dates")]);
+    let (extractions, _) = run_pack(&THREE, [stop(first.clone()), stop(mended)]);
+    assert_eq!(outcomes(&extractions), [(Outcome::Ok, 2), (Outcome::Ok, 0), (Outcome::OkEmpty, 0)]);
+    assert_eq!((quotes(&extractions[1]), extractions[1].dropped.len()), (vec!["I like figs", "and dates"], 0));
+    let (extractions, _) = run_pack(&THREE, [stop(first), stop(list(&[wrong]))]);
+    let outcomes: Vec<_> = extractions.iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Partial, Outcome::OkEmpty]);
+}
+
+#[test]
+fn a_model_that_declines_everything_is_given_up() {
+    let texts: Vec<String> = (0..40).map(|n| format!("I like dish {n}")).collect();
+    let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
+    let texts: Vec<&[&str]> = texts.iter().map(<[_; 1]>::as_slice).collect();
+    let (extractions, _) = run_pack(&texts, (0..31).map(|_| answer("", Finish::Refusal)));
+    assert!(extractions.iter().all(|one| one.outcome == Outcome::Failed));
+    assert_eq!(extractions.iter().map(|one| one.spent.calls).sum::<u64>(), 31);
+    assert!(extractions[39].error.as_deref().is_some_and(|error| error.starts_with("too many requests in a row")));
+}
+
+#[test]
+fn a_session_without_human_signal_is_not_shown_among_others() {
+    let (extractions, model) = run_pack(&[&["ok"], &["I like figs"]], [stop(list(&[entry(1, "I like figs")]))]);
+    assert_eq!(outcomes(&extractions), [(Outcome::OkEmpty, 0), (Outcome::Ok, 1)]);
+    assert!(!model.user_texts()[0].contains(": ok") && !model.user_texts()[0].contains("Session 2"));
+}
+
+#[test]
+fn long_requests_may_have_long_answers() {
+    let most = |text: &str| {
+        let (_, model) = run(&[text], [stop(list(&[]))]);
+        model.requests.borrow()[0].max_completion_tokens
+    };
+    assert_eq!((most("I like tea"), most(&"I like tea and figs. ".repeat(1_000))), (8_192, 16_384));
+}
