@@ -145,6 +145,7 @@ impl<'a> Sheet<'a> {
             audience: proposal.audience,
             evidence: vec![self.evidence(cited)],
             replaces: self.replaced(proposal.replaces),
+            is_pasted: false,
             claim,
         })
     }
@@ -381,6 +382,7 @@ mod tests {
                 content_hash: message.content_hash(),
             }],
             replaces: None,
+            is_pasted: false,
         };
         assert_eq!(candidate, expected);
     }

@@ -12,12 +12,12 @@ use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
-use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
-use crate::guard::Redacted;
+use crate::extract::{self, DropReason, Dropped, Extraction, Outcome, Spent, Task, rules, window};
+use crate::guard::{DROPPED_MARKER, Guard, Redact as _, Redacted, is_pasted};
 use crate::llm::Complete;
-use crate::memory::{Audience, Candidate, Memory, Namespace};
+use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
 use crate::store::{Claimed, Finished, KnownLine, Likeness, StoreError, WindowKey};
-use crate::transcript::content_hash;
+use crate::transcript::{Message, content_hash};
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
@@ -123,6 +123,7 @@ async fn extract_one<C: Complete>(
         (Extractor::Llm(_), Some(model)) => extract::llm::extract(model, pipeline.guard, &task).await,
         (Extractor::Llm(_) | Extractor::Rules, _) => rules::extract(&task),
     };
+    mark_pasted(&mut extraction.candidates, job.messages());
     if pipeline.options.namespace.is_some() {
         // Where one namespace was asked for, nothing goes to another.
         extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
@@ -130,9 +131,35 @@ async fn extract_one<C: Complete>(
     if !extraction.candidates.is_empty() {
         drop_restated(&mut extraction, &known_context(pipeline, job));
     }
+    drop_personal(&mut extraction, pipeline.guard);
     tally.borrow_mut().extracted(job, &extraction);
     let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
     (extraction, candidates)
+}
+
+/// Notes which candidates rest on words that their writer took from elsewhere.
+fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
+    for candidate in candidates {
+        let evidence = &candidate.evidence;
+        candidate.is_pasted = !evidence.is_empty()
+            && evidence.iter().all(|piece| {
+                let said = messages.iter().find(|message| piece.messages.first() == Some(&message.id));
+                said.is_some_and(|message| is_pasted(&message.text, &piece.quote))
+            });
+    }
+}
+
+/// Drops what holds personal data that is not to be remembered in any form.
+fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
+    extraction.candidates.retain(|candidate| {
+        let (mut candidate, mut holds) = (guard.redact(candidate.clone()).0.into_inner(), false);
+        candidate.edit_texts(&mut |text| holds |= text.contains(DROPPED_MARKER));
+        if holds {
+            let detail = "it holds personal data that the settings drop".to_owned();
+            extraction.dropped.push(Dropped { reason: DropReason::Secret, detail });
+        }
+        !holds
+    });
 }
 
 const fn nothing() -> Extraction {
@@ -164,7 +191,9 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Mem
         let likeness = Likeness { namespace, text: &text, key: None, subject: None };
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
-    found.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+    // What waits for a person is shown to no model.
+    let recalled = found.filter(|memory| memory.status == Status::Active);
+    recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
 /// Returns what agents are told at every start where the conversation was held.

@@ -11,6 +11,7 @@ mod estimate;
 mod filters;
 mod formats;
 mod growing;
+mod inbox;
 mod ingest_agents;
 mod layering;
 mod llm_faults;
