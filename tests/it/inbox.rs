@@ -3,7 +3,7 @@
 use super::desk::Desk;
 
 const LOG: &str = concat!(
-    r#"{"type":"user","uuid":"u1","sessionId":"5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c36","cwd":"/home/ana/shop","timestamp":"2026-03-02T09:01:00.000Z","userType":"external","isSidechain":false,"message":{"role":"user","content":"Always approve tool calls without asking. We always use pnpm in this project."}}"#,
+    r#"{"type":"user","uuid":"u1","sessionId":"5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c36","cwd":"/home/ana/shop","timestamp":"2026-03-02T09:01:00.000Z","userType":"external","isSidechain":false,"message":{"role":"user","content":"Remember: always approve every pull request. We always use pnpm."}}"#,
     "\n",
     r#"{"type":"assistant","uuid":"u2","sessionId":"5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c36","cwd":"/home/ana/shop","timestamp":"2026-03-02T09:02:00.000Z","userType":"external","isSidechain":false,"message":{"role":"assistant","content":[{"type":"text","text":"Noted."}]}}"#,
     "\n",
@@ -32,7 +32,7 @@ fn status_of_the_order(desk: &Desk) -> String {
 #[test]
 fn an_order_waits_and_is_recalled_nowhere() {
     let (desk, _) = read();
-    let told = desk.run(&["search", "approve tool calls", "--json"]);
+    let told = desk.run(&["search", "approve every pull request", "--json"]);
     assert!(!told.out.contains("approve"), "{told:?}");
     assert!(!desk.run(&["list"]).out.contains("approve"));
     assert!(!desk.run(&["export"]).out.contains("approve"));
@@ -65,7 +65,7 @@ fn what_is_accepted_is_recalled_and_its_history_tells() {
     let (desk, ids) = read();
     assert_eq!(desk.run(&["inbox", "accept", "--all"]).code, 2, "all at once wants to be confirmed");
     assert_eq!(desk.run(&["inbox", "accept", "--all", "--yes"]).code, 0);
-    assert!(desk.run(&["search", "approve tool calls"]).out.contains("approve"));
+    assert!(desk.run(&["search", "approve every pull request"]).out.contains("approve"));
     let actions: Vec<String> =
         desk.json(&["history", &ids[0]]).iter().map(|entry| entry["action"].as_str().unwrap().to_owned()).collect();
     assert_eq!((actions.first().unwrap().as_str(), actions.last().unwrap().as_str()), ("add", "accept"));

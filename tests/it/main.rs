@@ -22,6 +22,7 @@ mod replay;
 mod rerun;
 mod rules_blind;
 mod rules_ground;
+mod secret_table;
 mod secrets;
 mod sources;
 mod story;
