@@ -105,8 +105,9 @@ fn machine_text(bytes: usize) -> String {
 }
 
 fn told(finds: &[String], bytes: usize) -> String {
-    let per = finds.len() as f64 * BYTES_PER_FALSE_FIND as f64 / bytes as f64;
-    format!("{} finds in {bytes} bytes of ordinary text, {per:.3} in 100 KB\n{}", finds.len(), finds.join("\n"))
+    let thousandths = finds.len() * BYTES_PER_FALSE_FIND * 1000 / bytes.max(1);
+    let per = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    format!("{} finds in {bytes} bytes of ordinary text, {per} in 100 KB\n{}", finds.len(), finds.join("\n"))
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
         done = strips.first().map_or(done, |strip| strip.end);
         for strip in strips {
             for one in scan::secrets(&strip.text) {
-                if let Some(placed) = strip.place(one, found, &more) {
+                if let Some(placed) = strip.place(&one, found, &more) {
                     more.push(placed);
                 }
             }
@@ -111,7 +111,7 @@ impl Strip {
     }
 
     /// Returns where a find in the strip stands in the text, if it goes over a break and is no more than a token there.
-    fn place(&self, found: Found, alone: &[Found], more: &[Found]) -> Option<Found> {
+    fn place(&self, found: &Found, alone: &[Found], more: &[Found]) -> Option<Found> {
         let crossed = |one: &&Break| found.range.start < one.at && one.at < found.range.end;
         let mut breaks = self.breaks.iter().filter(crossed).peekable();
         breaks.peek()?;
@@ -119,7 +119,7 @@ impl Strip {
         // A word on the next line is taken for part of a token only where the token is none without it.
         let is_maker = matches!(SECRETS[found.rank].part, Part::Whole);
         let is_known = alone.iter().chain(more).any(|one| one.range.start == range.start);
-        (breaks.all(|one| one.sure) || is_maker && !is_known).then_some(Found { range, ..found })
+        (breaks.all(|one| one.sure) || is_maker && !is_known).then_some(Found { range, ..found.clone() })
     }
 
     fn in_text(&self, at: usize) -> usize {

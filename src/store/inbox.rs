@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(store.waiting(&Filter::default()).unwrap()[0].replaces[0].id, old.id);
         let run = store.begin_run("inbox", &serde_json::json!({"accept": "x"}), day(2)).unwrap();
         let superseded = store.write::<_, StoreError>(Some(&run.id), day(2), |w| w.accept(&new.id)).unwrap();
-        assert_eq!(superseded, [old.id.clone()]);
+        assert_eq!(superseded, std::slice::from_ref(&old.id));
         let states = || (store.memory(&old.id).unwrap().status, store.memory(&new.id).unwrap().status);
         assert_eq!(states(), (Status::Superseded, Status::Active));
         let again = store.write::<_, StoreError>(None, day(2), |w| w.accept(&new.id));
