@@ -123,10 +123,18 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
                 format!("{} in {} conversations", stats.memories, stats.transcripts),
             ));
             checks.push(Check::new("windows", outcome, format!("{failed} failed{remedy}")));
+            checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
         }
         Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
     }
     checks
+}
+
+fn inbox(waiting: usize) -> Check {
+    match waiting {
+        0 => Check::new("inbox", State::Good, "nothing waits for you"),
+        count => Check::new("inbox", State::Note, format!("{count} waiting for you; `afterthought inbox list`")),
+    }
 }
 
 #[cfg(unix)]

@@ -222,6 +222,7 @@ fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Conte
             audience: Audience::Project,
             evidence: imported.evidence,
             replaces: None,
+            is_pasted: false,
         },
         namespace: imported.memory.namespace,
         source: imported.memory.source,

@@ -44,6 +44,17 @@ const USER_SETTINGS: &str = "\
 # namespace = \"global\"      # everything into one namespace, instead of one by project
 # categories = [\"fact\", \"preference\", \"decision\", \"convention\", \"project\", \"task\", \"note\", \"solution\", \"mistake\", \"pattern\", \"workflow\", \"profile\"]
 # instructions = \"Keep what I say about my customers. Never keep salaries.\"
+
+# What is kept out beside secrets, which always go. keep, redact, or drop: nothing that rests on it is remembered.
+# [guard]
+# cards = \"redact\"          # payment cards
+# ibans = \"redact\"          # bank accounts
+# ids = \"redact\"            # national identity, tax and insurance numbers
+# emails = \"keep\"
+# phones = \"keep\"
+# addresses = \"keep\"        # street and number
+# deny = [\"~/work/client/**\"]      # logs and projects that are never opened, as for --exclude
+# deny_files = [\".env\", \"*.pem\"]  # files whose content is shown to no model, in place of the built-in list
 ";
 
 const PROJECT_SETTINGS: &str = "\

@@ -9,6 +9,7 @@ mod exit;
 mod export;
 mod formats;
 mod import;
+mod inbox;
 mod init;
 mod inspect;
 mod list;
@@ -63,6 +64,7 @@ enum Command {
     Relate(edit::RelateArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
+    Inbox(inbox::InboxArgs),
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Undo(runs::UndoArgs),
@@ -122,6 +124,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Relate(args) => edit::relate(args, &context),
         Command::Export(args) => export::run(args, &context),
         Command::Import(args) => import::run(args, &context),
+        Command::Inbox(args) => inbox::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Undo(args) => runs::undo(args, &context),

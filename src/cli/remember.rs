@@ -61,8 +61,13 @@ pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         bail!("the text holds a secret ({name}), which is never kept; leave it out");
     }
     let namespace = config.namespace.value.clone().unwrap_or_else(Namespace::global);
-    let candidate =
-        Candidate { claim: claim.into_inner(), audience: Audience::Project, evidence: Vec::new(), replaces: None };
+    let candidate = Candidate {
+        claim: claim.into_inner(),
+        audience: Audience::Project,
+        evidence: Vec::new(),
+        replaces: None,
+        is_pasted: false,
+    };
     let incoming = Incoming { candidate, namespace, source: "remember".to_owned(), method: ExtractionMethod::Manual };
     let store = context.store()?;
     let plan = consolidate::settle_by_rules(&store, &guard, &[incoming], None, now())?;

@@ -150,6 +150,12 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
         windows.failed,
         summary.extractor,
     ));
+    if summary.waiting > 0 {
+        let count = summary.waiting;
+        out.note(format_args!(
+            "{count} of them {would}waiting for you, not recalled until then: `afterthought inbox list`"
+        ));
+    }
     tell_cost(out, summary);
     tell_losses(out, summary);
     if let Some(run) = summary.run.as_deref().filter(|_| summary.changes() > 0) {

@@ -33,6 +33,9 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
         stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
     ))?;
+    if let Some(waiting) = stats.by_status.get("pending") {
+        out.line(format_args!("{waiting} waiting for you; see `afterthought inbox list`"))?;
+    }
     Ok(ExitStatus::Success)
 }
 

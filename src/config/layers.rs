@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice, PROJECT_FILE};
+use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialGuard};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -44,6 +44,8 @@ pub struct Partial {
     pub categories: Option<Vec<String>>,
     /// What to keep and never to keep, in prose.
     pub instructions: Option<String>,
+    /// What the guard keeps out.
+    pub guard: Option<PartialGuard>,
 }
 
 pub(super) fn read(path: &Path) -> Result<Partial, ConfigError> {

@@ -3,6 +3,7 @@
 mod error;
 mod folders;
 mod layers;
+mod privacy;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::memory::{CATEGORIES, Namespace};
 pub use error::ConfigError;
 pub use folders::Folders;
 pub use layers::Partial;
+pub use privacy::{DENIED_FILES, GuardSettings, PartialGuard, Treatment};
 
 use layers::{from_environment, read, refuse_for_everything, refuse_in_projects};
 
@@ -114,6 +116,12 @@ pub struct Config {
     pub categories: Setting<Vec<String>>,
     /// What to keep and never to keep, in prose.
     pub instructions: Setting<Option<String>>,
+    /// What is done with personal data.
+    pub guard: Setting<GuardSettings>,
+    /// Paths of logs and of projects that are never opened, of all layers together.
+    pub deny: Setting<Vec<String>>,
+    /// Names of files whose content is shown to no model.
+    pub deny_files: Setting<Vec<String>>,
 }
 
 impl Config {
@@ -169,6 +177,9 @@ impl Config {
             prices: Setting::default(toml::Table::new()),
             categories: Setting::default(CATEGORIES.iter().map(|&name| name.to_owned()).collect()),
             instructions: Setting::default(None),
+            guard: Setting::default(GuardSettings::default()),
+            deny: Setting::default(Vec::new()),
+            deny_files: Setting::default(DENIED_FILES.iter().map(|&name| name.to_owned()).collect()),
         }
     }
 
@@ -196,7 +207,26 @@ impl Config {
         self.prices.set(partial.prices, layer);
         self.categories.set(partial.categories, layer);
         self.instructions.set(partial.instructions.map(Some), layer);
+        if let Some(guard) = partial.guard {
+            self.apply_guard(guard, layer);
+        }
         Ok(())
+    }
+
+    /// A project's file comes with a repository that somebody else wrote, so it can only keep more out.
+    fn apply_guard(&mut self, mut partial: PartialGuard, layer: &Layer) {
+        let is_project = matches!(layer, Layer::Project(_));
+        if let Some(more) = partial.deny.take() {
+            let deny = [self.deny.value.clone(), more].concat();
+            self.deny.set(Some(deny), layer);
+        }
+        if let Some(names) = partial.deny_files.take() {
+            let names = if is_project { [self.deny_files.value.clone(), names].concat() } else { names };
+            self.deny_files.set(Some(names), layer);
+        }
+        if partial.kinds().into_iter().any(|(_, set)| set.is_some()) {
+            self.guard.set(Some(partial.over(self.guard.value, is_project)), layer);
+        }
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -256,6 +286,20 @@ mod tests {
         std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert!(error.to_string().contains("must not set base_url"), "{error}");
+    }
+
+    #[test]
+    fn a_project_can_only_keep_more_out() {
+        let root = tempfile::tempdir().unwrap();
+        let user = "[guard]\nemails = \"redact\"\ndeny = [\"~/client/**\"]\ndeny_files = [\"*.pem\"]";
+        std::fs::write(root.path().join("user.toml"), user).unwrap();
+        let project = "[guard]\nemails = \"keep\"\nphones = \"drop\"\ncards = \"keep\"\ndeny = [\"secret\"]\ndeny_files = [\"a.txt\"]";
+        std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+        let config = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap();
+        let expected = GuardSettings { emails: Treatment::Redact, phones: Treatment::Drop, ..GuardSettings::default() };
+        assert_eq!(config.guard.value, expected);
+        assert_eq!(config.deny.value, ["~/client/**", "secret"]);
+        assert_eq!(config.deny_files.value, ["*.pem", "a.txt"]);
     }
 
     #[test]

@@ -171,7 +171,9 @@ fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &m
     let mut effects = effects(change, &targets, writer.now());
     if let Some((memory, evidence)) = effects.made.take() {
         applied.made.push(memory.id.clone());
-        writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
+        let (reason, _) = guard.redact(change.reason.clone());
+        let why = change.pending.then_some(reason.as_str());
+        writer.insert_because(&guard.redact(memory).0, &guard.redact(evidence).0, why)?;
     }
     write_around(writer, guard, change, effects, applied)
 }

@@ -87,6 +87,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
         audience: Audience::Project,
         evidence: writer.evidence(&memory.id)?,
         replaces: None,
+        is_pasted: false,
     };
     let (source, method) = (memory.source.clone(), memory.extraction_method);
     Ok(Incoming { candidate, namespace: into.clone(), source, method })

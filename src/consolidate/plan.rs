@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::memory::{Memory, MemoryId, Namespace, Status};
+use crate::guard::{Suspicion, suspicion};
+use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
 
 use super::decide::{Verdict, decide};
 use super::effects::effects;
@@ -56,19 +57,42 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, now: Timestamp) -> (Vec<Ch
     let (mut changes, mut questions) = (Vec::with_capacity(cases.len()), Vec::new());
     for (index, case) in cases.iter().enumerate() {
         let known = working.around(case);
+        let suspicion = suspicion_of(&case.incoming);
         let ruling = match decide(&case.incoming, &known, &case.rejected, now) {
             Verdict::Settled(ruling) => *ruling,
+            // An order is not put before a model, not even as one of two texts to compare.
+            Verdict::Grey(pairs) if suspicion.is_some() => cautious(&pairs),
             Verdict::Grey(pairs) => {
                 let ruling = answered(case, &known, &pairs, answers.get(&index), now);
                 questions.push(Question { index, known: asked_about(&known, &pairs) });
                 ruling
             }
         };
+        let ruling = match suspicion {
+            Some(why) => held_back(ruling, why),
+            None => ruling,
+        };
         let change = Change::new(case, ruling, &known, now);
         working.apply(&change, &known, now);
         changes.push(change);
     }
     (changes, questions)
+}
+
+/// What a person writes by hand is theirs to say.
+fn suspicion_of(incoming: &Incoming) -> Option<Suspicion> {
+    let by_hand = incoming.method == ExtractionMethod::Manual;
+    if by_hand { None } else { suspicion(&incoming.candidate) }
+}
+
+/// Lets what would be made, or put in another's place, wait for a person instead.
+fn held_back(ruling: Ruling, why: Suspicion) -> Ruling {
+    match ruling.decision {
+        Decision::Skip | Decision::Support => ruling,
+        Decision::Add | Decision::Merge | Decision::Refine | Decision::Contradict => {
+            Ruling { pending: true, reason: format!("{}; {}", why.reason(), ruling.reason), ..ruling }
+        }
+    }
 }
 
 fn answered(

@@ -92,6 +92,7 @@ pub(super) fn incoming(text: &str) -> Incoming {
             audience: Audience::User,
             evidence: line.evidence(&format!("log-{}/1", line.content), "2026-02-10"),
             replaces: line.get("replaces").map(MemoryId::from_stored),
+            is_pasted: false,
         },
         namespace: line.namespace(),
         source: "test".into(),

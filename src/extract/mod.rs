@@ -118,7 +118,7 @@ pub enum DropReason {
     QuoteNotFound,
     /// It rests on injected text, a boot file, or an assistant alone.
     NotSaid,
-    /// It says nothing once the secrets are taken out.
+    /// It says nothing once the secrets are taken out, or holds personal data that the settings drop.
     Secret,
     /// It repeats what agents are told at every start.
     KnownContext,

@@ -144,6 +144,7 @@ impl<'a> Sheet<'a> {
             audience: proposal.audience,
             evidence: vec![self.evidence(cited)],
             replaces: self.replaced(proposal.replaces),
+            is_pasted: false,
             claim,
         })
     }
@@ -382,6 +383,7 @@ mod tests {
                 content_hash: message.content_hash(),
             }],
             replaces: None,
+            is_pasted: false,
         };
         assert_eq!(candidate, expected);
     }

@@ -1,5 +1,6 @@
 //! Making a transcript fit to be read by a model: private spans, injected text, secrets and personal data go.
 
+use super::denied::{DENIED_MARKER, Reader};
 use super::feedback::{self, INJECTED_MARKER, Left, Wrappers};
 use super::{Findings, Guard, Redact, Redacted, private};
 use crate::project::without_credentials;
@@ -19,6 +20,8 @@ pub struct Cleaned {
     pub stripped: usize,
     /// Messages that were injected whole; they stay as [`Kind::Context`], with a marker for text.
     pub injected: usize,
+    /// Messages that showed a file whose content is shown to nobody; a marker stands for their text.
+    pub denied: usize,
     /// Messages of which nothing was left, and which are gone.
     pub removed: usize,
 }
@@ -30,6 +33,7 @@ impl Cleaned {
             ("private-span", self.private_spans),
             ("injected-block", self.stripped),
             ("injected-message", self.injected),
+            ("denied-file", self.denied),
         ];
         let findings = self.findings.iter().map(|(name, count)| (*name, *count));
         kinds.into_iter().filter(|(_, count)| *count > 0).chain(findings)
@@ -50,7 +54,12 @@ impl Guard {
         }
         transcript.edit_texts(&mut |text| cleaned.private_spans += private::take_out(text));
         let mut after_memory_call = false;
+        let mut reader = Reader::new(&self.denied);
         for message in &mut transcript.messages {
+            if reader.shows(message) && message.text != DENIED_MARKER {
+                DENIED_MARKER.clone_into(&mut message.text);
+                cleaned.denied += 1;
+            }
             let answers = after_memory_call && message.kind == Kind::ToolResult;
             after_memory_call = message.kind == Kind::ToolCall && feedback::is_memory_call(&message.text);
             if answers || after_memory_call {
@@ -157,6 +166,7 @@ mod tests {
             private_spans: 1,
             stripped: 2,
             injected: 3,
+            denied: 0,
             removed: 1,
         };
         assert_eq!(cleaned, expected);

@@ -139,7 +139,12 @@ pub(super) fn is_opaque(value: &str) -> bool {
 
 fn is_shaped_as_key(value: &str, digits: usize) -> bool {
     let length = value.chars().count();
-    if length < 8 || value.contains(' ') || is_moment(value) || !value.chars().any(char::is_alphabetic) {
+    if length < 8
+        || value.contains(' ')
+        || is_moment(value)
+        || is_counted_name(value)
+        || !value.chars().any(char::is_alphabetic)
+    {
         return false;
     }
     match digits {
@@ -160,6 +165,14 @@ fn is_moment(value: &str) -> bool {
         10 => matches!(byte, b'T' | b' '),
         _ => byte.is_ascii_digit(),
     }) && !date.is_empty()
+}
+
+/// Whether a value is a word with a number behind it, as keys of caches are: `user:48291`.
+fn is_counted_name(value: &str) -> bool {
+    let parts = value.split_once(':');
+    parts.is_some_and(|(name, number)| {
+        is_word(name) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b':')
+    })
 }
 
 /// Whether a value is the name of a secret, as in `token=access_token_v2`.

@@ -5,14 +5,24 @@
 mod assigned;
 mod clean;
 mod feedback;
+mod denied;
 mod judge;
+mod national;
+#[cfg(test)]
+mod ordinary;
 mod pii;
+#[cfg(test)]
+mod pii_tests;
 mod private;
 mod scan;
 mod secrets;
 mod settle;
 mod shape;
 mod spoken;
+mod steering;
+#[cfg(test)]
+mod steering_tests;
+mod steering_words;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -22,12 +32,15 @@ mod wrapped;
 
 use std::ops::Deref;
 
+pub use crate::config::{GuardSettings, Treatment};
 pub use clean::Cleaned;
+pub use denied::DENIED_MARKER;
 pub use feedback::{INJECTED_MARKER, INJECTION_TAG};
-pub use pii::{GuardSettings, Treatment};
+pub use pii::DROPPED_MARKER;
 pub use private::PRIVATE_MARKER;
 pub use secrets::SECRETS;
 pub use shape::{Part, Secret};
+pub use steering::{Suspicion, is_pasted, steers, suspicion};
 pub use texts::Redact;
 pub use value::Naming;
 
@@ -59,13 +72,21 @@ pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     settings: GuardSettings,
+    denied: denied::Denied,
 }
 
 impl Guard {
     /// Returns a guard that follows `settings`.
     #[must_use]
-    pub const fn new(settings: &GuardSettings) -> Self {
-        Self { settings: *settings }
+    pub fn new(settings: &GuardSettings) -> Self {
+        Self { settings: *settings, denied: denied::Denied::default() }
+    }
+
+    /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead of
+    /// those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
+    #[must_use]
+    pub fn denying(self, patterns: &[String]) -> Self {
+        Self { denied: denied::Denied::new(patterns), ..self }
     }
 
     /// Takes the secrets out of every text of `value`; a second pass over the result changes nothing.
@@ -85,6 +106,7 @@ impl Guard {
 
     fn find(&self, text: &str) -> Vec<scan::Found> {
         let mut found = scan::secrets(text);
+        found.extend(wrapped::across_lines(text, &found));
         found.extend(pii::find(text, self.settings));
         scan::joined(found)
     }

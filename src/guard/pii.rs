@@ -2,44 +2,19 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use serde::{Deserialize, Serialize};
-
+use super::national;
 use super::scan::Found;
+use crate::config::{GuardSettings, Treatment};
+use regex::Regex;
 
-/// What is done with one kind of personal data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Treatment {
-    /// Replaced by `[redacted:<kind>]`.
-    Redact,
-    /// Left as it stands.
-    Keep,
-}
-
-/// What the guard takes out beside secrets, which always go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GuardSettings {
-    /// Payment card numbers with a valid check digit.
-    pub cards: Treatment,
-    /// International bank account numbers with valid check digits.
-    pub ibans: Treatment,
-    /// E-mail addresses; kept unless asked, since people want them remembered.
-    pub emails: Treatment,
-    /// Phone numbers written with a country code or in groups; kept unless asked, like e-mail addresses.
-    pub phones: Treatment,
-}
-
-impl Default for GuardSettings {
-    fn default() -> Self {
-        Self { cards: Treatment::Redact, ibans: Treatment::Redact, emails: Treatment::Keep, phones: Treatment::Keep }
-    }
-}
+/// Beginning of the marker of personal data because of which nothing that rests on it is remembered.
+pub const DROPPED_MARKER: &str = "[redacted:dropped-";
 
 /// One kind of personal data: its name, the setting that rules it, its shape, and what a match must fulfil.
 struct Kind {
     name: &'static str,
+    /// Its name where what holds it is not to be remembered.
+    dropped_name: &'static str,
     treatment: fn(&GuardSettings) -> Treatment,
     /// Whether a text holds what every match begins with or needs; where it does not the pattern is not tried.
     sign: fn(&[u8]) -> bool,
@@ -47,9 +22,10 @@ struct Kind {
     holds: fn(&str, before: &str, after: &str) -> bool,
 }
 
-static KINDS: [Kind; 4] = [
+static KINDS: [Kind; 14] = [
     Kind {
         name: "card",
+        dropped_name: "dropped-card",
         treatment: |settings| settings.cards,
         sign: |text| text.windows(4).any(|four| four.iter().all(u8::is_ascii_digit)),
         pattern: LazyLock::new(|| pattern(r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,7}|3\d{3}[ -]?\d{6}[ -]?\d{4,5}")),
@@ -57,6 +33,7 @@ static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "iban",
+        dropped_name: "dropped-iban",
         treatment: |settings| settings.ibans,
         sign: |text| text.windows(4).any(|four| matches!(four, [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9'])),
         pattern: LazyLock::new(|| pattern(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?")),
@@ -64,15 +41,18 @@ static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "email",
+        dropped_name: "dropped-email",
         treatment: |settings| settings.emails,
         sign: |text| text.contains(&b'@'),
         pattern: LazyLock::new(|| {
             pattern(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}")
         }),
-        holds: |_, _, _| true,
+        // Hosts of repositories and versions of packages are written alike: `git@host:path`, `left-pad@1.3.0.tgz`.
+        holds: |text, _, after| !text.starts_with("git@") && !after.starts_with(':') && !is_file_name(text),
     },
     Kind {
         name: "phone",
+        dropped_name: "dropped-phone",
         treatment: |settings| settings.phones,
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| {
@@ -81,6 +61,105 @@ static KINDS: [Kind; 4] = [
             )
         }),
         holds: |_, before, after| stands_alone(before, after),
+    },
+    Kind {
+        name: "us-ssn",
+        dropped_name: "dropped-us-ssn",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}")),
+        holds: |text, before, after| {
+            stands_alone(before, after)
+                && national::is_ssn(text)
+                && (text.contains('-') || is_named(before, &["ssn", "social"]))
+        },
+    },
+    Kind {
+        name: "cn-resident-id",
+        dropped_name: "dropped-cn-resident-id",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"[1-8]\d{5}(?:18|19|20)\d{9}[0-9Xx]")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_resident_id(text),
+    },
+    Kind {
+        name: "de-steuer-id",
+        dropped_name: "dropped-de-steuer-id",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"\d{2} ?\d{3} ?\d{3} ?\d{3}")),
+        holds: |text, before, after| {
+            stands_alone(before, after)
+                && national::is_steuer_id(text)
+                && is_named(before, &["steuer", "idnr", "tin", "tax"])
+        },
+    },
+    Kind {
+        name: "es-dni",
+        dropped_name: "dropped-es-dni",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"(?:[XYZxyz]-?\d{7}|\d{8})-?[A-Za-z]")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_dni(text),
+    },
+    Kind {
+        name: "gb-nino",
+        dropped_name: "dropped-gb-nino",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),
+        holds: |text, before, after| {
+            let banned = ["BG", "GB", "NK", "KN", "TN", "NT", "ZZ"].iter().any(|start| text.starts_with(start));
+            stands_alone(before, after) && !banned
+        },
+    },
+    Kind {
+        name: "fr-nir",
+        dropped_name: "dropped-fr-nir",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_nir(text),
+    },
+    Kind {
+        name: "it-codice-fiscale",
+        dropped_name: "dropped-it-codice-fiscale",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z]")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_codice_fiscale(text),
+    },
+    Kind {
+        name: "br-cpf",
+        dropped_name: "dropped-br-cpf",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"\d{3}\.\d{3}\.\d{3}-\d{2}")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_cpf(text),
+    },
+    Kind {
+        name: "ch-ahv",
+        dropped_name: "dropped-ch-ahv",
+        treatment: |settings| settings.ids,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| pattern(r"756\.\d{4}\.\d{4}\.\d{2}")),
+        holds: |text, before, after| stands_alone(before, after) && national::is_ahv(text),
+    },
+    Kind {
+        name: "address",
+        dropped_name: "dropped-address",
+        treatment: |settings| settings.addresses,
+        sign: |text| text.iter().any(u8::is_ascii_digit),
+        pattern: LazyLock::new(|| {
+            pattern(concat!(
+                r"\d{1,5}[a-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z'’]{1,20} ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Square|Terrace|Crescent)(?-u:\b)(?:,? (?:Apt|Unit|Suite|#) ?\w{1,6})?(?:, [A-Z][A-Za-z .]{2,30})?(?:,? [A-Z]{2})?(?: \d{5}(?:-\d{4})?)?",
+                r"|(?:[A-ZÄÖÜ][a-zäöüß-]{1,30}(?:straße|strasse|str\.|weg|allee|platz|gasse|damm|ufer)|(?:Am|An der|Im|Unter den) [A-ZÄÖÜ][a-zäöüß]{2,24}) \d{1,4} ?[a-z]?(?-u:\b)(?:,? \d{5} [A-ZÄÖÜ][a-zäöüß]{2,24})?",
+                r"|(?:Calle|C/|Avenida|Avda\.|Plaza|Paseo) (?:[A-ZÁÉÍÓÚ]?[a-záéíóúñ]{1,20} ?){1,5},? (?:n\.?º ?)?\d{1,4}(?:,? \d{5} [A-ZÁ][a-záéíóúñ]{2,24})?",
+                r"|\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse) (?:[A-ZÉÈa-zéèêçà'’-]{1,20} ?){1,5}(?:,? \d{5} [A-ZÉ][a-zéèê]{2,24})?",
+                r"|(?:\p{Han}{2,8}(?:省|市|区|县|镇)){0,3}\p{Han}{1,8}(?:路|街|大道|巷|胡同)\d{1,5}号(?:\p{Han}{0,6}\d{1,4}(?:号楼|栋|单元|室|层)){0,3}",
+            ))
+        }),
+        holds: |_, before, _| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.'),
     },
 ];
 
@@ -93,7 +172,7 @@ const RANK: usize = usize::MAX;
 
 /// Returns the personal data in `text` that `settings` want out.
 pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
-    let wanted = KINDS.iter().filter(|kind| (kind.treatment)(&settings) == Treatment::Redact);
+    let wanted = KINDS.iter().filter(|kind| (kind.treatment)(&settings) != Treatment::Keep);
     let mut found = Vec::new();
     for kind in wanted.filter(|kind| (kind.sign)(text.as_bytes())) {
         let matches = kind.pattern.find_iter(text).map(|found| found.range());
@@ -101,7 +180,9 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
             let (before, after) = (&text[..range.start], &text[range.end..]);
             (kind.holds)(&text[range.clone()], before, after)
         });
-        found.extend(held.map(|range| Found { range, name: kind.name, rank: RANK }));
+        let is_dropped = (kind.treatment)(&settings) == Treatment::Drop;
+        let name = if is_dropped { kind.dropped_name } else { kind.name };
+        found.extend(held.map(|range| Found { range, name, rank: RANK }));
     }
     found
 }
@@ -121,6 +202,21 @@ fn stands_alone(before: &str, after: &str) -> bool {
 
 fn ends_in_escape(before: &str) -> bool {
     ["\\n", "\\r", "\\t"].iter().any(|escape| before.ends_with(escape))
+}
+
+/// Whether one of `names` stands shortly before a number that is too plain to be known by itself.
+fn is_named(before: &str, names: &[&str]) -> bool {
+    let near = before[before.floor_char_boundary(before.len().saturating_sub(48))..].to_lowercase();
+    names.iter().any(|name| near.contains(name))
+}
+
+/// Whether what stands behind the `@` ends as files do.
+fn is_file_name(text: &str) -> bool {
+    let ending = text.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
+    matches!(
+        ending.as_str(),
+        "png" | "jpg" | "jpeg" | "svg" | "webp" | "gif" | "tgz" | "js" | "ts" | "css" | "json" | "html"
+    )
 }
 
 /// Whether it is a card number: an issuer's first digits, a length that issuer uses, and the Luhn digit.
@@ -155,56 +251,4 @@ fn is_iban(text: &str) -> bool {
         .filter_map(|c| c.to_digit(36))
         .fold(0_u32, |rest, value| if value < 10 { (rest * 10 + value) % 97 } else { (rest * 100 + value) % 97 });
     rest == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Guard;
-    use super::*;
-
-    const ALL: GuardSettings = GuardSettings {
-        cards: Treatment::Redact,
-        ibans: Treatment::Redact,
-        emails: Treatment::Redact,
-        phones: Treatment::Redact,
-    };
-
-    fn redact(settings: GuardSettings, text: &str) -> String {
-        Guard::new(&settings).redact(text.to_owned()).0.into_inner()
-    }
-
-    #[test]
-    fn cards_and_accounts_go_by_default_and_addresses_stay() {
-        let text = "card 4111 1111 1111 1111, amex 3782-822463-10005, iban DE89 3704 0044 0532 0130 00; ana@shop.example, +49 30 901820";
-        assert_eq!(
-            redact(GuardSettings::default(), text),
-            "card [redacted:card], amex [redacted:card], iban [redacted:iban]; ana@shop.example, +49 30 901820"
-        );
-        assert_eq!(
-            redact(ALL, text),
-            "card [redacted:card], amex [redacted:card], iban [redacted:iban]; [redacted:email], [redacted:phone]"
-        );
-    }
-
-    #[test]
-    fn numbers_without_a_valid_check_digit_stay() {
-        let text = "4111 1111 1111 1112, DE88 3704 0044 0532 0130 00, 1700000000000, 0.4111111111111111, id-4111111111111111, 4111111111111111111";
-        assert_eq!(redact(ALL, text), text);
-    }
-
-    #[test]
-    fn phones_and_addresses_go_where_they_stand_between_chinese() {
-        assert_eq!(
-            redact(ALL, "电话13812345678，邮箱ana@shop.example。"),
-            "电话[redacted:phone]，邮箱[redacted:email]。"
-        );
-        assert_eq!(redact(ALL, "call (555) 010-4477 or 555-010-4478"), "call [redacted:phone] or [redacted:phone]");
-    }
-
-    #[test]
-    fn settings_are_read_with_defaults_and_unknown_names_are_refused() {
-        let settings: GuardSettings = toml::from_str("emails = \"redact\"").unwrap();
-        assert_eq!(settings, GuardSettings { emails: Treatment::Redact, ..GuardSettings::default() });
-        assert!(toml::from_str::<GuardSettings>("email = \"redact\"").is_err());
-    }
 }

@@ -96,7 +96,7 @@ impl Scanner {
             return None;
         }
         let pattern = self.pattern(row);
-        if let Part::Group(judge) = secret.part {
+        if let Part::Group(judge) | Part::Apart(judge) = secret.part {
             // A long value that is no secret would else be read to its end from every hint in it.
             let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
             let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
@@ -116,7 +116,7 @@ impl Scanner {
             Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
             Part::Whole if can_go_on(secret) => Some(whole.start..wrapped::end_of_token(text, whole.start, whole.end)),
             Part::Whole => Some(whole),
-            Part::Group(judge) => {
+            Part::Group(judge) | Part::Apart(judge) => {
                 let group = pattern.captures(&text[from..])?.name("secret")?.range();
                 let range = from + group.start..from + group.end;
                 judge(&text[range.clone()]).then_some(range)
@@ -139,7 +139,7 @@ impl Scanner {
 }
 
 const fn needs_left_edge(secret: &Secret) -> bool {
-    matches!(secret.part, Part::Whole | Part::Spoken(_) | Part::Phrase)
+    matches!(secret.part, Part::Whole | Part::Apart(_) | Part::Spoken(_) | Part::Phrase)
 }
 
 /// Whether the row is a maker's token of no fixed length, of which more may stand on the next line.

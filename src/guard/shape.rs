@@ -27,6 +27,8 @@ pub enum Part {
     Whole,
     /// The group `secret`, if the judgement holds for it.
     Group(fn(&str) -> bool),
+    /// As [`Part::Group`], where the match begins a word.
+    Apart(fn(&str) -> bool),
     /// The value that follows the match, as after `PASSWORD=`.
     Assigned(Naming),
     /// The value that follows the match in a sentence, as after `the password is`.
@@ -97,7 +99,7 @@ macro_rules! assign {
 macro_rules! says {
     () => {
         concat!(
-            r#"(?:[ *"'`_][^\n.:!?=：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
+            r#"(?:[ *"'`_][^\n.:!?=&：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
             r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
             r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
         )

@@ -42,9 +42,10 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
     let near = &text[at..text.floor_char_boundary((at + 400).min(text.len()))];
     let start = near.len() - near.trim_start_matches(['"', '\'', '`', '“', '「', ' ', '*']).len();
     let words = &near[start..];
-    let words = &words
-        [..words.find(['.', '\n', '"', '`', '”', '」', '!', '?', ',', ';', '。', '，', '\\']).unwrap_or(words.len())];
-    let words = words.trim_end_matches(['\'', ' ', '*']);
+    let words = &words[..words
+        .find(['.', '\n', '"', '`', '”', '」', '&', '!', '?', ',', ';', '。', '，', '\\'])
+        .unwrap_or(words.len())];
+    let words = words.split_once("' ").map_or(words, |(quoted, _)| quoted).trim_end_matches(['\'', ' ', '*']);
     let count = words.split_whitespace().count();
     let plain = words.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '-'));
     let starts_plainly = words.split_whitespace().next().is_none_or(is_common);

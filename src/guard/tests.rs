@@ -61,7 +61,8 @@ fn survives(secret: &str, text: &str) -> bool {
 fn rows_have_unique_kebab_case_names() {
     let names: BTreeSet<_> = SECRETS.iter().map(|row| row.name).collect();
     assert_eq!(names.len(), SECRETS.len());
-    assert!(SECRETS.len() >= 100, "{}", SECRETS.len());
+    println!("{} shapes of secrets", SECRETS.len());
+    assert!(SECRETS.len() >= 190, "{}", SECRETS.len());
     let kebab = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     assert_eq!(names.into_iter().filter(|name| !kebab(name)).collect::<Vec<_>>(), [""; 0]);
 }
@@ -83,6 +84,16 @@ fn every_row_takes_out_its_example_wherever_it_stands() {
             ("in Chinese", format!("请用这个，{example}，谢谢")),
             ("between Chinese characters", format!("请用{example}谢谢")),
             ("in backticks", format!("run `{example}` first")),
+            ("in YAML", format!("service:\n  name: shop\n  note: {example}\n  port: 80\n")),
+            ("in a URL", format!("https://shop.example/callback?state=1&v={example}&next=2")),
+            ("in a shell command", format!("$ deploy --host box --with '{example}' && echo done")),
+            ("in a header", format!("GET / HTTP/1.1\r\nX-Note: {example}\r\nAccept: */*\r\n")),
+            ("in a code block", format!("Try this:\n```sh\n{example}\n```\nand tell me")),
+            (
+                "in a tool's output",
+                format!("$ cat notes\n     1\u{2192}first\n     2\u{2192}{example}\n     3\u{2192}last\nexit 0"),
+            ),
+            ("in German", format!("Bitte nimm das hier: {example}, danke.")),
         ];
         for (place, text) in places {
             let clean = redact(&text);
@@ -93,6 +104,40 @@ fn every_row_takes_out_its_example_wherever_it_stands() {
             }
         }
     }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Returns every way in which the long parts of an example are broken over lines of `width`, `at` characters in.
+fn broken(example: &str, parts: &[String], at: usize, width: usize, line_end: &str) -> String {
+    let longest = parts.iter().max_by_key(|part| part.len()).map_or("", String::as_str);
+    let Some(start) = example.find(longest) else { return example.to_owned() };
+    let (head, rest) = example.split_at((start + at).min(start + longest.len()));
+    let lines: Vec<_> = rest.as_bytes().chunks(width).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+    format!("{head}{line_end}{}", lines.join(line_end))
+}
+
+#[test]
+fn every_token_is_found_where_a_terminal_broke_it() {
+    let (mut failures, mut count) = (Vec::new(), 0);
+    // Of an example with more in it than one word, what stands behind the token would be broken, too.
+    let is_token = |row: &&super::Secret| matches!(row.part, super::Part::Whole) && !row.pattern.starts_with("-----");
+    for row in SECRETS.iter().filter(is_token) {
+        let (example, parts) = assemble(row.example);
+        if example.contains([' ', '\n']) {
+            continue;
+        }
+        for (at, width) in [(4, 80), (9, 16), (15, 40), (16, 24), (23, 80)] {
+            for line_end in ["\n", "\r\n  ", "\\n", "\n> ", "\n    12\u{2192}"] {
+                let text = format!("It is {}\nand that is all.", broken(&example, &parts, at, width, line_end));
+                let clean = redact(&text);
+                count += 1;
+                if parts.iter().any(|part| survives(part, &clean)) {
+                    failures.push(format!("{} {at} {width} {line_end:?}: {clean:?}", row.name));
+                }
+            }
+        }
+    }
+    println!("{} of {count} broken tokens were missed", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -210,6 +210,9 @@ pub struct Candidate {
     pub evidence: Vec<Evidence>,
     /// A known memory that the extractor says this one takes the place of.
     pub replaces: Option<MemoryId>,
+    /// Whether its words were taken from elsewhere by whoever wrote them: a page, a file, what a tool printed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_pasted: bool,
 }
 
 #[cfg(test)]

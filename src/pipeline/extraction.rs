@@ -10,11 +10,12 @@ use tokio_util::sync::CancellationToken;
 use super::cut::{Job, packs};
 use super::restated::drop_restated;
 use super::setup::Pipeline;
+use super::sift::{drop_personal, mark_pasted};
 use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
 use crate::extract::{Extraction, Outcome, Spent, Task, llm, rules, window};
 use crate::llm::Complete;
-use crate::memory::{Audience, Memory, Namespace};
+use crate::memory::{Audience, Memory, Namespace, Status};
 use crate::store::{Claimed, Finished, KnownLine, Likeness, WindowId, WindowKey};
 use crate::transcript::content_hash;
 
@@ -146,9 +147,11 @@ async fn extract<C: Complete>(
             // Where one namespace was asked for, nothing goes to another.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
+        mark_pasted(&mut extraction.candidates, one.job.messages());
         if !extraction.candidates.is_empty() {
             drop_restated(extraction, &known_context(pipeline, &one.job));
         }
+        drop_personal(extraction, pipeline.guard);
         tally.borrow_mut().extracted(&one.job, extraction);
     }
     extractions
@@ -184,7 +187,9 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, held: &[Held]) -> Vec
         let likeness = Likeness { namespace, text: &text, key: None, subject: None };
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
-    found.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+    // What waits for a person is shown to no model.
+    let recalled = found.filter(|memory| memory.status == Status::Active);
+    recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
 /// Returns what agents are told at every start where the conversation was held.

@@ -23,6 +23,7 @@ mod run;
 mod select;
 mod settle;
 mod setup;
+mod sift;
 mod stamp;
 mod summary;
 mod survey;

@@ -1,7 +1,7 @@
 //! Reading and cleaning logs on a thread of its own, ahead of the extraction.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -110,7 +110,7 @@ impl Reader {
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
         let stamp = Stamp::of(&path);
-        if let Some(reason) = self.selection.leaves_file(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
+        if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
         }
         let mark = stamp.and_then(|stamp| stamp.mark(&path, Timestamp::now()));
@@ -120,6 +120,17 @@ impl Reader {
         self.send(ReadEvent::Begun(mark))?;
         self.read_whole(path, named)?;
         self.send(ReadEvent::Ended)
+    }
+
+    /// Returns why a log is left out, however its path is spelled: a pattern of a folder holds for what is given
+    /// relative to it, or through a link.
+    fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
+        let as_given = self.selection.leaves_file(path, changed_at);
+        if as_given.is_some() || self.selection.exclude.is_empty() || path == Path::new("-") {
+            return as_given;
+        }
+        let spellings = [std::path::absolute(path).ok(), Some(true_path(path))];
+        spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at))
     }
 
     /// Returns what an earlier run made of a log that has not changed. A named one is read even if it is a dataset, and
@@ -159,7 +170,7 @@ impl Reader {
         let mut any = false;
         for name in folder.all_files() {
             let path = folder.path().join(&name);
-            if let Some(reason) = self.selection.leaves_file(&path, None) {
+            if let Some(reason) = self.leaves(&path, None) {
                 any = true;
                 self.send(ReadEvent::FileLeftOut(reason))?;
                 continue;

@@ -66,6 +66,7 @@ mod tests {
             audience: Audience::Project,
             evidence: vec![evidence(quote)],
             replaces: None,
+            is_pasted: false,
         });
         Extraction {
             outcome: Outcome::Ok,

@@ -116,6 +116,7 @@ impl Tally<'_> {
     fn settled(&mut self, plan: &Plan) {
         self.summary.candidates += plan.changes.len() as u64;
         for change in &plan.changes {
+            self.summary.waiting += u64::from(change.pending);
             *self.summary.decisions.entry(change.decision).or_default() += 1;
         }
         if plan.failed_calls > 0 {

@@ -43,6 +43,8 @@ pub struct Summary {
     pub dropped: BTreeMap<DropReason, u64>,
     /// Candidates by decision.
     pub decisions: BTreeMap<Decision, u64>,
+    /// Candidates that wait in the inbox for a person, whatever was decided about them.
+    pub waiting: u64,
     /// Why the model was not asked to the end, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,

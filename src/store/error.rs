@@ -103,6 +103,12 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
+    /// The memory does not wait in the inbox.
+    #[error("memory {id} does not wait in the inbox; see `afterthought inbox list`")]
+    NotWaiting {
+        /// The id.
+        id: String,
+    },
     /// A memory cannot be related to itself.
     #[error("memory {id} cannot be related to itself; name two memories")]
     SelfRelation {

@@ -119,6 +119,19 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::Exists`] if its id is taken.
     pub fn insert(&self, memory: &Redacted<Memory>, evidence: &Redacted<Vec<Evidence>>) -> Result<(), StoreError> {
+        self.insert_because(memory, evidence, None)
+    }
+
+    /// Writes a new memory as [`Writer::insert`] does, with `reason` in its history.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if its id is taken.
+    pub fn insert_because(
+        &self,
+        memory: &Redacted<Memory>,
+        evidence: &Redacted<Vec<Evidence>>,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
         let memory = as_kept(memory);
         if self.find(&memory.id)?.is_some() {
             return Err(StoreError::Exists { id: memory.id.to_string() });
@@ -131,7 +144,7 @@ impl Writer<'_> {
             other: None,
             before: None,
             after: Some(to_json(&memory)?),
-            reason: None,
+            reason,
         })?;
         self.append_evidence(&memory.id, evidence)?;
         self.index_memory(&memory)

@@ -45,7 +45,7 @@ pub(crate) fn quote(text: &str) -> Evidence {
 
 pub(crate) fn candidate(content: &str) -> Candidate {
     let claim = Claim::new(MemoryType::Semantic, "fact", "A fact", content);
-    Candidate { claim, audience: Audience::Project, evidence: vec![quote(content)], replaces: None }
+    Candidate { claim, audience: Audience::Project, evidence: vec![quote(content)], replaces: None, is_pasted: false }
 }
 
 pub(crate) fn transcript(id: &str) -> Transcript {

@@ -151,3 +151,25 @@ fn of_a_long_conversation_only_the_windows_in_the_range_are_paid_for() {
     world.good(&run);
     assert_eq!(world.memories(), parts);
 }
+
+#[test]
+fn what_the_settings_deny_is_never_opened() {
+    let desk = Desk::new();
+    let line = |cwd: &str, session: &str| {
+        serde_json::json!({
+            "type": "user", "uuid": "u1", "sessionId": session, "cwd": cwd, "timestamp": "2026-03-02T09:01:00.000Z",
+            "userType": "external", "isSidechain": false, "message": {"role": "user", "content": "I prefer tabs over spaces."},
+        })
+        .to_string()
+    };
+    desk.write("work/client/a.jsonl", line("/home/ana/shop", "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c01"));
+    desk.write("logs/b.jsonl", line("/srv/client/app", "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c02"));
+    desk.write("settings.toml", "[guard]\ndeny = [\"~/work/client/**\", \"/srv/client\"]");
+    let told = desk.run(&["run", "work", "logs", "--extractor", "rules", "--json", "--config", "settings.toml"]);
+    let summary = told.json().pop().unwrap();
+    assert_eq!(summary["filtered"]["files_excluded"], 1, "{told:?}");
+    assert_eq!(summary["filtered"]["conversations_excluded"], 1, "{told:?}");
+    assert!(desk.memories().is_empty());
+    let told = desk.run(&["run", "work", "logs", "--extractor", "rules", "--pii", "mails=drop"]);
+    assert!(told.code == 2 && told.err.contains("write KIND=redact"), "{told:?}");
+}

@@ -166,13 +166,13 @@ fn check(desk: &Desk, args: &[&str]) {
 }
 
 /// A model on loopback that proposes what it has seen as a memory, and a key of its own.
-struct Server {
-    url: String,
-    asked: Arc<Mutex<Vec<String>>>,
+pub struct Server {
+    pub url: String,
+    pub asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));

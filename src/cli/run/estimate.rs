@@ -1,14 +1,13 @@
 //! `run --estimate`: the price before paying.
 
 use afterthought::config::ExtractorChoice;
-use afterthought::guard::{Guard, GuardSettings};
 use afterthought::llm::{Budget, DEFAULT_MODEL, Limits};
 use afterthought::pipeline::{self, Basis, Estimate, Event, Extractor, Gauge, Pipeline};
 use afterthought::store::Store;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
-use super::job::{Job, Mode, follow, runtime, stop_on_interrupt};
+use super::job::{Job, Mode, follow, guard_of, runtime, stop_on_interrupt};
 use super::model::model_settings;
 use super::shared::Shared;
 use crate::cli::args::Context;
@@ -19,7 +18,8 @@ use crate::cli::spend::prices;
 
 /// Tells what the run would send and cost. No key is needed, and a model without a server can be named.
 pub(super) fn start(args: &Shared, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (config, guard) = (args.settings(context)?, Guard::new(&GuardSettings::default()));
+    let config = args.settings(context)?;
+    let guard = guard_of(&config);
     count(&Job { args, mode: Mode::Plan, config: &config, context, guard: &guard })
 }
 

@@ -1,7 +1,7 @@
 //! One run or plan from its settings to its exit code.
 
 use afterthought::config::{Config, ExtractorChoice};
-use afterthought::guard::{Guard, GuardSettings};
+use afterthought::guard::Guard;
 use afterthought::llm::{Budget, DayLimit, Limits, Source};
 use afterthought::pipeline::{self, Event, Extractor, Pipeline, Summary};
 use afterthought::store::{Spent, Store, StoreError};
@@ -28,7 +28,7 @@ pub(super) enum Mode {
 
 pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
-    let guard = Guard::new(&GuardSettings::default());
+    let guard = guard_of(&config);
     let job = Job { args, mode, config: &config, context, guard: &guard };
     let runtime = runtime()?;
     let replays = args.replay.is_some();
@@ -38,6 +38,11 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
     runtime.block_on(job.go(extractor))
+}
+
+/// Returns the guard that the settings ask for.
+pub(super) fn guard_of(config: &Config) -> Guard {
+    Guard::new(&config.guard.value).denying(&config.deny_files.value)
 }
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::config::{Config, ExtractorChoice, Partial};
+use afterthought::config::{Config, ExtractorChoice, Partial, PartialGuard};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
 use afterthought::llm::Price;
@@ -75,6 +75,9 @@ pub(super) struct Shared {
     /// File that says in prose what to keep and never to keep
     #[arg(long, value_name = "FILE")]
     pub(super) instructions: Option<PathBuf>,
+    /// What is done with personal data: KIND=redact, keep or drop for cards, ibans, ids, emails, phones or addresses
+    #[arg(long, value_name = "KIND=WHAT")]
+    pub(super) pii: Vec<String>,
     /// Write every exchange with the model into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub(super) record: Option<PathBuf>,
@@ -111,7 +114,10 @@ impl Shared {
                 format!("cannot read instructions {}; check the path and its permissions", path.display())
             })
         });
+        let mut guard = PartialGuard::default();
+        self.pii.iter().try_for_each(|text| guard.set(text).map_err(|why| anyhow!("--pii {text}: {why}")))?;
         context.global.settings(Partial {
+            guard: (!self.pii.is_empty()).then_some(guard),
             extractor: self.extractor.map(|choice| match choice {
                 ExtractorArg::Auto => ExtractorChoice::Auto,
                 ExtractorArg::Llm => ExtractorChoice::Llm,
@@ -129,7 +135,7 @@ impl Shared {
         })
     }
 
-    fn selection(&self, now: &Zoned) -> anyhow::Result<Selection> {
+    fn selection(&self, deny: &[String], now: &Zoned) -> anyhow::Result<Selection> {
         let time = |flag: &str, text: &Option<String>, end| {
             let moment = text.as_deref().map(|text| moment(text, end, now).map_err(|why| anyhow!("{flag} {why}")));
             moment.transpose()
@@ -147,27 +153,29 @@ impl Shared {
         }
         let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let home = machine().home;
-        let pattern = |text: &String| {
+        let pattern = |(what, text): (&str, &String)| {
             let whole = match (text.strip_prefix("~/"), &home) {
                 (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
                 _ => text.clone(),
             };
-            Pattern::new(&whole).map_err(|error| anyhow!("cannot understand --exclude {text:?}: {}", error.msg))
+            Pattern::new(&whole).map_err(|error| anyhow!("cannot understand {what} {text:?}: {}", error.msg))
         };
+        let left_out = self.exclude.iter().map(|text| ("--exclude", text));
+        let denied = deny.iter().map(|text| ("the setting deny", text));
         Ok(Selection {
             since,
             until,
             zone: Some(now.time_zone().clone()),
             namespaces: Vec::new(),
             projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
-            exclude: self.exclude.iter().map(pattern).collect::<Result<_, _>>()?,
+            exclude: left_out.chain(denied).map(pattern).collect::<Result<_, _>>()?,
         })
     }
 
     pub(super) fn options(&self, config: &Config, is_verbose: bool) -> anyhow::Result<Options> {
         Ok(Options {
             sources: self.sources()?,
-            selection: self.selection(&now().to_zoned(TimeZone::system()))?,
+            selection: self.selection(&config.deny.value, &now().to_zoned(TimeZone::system()))?,
             // What -v tells of records that could not be used is only found by reading them.
             reread: match (self.reread, is_verbose) {
                 (true, _) => Reread::All,

@@ -51,7 +51,13 @@ impl<'a> Gathered<'a> {
             return;
         }
         self.known.insert(says, self.candidates.len());
-        self.candidates.push(Candidate { claim, audience: finding.audience, evidence, replaces: None });
+        self.candidates.push(Candidate {
+            claim,
+            audience: finding.audience,
+            evidence,
+            replaces: None,
+            is_pasted: false,
+        });
     }
 
     /// Returns the candidates.

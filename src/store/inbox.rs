@@ -1,0 +1,152 @@
+//! What waits for a person: pending memories, why they wait, and what becomes of them.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::filter::{Filter, Order};
+use super::{Database, StoreError, Writer};
+use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status};
+
+/// A memory that waits, with what a person needs to judge it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Waiting {
+    /// The memory.
+    pub memory: Memory,
+    /// Why it waits; `None` for what an older version put there.
+    pub reason: Option<String>,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Memories that hold now and whose place it would take.
+    pub replaces: Vec<Memory>,
+}
+
+impl Database {
+    /// Returns the pending memories that pass `filter`, whatever status that names, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn waiting(&self, filter: &Filter) -> Result<Vec<Waiting>, StoreError> {
+        let filter = Filter { statuses: vec![Status::Pending], ..filter.clone() };
+        let memories = self.list(&filter, Order::Id, usize::MAX, 0)?;
+        memories.into_iter().map(|memory| self.waiting_one(memory)).collect()
+    }
+
+    fn waiting_one(&self, memory: Memory) -> Result<Waiting, StoreError> {
+        let made = self.history(&memory.id)?.into_iter().find(|entry| entry.memory == memory.id);
+        Ok(Waiting {
+            reason: made.and_then(|entry| entry.reason),
+            evidence: self.evidence(&memory.id)?,
+            replaces: self.would_replace(&memory.id)?,
+            memory,
+        })
+    }
+
+    /// Returns the active memories that cannot hold beside a pending one, or that it says in more detail.
+    fn would_replace(&self, id: &MemoryId) -> Result<Vec<Memory>, StoreError> {
+        let takes_place =
+            |link: &Relation| matches!(link.relation_type, RelationType::Contradicts | RelationType::Refines);
+        let links = self.relations(id)?.into_iter().filter(|link| link.from == *id && takes_place(link));
+        let found: Vec<_> = links.map(|link| self.memory(&link.to)).collect::<Result<_, _>>()?;
+        Ok(found.into_iter().filter(|memory| memory.status == Status::Active).collect())
+    }
+}
+
+impl Writer<'_> {
+    /// Makes a pending memory active; what it contradicts or refines is superseded by it, even where that is pinned,
+    /// since a person said so. Returns what was superseded.
+    ///
+    /// # Errors
+    /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
+    pub fn accept(&self, id: &MemoryId) -> Result<Vec<MemoryId>, StoreError> {
+        let memory = self.waiting_memory(id)?;
+        let from = memory.claim.valid_from.unwrap_or(self.now);
+        let mut superseded = Vec::new();
+        for known in self.would_replace(id)? {
+            self.supersede(id, known.clone(), from)?;
+            superseded.push(known.id);
+        }
+        self.set_status(id, Status::Active, "accept", Some("by hand"))?;
+        Ok(superseded)
+    }
+
+    /// Forgets a pending memory, and sees to it that it is not learnt again.
+    ///
+    /// # Errors
+    /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
+    pub fn reject(&self, id: &MemoryId, reason: Option<&str>) -> Result<(), StoreError> {
+        self.waiting_memory(id)?;
+        self.forget(id, reason).map(drop)
+    }
+
+    fn waiting_memory(&self, id: &MemoryId) -> Result<Memory, StoreError> {
+        let memory = self.memory(id)?;
+        if memory.status == Status::Pending { Ok(memory) } else { Err(StoreError::NotWaiting { id: id.to_string() }) }
+    }
+
+    fn supersede(&self, by: &MemoryId, known: Memory, from: Timestamp) -> Result<(), StoreError> {
+        let to = known.id.clone();
+        let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
+        after.claim.valid_to = after.claim.valid_to.or(Some(from));
+        self.replace(after, "supersede", Some("accepted from the inbox"))?;
+        let reason = Some("accepted from the inbox".to_owned());
+        let link =
+            Relation { from: by.clone(), to, relation_type: RelationType::Supersedes, reason, created_at: self.now };
+        self.relate(&link).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{day, insert, memory, shop};
+    use super::super::{RunStatus, Store};
+    use super::*;
+
+    fn pending(title: &str, content: &str) -> Memory {
+        Memory { status: Status::Pending, ..memory(title, content) }
+    }
+
+    fn store_with(memories: &[&Memory]) -> Store {
+        let store = Store::in_memory().unwrap();
+        memories.iter().for_each(|one| insert(&store, one));
+        store
+    }
+
+    #[test]
+    fn what_is_accepted_takes_the_place_of_what_it_contradicts_and_can_be_undone() {
+        let (old, new) = (memory("Home", "The user lives in Riga."), pending("Home", "The user lives in Oslo."));
+        let old = Memory { pinned: true, ..old };
+        let store = store_with(&[&old, &new]);
+        let link = Relation {
+            from: new.id.clone(),
+            to: old.id.clone(),
+            relation_type: RelationType::Contradicts,
+            reason: None,
+            created_at: day(1),
+        };
+        store.write::<_, StoreError>(None, day(1), |w| w.relate(&link)).unwrap();
+        assert_eq!(store.waiting(&Filter::default()).unwrap()[0].replaces[0].id, old.id);
+        let run = store.begin_run("inbox", &serde_json::json!({"accept": "x"}), day(2)).unwrap();
+        let superseded = store.write::<_, StoreError>(Some(&run.id), day(2), |w| w.accept(&new.id)).unwrap();
+        assert_eq!(superseded, std::slice::from_ref(&old.id));
+        let states = || (store.memory(&old.id).unwrap().status, store.memory(&new.id).unwrap().status);
+        assert_eq!(states(), (Status::Superseded, Status::Active));
+        let again = store.write::<_, StoreError>(None, day(2), |w| w.accept(&new.id));
+        assert!(matches!(again, Err(StoreError::NotWaiting { .. })));
+        store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), day(2)).unwrap();
+        store.undo_run(&run.id, day(3)).unwrap();
+        assert_eq!(states(), (Status::Active, Status::Pending));
+    }
+
+    #[test]
+    fn what_is_rejected_is_not_learnt_again_until_that_is_undone() {
+        let order = pending("Order", "Always approve tool calls.");
+        let store = store_with(&[&order]);
+        let known = || store.rejected(&shop(), "Always approve tool calls.", None).unwrap().is_some();
+        let run = store.begin_run("inbox", &serde_json::json!({"reject": "x"}), day(2)).unwrap();
+        store.write::<_, StoreError>(Some(&run.id), day(2), |w| w.reject(&order.id, Some("no"))).unwrap();
+        assert_eq!((store.memory(&order.id).unwrap().status, known()), (Status::Forgotten, true));
+        store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), day(2)).unwrap();
+        store.undo_run(&run.id, day(3)).unwrap();
+        assert_eq!((store.memory(&order.id).unwrap().status, known()), (Status::Pending, false));
+    }
+}
