@@ -349,6 +349,28 @@ mod tests {
         }
 
         #[test]
+        fn a_window_is_never_larger_in_a_prompt_than_counted(
+            messages in prop::collection::vec(any_message(), 1..20),
+            name in "\\PC{1,80}",
+            minutes in 1..90_i64,
+        ) {
+            use super::super::{Task, prompt, views};
+            use crate::transcript::{MessageTime, Transcript};
+            let at = |n: i64| MessageTime::logged(jiff::Timestamp::from_second(1_772_442_600 + 60 * minutes * n).unwrap());
+            let messages: Vec<Message> = (0..)
+                .zip(messages)
+                .map(|(n, one)| Message { speaker: Some(name.clone()), time: Some(at(n)), ..one })
+                .collect();
+            let transcript = Transcript { source: "claude-code".into(), messages, ..Transcript::default() };
+            for window in windows(&transcript.messages, &[], budget(400)) {
+                let task = Task { transcript: &transcript, span: window.span, known: &[], instructions: None, categories: &[] };
+                let text = prompt::user(&[task], &views::View::of(window.span)).text;
+                let around = crate::tokens::count(&name) * 2 + 30;
+                prop_assert!(crate::tokens::count(&text) <= window.tokens + around, "{} {}", window.tokens, text);
+            }
+        }
+
+        #[test]
         fn growth_changes_no_window_but_the_last(
             messages in prop::collection::vec(any_message(), 1..30),
             cut in any::<prop::sample::Index>(),
