@@ -9,7 +9,8 @@ use crate::transcript::Message;
 
 pub use super::signal::has_human_signal;
 
-/// How large a window may be, in `o200k_base` tokens of rendered messages; the rest of the prompt is not counted.
+/// How large a window may be, in `o200k_base` tokens of rendered messages. Windows that are read in one request are no
+/// larger together, their headers and context included; the rest of the prompt is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowBudget {
     /// Tokens of the messages to extract from.
