@@ -11,7 +11,7 @@ use crate::tokens;
 use crate::transcript::{Kind, Message, Role};
 
 /// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
-const TOOL_TOKENS: usize = 120;
+const TOOL_TOKENS: usize = 60;
 /// Tokens kept of what an assistant or another agent says on its way.
 const ASSISTANT_TOKENS: usize = 400;
 /// Tokens kept of an assistant's last words before a person speaks: what a "yes" or "no" answers.
@@ -263,7 +263,7 @@ mod tests {
         assert!((150..250).contains(&size(&Message::user(long.as_str()), Place::Context)));
         assert!((30..60).contains(&size(&Message::user(long.as_str()), Place::Carried)));
         let tool = Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, long.as_str()) };
-        assert!((90..160).contains(&size(&tool, Place::BeforeAnswer)));
+        assert!((50..90).contains(&size(&tool, Place::BeforeAnswer)));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::transcript::Message;
 
 pub use super::signal::has_human_signal;
 
-/// How large a window may be, in `o200k_base` tokens of rendered messages; the rest of the prompt is not counted.
+/// How large a window may be, in `o200k_base` tokens of rendered messages. Windows that are read in one request are no
+/// larger together, their headers and context included; the rest of the prompt is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowBudget {
     /// Tokens of the messages to extract from.
@@ -345,6 +346,28 @@ mod tests {
                 let context: usize =
                     message_costs(&messages[window.context_start..window.start]).iter().map(|one| one.context).sum();
                 prop_assert!(window.context_start <= window.start && context <= budget.overlap_tokens);
+            }
+        }
+
+        #[test]
+        fn a_window_is_never_larger_in_a_prompt_than_counted(
+            messages in prop::collection::vec(any_message(), 1..20),
+            name in "\\PC{1,80}",
+            minutes in 1..90_i64,
+        ) {
+            use super::super::{Task, prompt, views};
+            use crate::transcript::{MessageTime, Transcript};
+            let at = |n: i64| MessageTime::logged(jiff::Timestamp::from_second(1_772_442_600 + 60 * minutes * n).unwrap());
+            let messages: Vec<Message> = (0..)
+                .zip(messages)
+                .map(|(n, one)| Message { speaker: Some(name.clone()), time: Some(at(n)), ..one })
+                .collect();
+            let transcript = Transcript { source: "claude-code".into(), messages, ..Transcript::default() };
+            for window in windows(&transcript.messages, &[], budget(400)) {
+                let task = Task { transcript: &transcript, span: window.span, known: &[], instructions: None, categories: &[] };
+                let text = prompt::user(&[task], &views::View::of(window.span)).text;
+                let around = crate::tokens::count(&name) * 2 + 30;
+                prop_assert!(crate::tokens::count(&text) <= window.tokens + around, "{} {}", window.tokens, text);
             }
         }
 

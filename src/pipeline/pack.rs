@@ -80,9 +80,11 @@ impl<T> Packer<T> {
     }
 
     fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
-        let at = self.open.iter().position(|open| open.place == *load.place);
-        let Some(at) = at.filter(|_| load.tokens < self.enough()) else {
-            return if load.tokens < self.enough() { self.open(load, window) } else { vec![vec![window]] };
+        if load.tokens >= self.enough() {
+            return vec![vec![window]];
+        }
+        let Some(at) = self.open.iter().position(|open| open.place == *load.place) else {
+            return self.open(load, window);
         };
         let open = &mut self.open[at];
         if open.tokens + load.tokens > self.budget {

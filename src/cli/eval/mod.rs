@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use afterthought::config::ExtractorChoice;
 use afterthought::eval::{self, Control, RunOptions, Subject, Usage, locomo};
 use afterthought::extract::WindowBudget;
-use afterthought::guard::{Guard, GuardSettings};
 use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Source};
 use afterthought::pipeline;
 use anyhow::ensure;
@@ -19,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::run::{Tape, exchange, model_settings, runtime, stop_on_interrupt};
+use super::run::{Tape, exchange, guard_of, model_settings, runtime, stop_on_interrupt};
 pub use args::EvalArgs;
 use args::ExtractorArg;
 
@@ -30,7 +29,7 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     }
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
     let config = context.global.settings(args.partial()?)?;
-    let guard = Guard::new(&GuardSettings::default());
+    let guard = guard_of(&config);
     let settings = model_settings(&config)?;
     let control = args.control();
     let asks =

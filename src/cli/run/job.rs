@@ -41,7 +41,7 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
 }
 
 /// Returns the guard that the settings ask for.
-pub(super) fn guard_of(config: &Config) -> Guard {
+pub(in crate::cli) fn guard_of(config: &Config) -> Guard {
     Guard::new(&config.guard.value).denying(&config.deny_files.value)
 }
 

@@ -8,7 +8,7 @@ mod shared;
 use super::args::Context;
 use super::exit::ExitStatus;
 use job::{Mode, start};
-pub(in crate::cli) use job::{runtime, stop_on_interrupt};
+pub(in crate::cli) use job::{guard_of, runtime, stop_on_interrupt};
 pub(in crate::cli) use model::{Tape, exchange, model_settings};
 use shared::Shared;
 pub(in crate::cli) use shared::price;

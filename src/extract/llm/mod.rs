@@ -103,14 +103,18 @@ impl<C: Complete> Asking<'_, '_, C> {
         // A cut answer would be cut again.
         if !is_cut && answer.wants_repair() {
             let request = again(self.guard, &asked.request, &reply.text, &answer);
-            answer = match reading.complete(self.model, &request, view).await {
-                Ok(reply) if reply.finish != Finish::Refusal => answer.repaired(read(&reply.text)),
+            let second = reading.complete(self.model, &request, view).await;
+            if let Ok(reply) = &second
+                && reply.finish != Finish::Refusal
+            {
+                answer = answer.repaired(read(&reply.text));
+            }
+            answer = match second {
+                Ok(_) if are_several && !answer.is_usable() => return Next::Halves(halves()),
+                Ok(reply) if reply.finish != Finish::Refusal => answer,
                 Ok(_) => reading.unrepaired(view, answer, "the model declined to correct its answer"),
                 Err(error) => reading.unrepaired(view, answer, &error.to_string()),
             };
-            if are_several && !answer.is_usable() {
-                return Next::Halves(halves());
-            }
         }
         reading.take(self.guard, view, answer, is_cut);
         Next::Done

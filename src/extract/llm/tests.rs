@@ -400,6 +400,20 @@ fn an_entry_of_wrong_shape_concerns_its_own_session() {
 }
 
 #[test]
+fn several_sessions_of_which_nothing_could_be_mended_are_read_apart() {
+    let mut wrong = entry(1, "I like tea");
+    wrong["importance"] = json!(0);
+    let bad = || list(std::slice::from_ref(&wrong));
+    let good = || stop(list(&[entry(1, "I like tea"), entry(2, "I like figs")]));
+    let none = || stop(list(&[]));
+    for second in [stop(bad()), answer("", Finish::Refusal)] {
+        let (extractions, _) = run_pack(&THREE, [stop(bad()), second, good(), none()]);
+        assert_eq!(outcomes(&extractions), [(Outcome::Ok, 3), (Outcome::Ok, 0), (Outcome::OkEmpty, 1)]);
+        assert!(extractions.iter().all(|one| one.dropped.is_empty() && one.error.is_none()));
+    }
+}
+
+#[test]
 fn a_model_that_declines_everything_is_given_up() {
     let texts: Vec<String> = (0..40).map(|n| format!("I like dish {n}")).collect();
     let texts: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
