@@ -240,6 +240,11 @@ fn given_up(dropped: Dropped) -> Dropped {
         DropReason::WrongMessage
         | DropReason::QuoteNotFound
         | DropReason::NotSaid
+        | DropReason::NumberNotSaid
+        | DropReason::DateNotSaid
+        | DropReason::NameNotSaid
+        | DropReason::PolarityChanged
+        | DropReason::OtherSpeaker
         | DropReason::Secret
         | DropReason::KnownContext => dropped,
     }

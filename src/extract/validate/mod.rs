@@ -43,20 +43,29 @@ impl Checked {
         mendable.map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
     }
 
-    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed, or all that was
-    /// proposed failed by its citation. What was judged to be unsaid is not asked for again.
+    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed or has a number or a
+    /// date that is a slip, or all that was proposed failed. What was judged to be unsaid is not asked for again.
     pub(super) fn wants_repair(&self) -> bool {
         let has = |reason| self.dropped.iter().any(|(_, dropped)| dropped.reason == reason);
         self.legible == Legible::Not
             || has(DropReason::Invalid)
-            || self.candidates.is_empty() && (has(DropReason::QuoteNotFound) || has(DropReason::WrongMessage))
+            || has(DropReason::NumberNotSaid)
+            || has(DropReason::DateNotSaid)
+            || self.candidates.is_empty() && self.dropped.iter().any(|(_, dropped)| is_mendable(dropped.reason))
     }
 }
 
 /// Whether a second look can mend a proposal that was dropped for `reason`.
 pub(super) fn is_mendable(reason: DropReason) -> bool {
     match reason {
-        DropReason::Invalid | DropReason::WrongMessage | DropReason::QuoteNotFound => true,
+        DropReason::Invalid
+        | DropReason::WrongMessage
+        | DropReason::QuoteNotFound
+        | DropReason::NumberNotSaid
+        | DropReason::DateNotSaid
+        | DropReason::NameNotSaid
+        | DropReason::PolarityChanged
+        | DropReason::OtherSpeaker => true,
         DropReason::NotSaid | DropReason::Secret | DropReason::KnownContext => false,
     }
 }

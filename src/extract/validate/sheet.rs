@@ -4,14 +4,14 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::super::claim::claim;
-use super::super::ground::{Injected, foreign_number};
+use super::super::ground::{Citation, Ground, Injected};
 use super::super::prompt::Shown;
 use super::super::reply::normalised;
 use super::super::schema::{Proposal, item_schema};
 use super::super::{DropReason, Dropped, Task, quote};
 use super::dropped;
 use crate::llm::ReplySchema;
-use crate::memory::{Candidate, Evidence, MemoryId};
+use crate::memory::{Candidate, Evidence, Memory};
 use crate::transcript::{Kind, Message, Role};
 
 /// Longest quote kept, in bytes.
@@ -26,7 +26,7 @@ pub(super) struct Sheet<'a> {
     schema: &'a Value,
     validator: Validator,
     injected: Injected,
-    sources: Vec<&'a str>,
+    ground: Ground<'a>,
 }
 
 /// The messages that a proposal cites, as indexes of the transcript.
@@ -41,16 +41,13 @@ impl<'a> Sheet<'a> {
     pub(super) fn new(task: &'a Task<'a>, shown: &'a Shown, schema: &'a ReplySchema) -> Self {
         let messages = &task.transcript.messages;
         let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
-        let said = shown.messages.iter().map(|&index| messages[index].text.as_str());
-        let known = task.known.iter().map(|memory| memory.claim.content.as_str());
-        let about = task.transcript.project.iter().chain(&task.transcript.title).map(String::as_str);
         Self {
             task,
             shown,
             schema: item_schema(schema),
             validator: jsonschema::validator_for(item_schema(schema)).expect("the schema derives from a type"),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
-            sources: said.chain(known).chain(about).collect(),
+            ground: Ground::new(task, shown),
         }
     }
 
@@ -58,11 +55,12 @@ impl<'a> Sheet<'a> {
         let proposal = self.proposal(item, may_be_cut)?;
         let cited = self.cited(&proposal)?;
         self.is_said(&proposal, &cited)?;
+        self.is_grounded(&proposal, &cited)?;
         let claim = claim(&proposal, self.message(cited.quoted))?;
         Ok(Candidate {
             audience: proposal.audience,
             evidence: vec![self.evidence(cited)],
-            replaces: self.replaced(proposal.replaces),
+            replaces: self.known(proposal.replaces).map(|memory| memory.id.clone()),
             claim,
         })
     }
@@ -135,10 +133,14 @@ impl<'a> Sheet<'a> {
         {
             return not_said("it restates injected text");
         }
-        match foreign_number(&proposal.content, &self.sources) {
-            Some(number) => not_said(&format!("the number {number} stands in no message")),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// Whether its numbers, dates and names were said, by whom it says, and not the other way round.
+    fn is_grounded(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
+        let (quoted, others, quote) = (cited.quoted, &cited.others[..], cited.quote.as_str());
+        let replaced = self.known(proposal.replaces);
+        self.ground.check(proposal, &Citation { quoted, others, quote, replaced })
     }
 
     fn evidence(&self, cited: Cited) -> Evidence {
@@ -155,9 +157,9 @@ impl<'a> Sheet<'a> {
     }
 
     /// A number that no known memory has is a slip; the memory stands without it.
-    fn replaced(&self, number: Option<i64>) -> Option<MemoryId> {
+    fn known(&self, number: Option<i64>) -> Option<&'a Memory> {
         let position = usize::try_from(number?).ok()?.checked_sub(1)?;
-        self.task.known[..self.shown.known].get(position).map(|memory| memory.id.clone())
+        self.task.known[..self.shown.known].get(position)
     }
 
     fn message(&self, index: usize) -> &'a Message {

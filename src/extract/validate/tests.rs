@@ -153,7 +153,7 @@ fn every_fault_is_dropped_for_its_reason() {
             DropReason::NotSaid,
             "it restates injected text",
         ),
-        (json!({"content": "The limit is 512 MB."}), DropReason::NotSaid, "the number 512 stands in no message"),
+        (json!({"content": "The limit is 512 MB."}), DropReason::NumberNotSaid, "the number 512 stands in no message"),
     ] {
         let dropped = only_drop(&changes);
         assert_eq!(dropped.reason, reason, "{changes}: {}", dropped.detail);
