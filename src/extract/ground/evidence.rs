@@ -68,6 +68,7 @@ impl<'a> Ground<'a> {
             }
             let foreign = numbers
                 .foreign(text, &places)
+                .filter(|number| !dates.has_year(number))
                 .filter(|number| replaced.as_ref().is_none_or(|known| !known.has_number(number, &places)));
             if let Some(number) = foreign {
                 return drop(DropReason::NumberNotSaid, format!("the number {number} stands in no message"));

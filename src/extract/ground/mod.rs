@@ -10,6 +10,8 @@ mod numbers;
 mod polarity;
 mod secret;
 mod speaker;
+#[cfg(test)]
+mod table;
 
 pub(super) use evidence::{Citation, Ground};
 pub(super) use injected::Injected;

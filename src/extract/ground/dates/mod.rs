@@ -11,7 +11,7 @@ use std::ops::Range;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use reach::reach;
-use written::{Days, written};
+use written::{Days, Written, written};
 
 use super::numbers::digit;
 
@@ -31,7 +31,9 @@ pub(super) struct Dates {
 impl Dates {
     /// Adds what was said, and on which day of the speaker's calendar.
     pub(super) fn add(&mut self, text: &str, said_on: Option<Date>) {
-        for days in written(text).into_iter().flat_map(|one| one.meanings) {
+        let dates = written(text);
+        self.add_bare_years(text, &dates);
+        for days in dates.into_iter().flat_map(|one| one.meanings) {
             match (days.year, said_on) {
                 (Some(year), _) => self.spans.extend(days.within(year)),
                 (None, Some(today)) => {
@@ -40,7 +42,6 @@ impl Dates {
                 (None, None) => {}
             }
         }
-        self.add_bare_years(text);
         if let Some(today) = said_on {
             self.add_stamp(today);
             self.spans.extend(reach(text, today));
@@ -57,10 +58,18 @@ impl Dates {
     }
 
     /// A number that looks like a year may be one, however it is put.
-    fn add_bare_years(&mut self, text: &str) {
+    fn add_bare_years(&mut self, text: &str, dates: &[Written]) {
+        let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);
+        let runs = runs.filter(|run| is_alone(run.as_ptr() as usize - text.as_ptr() as usize));
         let years = runs.filter_map(|run| run.parse::<i16>().ok()).filter(|year| (1500..2200).contains(year));
         self.spans.extend(years.filter_map(|year| Some((Date::new(year, 1, 1).ok()?, Date::new(year, 12, 31).ok()?))));
+    }
+
+    /// Whether a number may be a year that can be traced.
+    pub(super) fn has_year(&self, number: &str) -> bool {
+        let dates = written(&as_field(number));
+        number.len() == 4 && dates.iter().any(|one| one.meanings.iter().any(|days| self.is_traced(*days)))
     }
 
     /// Returns where dates stand in `content`.

@@ -136,7 +136,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         |\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.|º)?\s+(?:of\s+|de\s+)?(?P<m1>{months})\b\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y1>(?:1[5-9]|20|21)\d\d)\b)?
         |\b(?P<m2>{months})\b\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y2>(?:1[5-9]|20|21)\d\d)\b)?
         |\b(?P<m3>{months})\b\.?,?\s+(?:de\s+|del\s+|of\s+)?(?P<y3>(?:1[5-9]|20|21)\d\d)\b
-        |\b(?P<before>in|since|until|till|by|early|late|mid|last|next|this|im|seit|bis|anfang|ende|mitte|en|desde|hasta|de|principios\ de|finales\ de)\s+(?P<m4>{months})\b
+        |\b(?P<before>in|since|until|till|by|early|late|mid|last|next|this|im|seit|bis|anfang|ende|mitte|en|desde|hasta|de|principios\ de|finales\ de)\s+(?P<m4>{months})\b(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y4>(?:1[5-9]|20|21)\d\d)\b)?
         |\bQ(?P<q>[1-4])(?:\s?(?:of\s)?[/-]?(?P<yq>20\d\d)\b|\b)",
     ))
     .expect("the pattern is constant and a test compiles it")
@@ -191,7 +191,7 @@ fn read(found: &Captures<'_>) -> Option<Written> {
         one(Days::day(year(name("y1").or(name("y2"))), month(m)?, number(day)?))
     } else if let Some(m) = name("m3").or(name("m4")) {
         let month = month(m)?;
-        one(Days::months(year(name("y3")), month, month))
+        one(Days::months(year(name("y3").or(name("y4"))), month, month))
     } else if let Some(quarter) = name("q") {
         let quarter = number(quarter)?;
         one(Days::months(year(name("yq")), quarter * 3 - 2, quarter * 3))

@@ -33,7 +33,7 @@ static HONORIFIC: LazyLock<Regex> = LazyLock::new(|| {
 
 /// German, in which every noun has a capital.
 static GERMAN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:der|die|das|und|ist|nicht|den|dem|mit|wird|hat|eine[nmrs]?|für|auf|bei|möchte|soll)\b")
+    Regex::new(r"(?i)\b(?:der|das|und|ist|nicht|dem|mit|wird|hat|eine[nmrs]?|für|auf|bei|möchte|soll|ich|wir|kein\w*|zum|zur|vom|beim|werden|sind)\b")
         .expect("the pattern is constant and a test compiles it")
 });
 
@@ -70,7 +70,7 @@ impl Names {
             return None;
         }
         self.foreign_given(content).or_else(|| {
-            let is_german = GERMAN.find_iter(content).take(2).count() == 2;
+            let is_german = GERMAN.is_match(content) || GERMAN.is_match(quote);
             capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
         })
     }

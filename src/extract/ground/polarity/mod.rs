@@ -13,7 +13,7 @@ use super::super::quote::{is_wide, units};
 const EMPTY: &str = "
     the a an to of in on at for with by from and or is are was were be been am do does did will would shall should can could may
     might must have has had it its this that these those i we you he she they my our your his her their me us them any all ever
-    please so very really just also too as than then there here user use
+    please so very really just also too as than then there here user
     der die das den dem des ein eine einen einem einer zu in im an am auf für mit von bei und oder ist sind war waren sein wird
     werden hat haben ich wir du er sie es mein unser dein ihr mich uns sich bitte auch so sehr man
     el la los las un una unos unas de del a en por para con y o es son era fue ser estar está he ha han yo nosotros tú él ella
@@ -47,7 +47,7 @@ fn lost(claim: &str, said: &str, all: &str) -> bool {
         denied
     };
     let words = telling(denied);
-    if is_doubled || words.is_empty() || words.len() == 1 && words[0].chars().count() < 5 {
+    if is_doubled || !is_telling(&words) {
         return false;
     }
     let claimed = telling(claim);
@@ -59,7 +59,12 @@ fn invented(claim: &str, all: &str) -> bool {
     let Some((denial, is_doubled)) = first_denial(claim) else { return false };
     let words = telling(clause_after(claim, denial.end));
     let said = telling(all);
-    !is_doubled && !words.is_empty() && (words.len() > 1 || words[0].chars().count() >= 5) && has_all(&said, &words)
+    !is_doubled && is_telling(&words) && has_all(&said, &words)
+}
+
+/// Whether words are enough to tell a statement by: two, a long one, or two characters of Chinese.
+fn is_telling(words: &[String]) -> bool {
+    words.len() > 1 || words.iter().any(|word| word.chars().count() >= 5 || word.chars().all(is_wide))
 }
 
 fn has_all(words: &[String], wanted: &[String]) -> bool {
@@ -73,7 +78,8 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn clause_after(text: &str, from: usize) -> &str {
-    clauses(&text[from..]).next().unwrap_or_default()
+    let clause = clauses(&text[from..]).next().unwrap_or_default();
+    clause.trim_start_matches(['要', '能', '会', '想', '得', '再', '可', '以', '用'])
 }
 
 fn clause_before(text: &str, to: usize) -> &str {
@@ -98,10 +104,13 @@ fn is_empty(word: &str) -> bool {
 
 /// Returns the beginning of a word that its forms share.
 fn stem(word: &str) -> String {
-    let stem = ["ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"]
-        .iter()
-        .find_map(|ending| word.strip_suffix(ending).filter(|stem| stem.chars().count() >= 3));
-    let stem = stem.unwrap_or(word);
+    let endings = ["amos", "emos", "imos", "ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"];
+    let mut stem = word;
+    while let Some(shorter) =
+        endings.iter().find_map(|ending| stem.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3))
+    {
+        stem = shorter;
+    }
     let mut letters: Vec<char> = stem.chars().collect();
     if letters.len() > 3 && letters[letters.len() - 1] == letters[letters.len() - 2] {
         letters.pop();
