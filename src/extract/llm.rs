@@ -87,6 +87,13 @@ impl Reading {
         }
         let checked = check(&reply.text, task, &asked.shown, &asked.request.schema);
         let is_cut = reply.finish == Finish::Length;
+        // Some servers cut an answer without saying so.
+        if checked.legible == Legible::Cut && !is_cut {
+            let halves = halves();
+            if !halves.is_empty() {
+                return Next::Halves(halves);
+            }
+        }
         // A cut answer would be cut again.
         if !is_cut && checked.wants_repair() {
             let request = again(guard, &asked.request, &reply.text, &checked);

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::cut::{Job, jobs};
+use super::noted::Noted;
 use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::tally::Tally;
@@ -120,7 +121,14 @@ async fn extract_one<C: Complete>(
         categories: &pipeline.options.categories,
     };
     let mut extraction = match (pipeline.extractor, model) {
-        (Extractor::Llm(_), Some(model)) => extract::llm::extract(model, pipeline.guard, &task).await,
+        (Extractor::Llm(_), Some(model)) => {
+            let noted = Noted::new(model);
+            let extraction = extract::llm::extract(&noted, pipeline.guard, &task).await;
+            if extraction.outcome == Outcome::Failed {
+                noted.forget();
+            }
+            extraction
+        }
         (Extractor::Llm(_) | Extractor::Rules, _) => rules::extract(&task),
     };
     if pipeline.options.namespace.is_some() {

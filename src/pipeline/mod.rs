@@ -14,6 +14,7 @@ mod heartbeat;
 mod known;
 mod ledgered;
 pub mod naming;
+mod noted;
 mod place;
 mod read;
 mod restated;

@@ -133,7 +133,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     }
 }
 
-fn read_body(stream: &TcpStream) -> Option<String> {
+pub fn read_body(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     loop {
@@ -161,7 +161,7 @@ fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Opt
 }
 
 /// Returns the facts between two tags, each with the number of its message.
-fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
+pub fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     let Some((_, rest)) = prompt.split_once(&format!("{open}\n")) else { return Vec::new() };
     let part = rest.split_once(&format!("\n{close}")).unwrap().0;
     let (mut number, mut facts) = (0, Vec::new());
@@ -177,7 +177,7 @@ fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     facts
 }
 
-fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
+pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     let content = if prompt.contains("<candidates>") {
         relations(prompt)
     } else {
@@ -186,7 +186,7 @@ fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     content.to_string()
 }
 
-fn completion(content: &str) -> Value {
+pub fn completion(content: &str) -> Value {
     json!({
         "model": "m-1",
         "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],

@@ -55,7 +55,7 @@ impl<'a> Ground<'a> {
     fn numbers_and_dates(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let (numbers, dates) =
             (self.numbers.get_or_init(|| self.all_numbers()), self.dates.get_or_init(|| self.all_dates()));
-        let replaced = citation.replaced.map(|memory| Replaced::new(memory));
+        let replaced = citation.replaced.map(Replaced::new);
         for text in texts(proposal) {
             let places = Dates::places(text);
             let foreign =

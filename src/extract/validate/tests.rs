@@ -1,5 +1,6 @@
 //! Tests of what becomes of a model's entries.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::Span;
@@ -254,4 +255,42 @@ fn a_candidate_that_is_only_a_secret_is_dropped() {
     assert_eq!(without_secret(candidate.clone()), Ok(candidate.clone()));
     candidate.claim.content = format!("The key is [{}:api_key].", "REDACTED");
     assert_eq!(without_secret(candidate).unwrap_err().reason, DropReason::Secret);
+}
+
+proptest! {
+    /// Whatever is done to an entry, it comes back as a candidate or as dropped.
+    #[test]
+    fn nothing_proposed_is_lost_in_silence(
+        changes in prop::collection::vec((0_usize..19, 0_usize..8), 0..12),
+        cut in prop::option::of(0_usize..3_000),
+    ) {
+        let values = [
+            json!(null), json!(7), json!("x"), json!([]), json!({"a": [1]}), json!(true), json!("2031-01-01"),
+            json!("Bob never said 4711"),
+        ];
+        let mut entries = vec![entry(&json!({})); 4];
+        for (place, (field, value)) in changes.into_iter().enumerate() {
+            let object = entries[place % 4].as_object_mut().unwrap();
+            let name = object.keys().nth(field).unwrap().clone();
+            object.insert(name, values[value].clone());
+        }
+        let whole = reply(&entries);
+        let text = &whole[..whole.floor_char_boundary(cut.unwrap_or(whole.len()))];
+        let proposed = super::super::reply::entries(text).map_or(0, |list| list.items.len());
+        let checked = checked(text, &[known()]);
+        prop_assert_eq!(checked.candidates.len() + checked.dropped.len(), proposed);
+        prop_assert!(cut.is_some() || proposed == 4);
+        prop_assert!(checked.dropped.iter().all(|(place, one)| (1..=proposed).contains(place) && !one.detail.is_empty()));
+    }
+}
+
+#[test]
+fn the_examples_of_the_prompt_do_not_become_memories() {
+    let prompt = crate::extract::prompt::system(&["decision".to_owned(), "convention".to_owned()]);
+    let examples: Vec<&str> = prompt.match_indices("{\"memories\":[{").map(|(at, _)| &prompt[at..]).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        let checked = checked(example, &[]);
+        assert!(checked.candidates.is_empty() && !checked.dropped.is_empty(), "{checked:?}");
+    }
 }

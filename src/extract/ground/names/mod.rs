@@ -88,7 +88,7 @@ impl Names {
             let has = |part: &[char]| self.text.contains(&part.iter().collect::<String>());
             match letters[..] {
                 ['小' | '老' | '阿', rest] => !has(&[rest]),
-                _ => !letters.windows(2).any(has) && !(letters.len() == 1 && has(&letters)),
+                _ => !(letters.windows(2).any(has) || letters.len() == 1 && has(&letters)),
             }
         };
         let chinese = CHINESE.captures_iter(content).filter_map(|found| found.name("name"));
