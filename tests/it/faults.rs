@@ -345,7 +345,7 @@ fn every_fault_ends_as_the_table_says() {
     seen.sort();
     let wrong: Vec<_> = seen.iter().filter(|(_, outcome, expected)| outcome != expected).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(started.elapsed() < Duration::from_secs(120), "a run did not end in time");
+    assert!(started.elapsed() < Duration::from_mins(2), "a run did not end in time");
 
     let mut table = String::new();
     for (_, outcome, _) in &seen {

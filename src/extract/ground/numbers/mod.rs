@@ -1,5 +1,6 @@
 //! Numbers of a claim that stand in no message.
 
+mod chinese;
 mod digits;
 mod unit;
 mod words;
