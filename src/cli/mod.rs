@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
 
 mod args;
+mod batches;
 mod completions;
 mod doctor;
 mod edit;
@@ -62,6 +63,7 @@ enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Runs(runs::RunsArgs),
+    Batches(batches::BatchesArgs),
     Undo(runs::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
@@ -119,6 +121,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Export(args) => export::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
+        Command::Batches(args) => batches::run(args, &context),
         Command::Undo(args) => runs::undo(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),

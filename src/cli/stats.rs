@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM};
+use super::printer::{BOLD, DIM, counted};
 
 /// Show how much there is of what
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,10 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
         stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
     ))?;
+    if stats.batch_requests > 0 {
+        let waiting = counted(stats.batch_requests as u64, "request");
+        out.line(format_args!("{waiting} out in batches; `afterthought batches` lists them"))?;
+    }
     Ok(ExitStatus::Success)
 }
 

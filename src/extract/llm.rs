@@ -112,7 +112,9 @@ impl Reading {
             Ok((_, Cost::Cached)) => self.spent.cached += 1,
             Err(LlmError::Transient { attempts, .. }) => self.spent.calls += u64::from(*attempts),
             Err(LlmError::Permanent { .. } | LlmError::TooLong { .. }) => self.spent.calls += 1,
-            Err(LlmError::Budget { .. } | LlmError::NotRecorded { .. } | LlmError::Cassette { .. }) => {}
+            Err(
+                LlmError::Budget { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. },
+            ) => {}
         }
         answer.map(|(reply, _)| reply)
     }

@@ -1,6 +1,7 @@
 //! Cutting conversations into windows, ahead of the calls.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
@@ -12,7 +13,8 @@ use super::files::FileNumber;
 use super::place::{Lookup, Place};
 use super::setup::Pipeline;
 use super::tally::Tally;
-use super::{Event, PipelineError, ReadEvent, known};
+use super::{Event, Extractor, PipelineError, ReadEvent, known};
+use crate::extract::window::WindowBudget;
 use crate::extract::{Span, window};
 use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
@@ -123,9 +125,16 @@ impl Cutting {
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = known::still_there(&transcript.messages, &finished);
+        let asked = match pipeline.extractor {
+            Extractor::Llm(_) => {
+                let asked = pipeline.store.batch_windows(row, pipeline.extractor.kind())?;
+                known::asked_spans(&transcript.messages, &asked, &done)
+            }
+            Extractor::Rules => Vec::new(),
+        };
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
-        let spans = tokio::task::spawn_blocking(move || window::spans(&shared.messages, &done, budget));
+        let spans = tokio::task::spawn_blocking(move || with_asked(asked, &shared.messages, done, budget));
         Ok(Self { transcript, place, row, file, known, spans })
     }
 
@@ -152,4 +161,14 @@ impl Cutting {
         };
         spans.into_iter().map(job).collect()
     }
+}
+
+/// Returns `asked`, which stay as they are because they are paid for, and the windows of what is left, by place.
+fn with_asked(asked: Vec<Span>, messages: &[Message], mut done: Vec<Range<usize>>, budget: WindowBudget) -> Vec<Span> {
+    done.extend(asked.iter().map(|span| span.start..span.end));
+    done.sort_by_key(|range| range.start);
+    let mut spans = window::spans(messages, &done, budget);
+    spans.extend(asked);
+    spans.sort_by_key(|span| span.start);
+    spans
 }

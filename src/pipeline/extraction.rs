@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
+use super::batch::{MOST_WAITING, Queue};
 use super::cut::{Job, jobs};
+use super::ledgered::Asking;
 use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::tally::Tally;
@@ -16,11 +18,14 @@ use crate::extract::{self, Extraction, Outcome, Spent, Task, rules, window};
 use crate::guard::Redacted;
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace};
-use crate::store::{Claimed, Finished, KnownLine, Likeness, StoreError, WindowKey};
+use crate::store::{BatchWindow, Claimed, Finished, KnownLine, Likeness, StoreError, WindowKey};
 use crate::transcript::content_hash;
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
+
+/// How long it stays so where it may wait for a batch; a process that ends before gives its windows back at once.
+const BATCH_LEASE: SignedDuration = SignedDuration::from_hours(72);
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
@@ -35,12 +40,22 @@ pub(super) async fn extract_all<C: Complete>(
     let halted = || model.and_then(Ledgered::halted).is_some();
     let came_to_the_end = Cell::new(false);
     let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let queue = model.and_then(|model| model.queue.as_ref());
+    let no_more = stream::once(async { queue.map(Queue::no_more) }).filter_map(|_| std::future::ready(None));
     let outcome = jobs(pipeline, reader, tally)
         .chain(end)
         .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
-        .map(|job| async { extract_to_ledger(pipeline, model, job?, tally).await })
-        .buffer_unordered(pipeline.options.jobs)
+        .chain(no_more)
+        .map(|job| {
+            let working = queue.map(Queue::working);
+            async move {
+                let done = extract_to_ledger(pipeline, model, job?, tally).await;
+                drop(working);
+                done
+            }
+        })
+        .buffer_unordered(if queue.is_some() { MOST_WAITING } else { pipeline.options.jobs })
         .try_collect()
         .await;
     tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
@@ -62,7 +77,13 @@ async fn extract_to_ledger<C: Complete>(
         len: messages.len(),
         content_hash: content_hash(messages),
     };
-    let window = match pipeline.store.claim_window(&key, &pipeline.owner, now + LEASE, now)? {
+    let kept = kept_for_batch(pipeline, &key)?;
+    if kept.as_ref().is_some_and(|kept| kept.is_waiting) && !pipeline.asks_in_batches() {
+        tally.borrow_mut().summary.windows.in_batch += 1;
+        return Ok(());
+    }
+    let lease = if pipeline.asks_in_batches() { BATCH_LEASE } else { LEASE };
+    let window = match pipeline.store.claim_window(&key, &pipeline.owner, now + lease, now)? {
         Claimed::Yes(window) => window,
         Claimed::AlreadyDone => {
             tally.borrow_mut().summary.windows.known += 1;
@@ -79,8 +100,23 @@ async fn extract_to_ledger<C: Complete>(
         tally.borrow_mut().summary.windows.known += 1;
         return Ok(());
     }
-    let (extraction, candidates) = extract_one(pipeline, model, &job, tally).await;
+    let known = match kept {
+        Some(kept) => kept.known,
+        None => known_memories(pipeline, &job),
+    };
+    if pipeline.asks_in_batches() {
+        pipeline.store.keep_batch_window(&key, job.span.start - job.span.context_start, &known)?;
+    }
+    let asking = model.map(|model| model.about(&key));
+    let (extraction, candidates) = extract_one(pipeline, asking.as_ref(), &job, &known, tally).await;
     tally.borrow_mut().under_way.remove(&window);
+    if asking.is_some_and(|asking| asking.is_left()) {
+        let mut tally = tally.borrow_mut();
+        tally.summary.spend(extraction.spent);
+        tally.summary.windows.in_batch += 1;
+        return Ok(pipeline.store.release_window(window, &pipeline.owner)?);
+    }
+    tally.borrow_mut().extracted(&job, &extraction);
     let finished = Finished {
         outcome: extraction.outcome,
         candidates: &candidates,
@@ -90,20 +126,32 @@ async fn extract_to_ledger<C: Complete>(
     };
     match pipeline.store.finish_window(window, &pipeline.owner, &finished, Timestamp::now()) {
         // Another process took the window while this one stood still; its result is the one that counts.
-        Err(StoreError::NotOwner { .. }) => Ok(()),
-        Ok(()) if extraction.outcome != Outcome::Failed => {
-            pipeline.note(tally.borrow_mut().files.one_less(job.file));
-            Ok(())
-        }
-        done => Ok(done?),
+        Err(StoreError::NotOwner { .. }) => return Ok(()),
+        done => done?,
+    }
+    if matches!(pipeline.extractor, Extractor::Llm(_)) {
+        pipeline.store.drop_batch_window(&key)?;
+    }
+    if extraction.outcome != Outcome::Failed {
+        pipeline.note(tally.borrow_mut().files.one_less(job.file));
+    }
+    Ok(())
+}
+
+/// Returns what an earlier run has kept of a window that it asked about in a batch.
+fn kept_for_batch<C: Complete>(pipeline: &Pipeline<'_, C>, key: &WindowKey) -> Result<Option<BatchWindow>, StoreError> {
+    match pipeline.extractor {
+        Extractor::Llm(_) => pipeline.store.batch_window(key),
+        Extractor::Rules => Ok(None),
     }
 }
 
-/// Extracts one window and tallies how it ended.
+/// Extracts one window.
 async fn extract_one<C: Complete>(
     pipeline: &Pipeline<'_, C>,
-    model: Option<&Ledgered<'_, C>>,
+    model: Option<&Asking<'_, '_, C>>,
     job: &Job,
+    known: &[Memory],
     tally: &RefCell<Tally<'_>>,
 ) -> (Extraction, Redacted<Vec<Candidate>>) {
     let messages = job.messages();
@@ -111,11 +159,10 @@ async fn extract_one<C: Complete>(
         tally.borrow_mut().summary.windows.no_signal += 1;
         return (nothing(), pipeline.guard.redact(Vec::new()).0);
     }
-    let known = known_memories(pipeline, job);
     let task = Task {
         transcript: &job.transcript,
         span: job.span,
-        known: &known,
+        known,
         instructions: pipeline.options.instructions.as_deref(),
         categories: &pipeline.options.categories,
     };
@@ -130,7 +177,6 @@ async fn extract_one<C: Complete>(
     if !extraction.candidates.is_empty() {
         drop_restated(&mut extraction, &known_context(pipeline, job));
     }
-    tally.borrow_mut().extracted(job, &extraction);
     let (candidates, _) = pipeline.guard.redact(extraction.candidates.clone());
     (extraction, candidates)
 }

@@ -6,6 +6,7 @@
 //! process that ends at any point loses nothing that is in the ledger: the next run over the same logs goes on from it
 //! and comes to the same state.
 
+mod batch;
 mod cut;
 mod estimate;
 mod extraction;
@@ -30,9 +31,11 @@ use crate::config::ExtractorChoice;
 use crate::extract::rules;
 use crate::extract::window::WindowBudget;
 use crate::ingest::IngestError;
+use crate::llm::LlmError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
+pub use batch::{BatchCounts, Batching};
 pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
 pub use files::FileMark;
 pub use ledgered::Ledgered;
@@ -128,6 +131,8 @@ pub enum Event<'a> {
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Settled(&'a crate::consolidate::Plan),
+    /// A batch of the provider was submitted or came back.
+    Batch(&'a str),
     /// Something that a person should know, and that is no failure.
     Warning(&'a str),
     /// Something went wrong without ending the run.
@@ -149,6 +154,9 @@ pub enum PipelineError {
         /// Plans that were made in vain.
         attempts: usize,
     },
+    /// The model's server cannot do what is needed for the run; nothing was begun.
+    #[error(transparent)]
+    Model(#[from] LlmError),
     /// The model was asked for but none is configured.
     #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
     NoModel,

@@ -2,10 +2,10 @@
 
 use afterthought::config::{Config, ExtractorChoice};
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::llm::{Budget, Limits, Prices, Source};
-use afterthought::pipeline::{self, Event, Extractor, Pipeline, Summary};
+use afterthought::llm::{Budget, Limits, Source};
+use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Summary};
 use afterthought::store::Store;
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -17,10 +17,15 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::printer::Printer;
 use crate::cli::report;
 
-/// Whether memories are written.
+/// Whether memories are written, and how a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Write,
+    /// Written, with questions answered in batches.
+    Batches {
+        /// Whether the run waits for the answers.
+        waits: bool,
+    },
     Plan,
 }
 
@@ -32,6 +37,10 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
+    ensure!(
+        !matches!(mode, Mode::Batches { .. }) || with_model,
+        "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules"
+    );
     runtime()?.block_on(job.go(extractor))
 }
 
@@ -57,6 +66,10 @@ impl Job<'_> {
         let store = self.store(extractor)?;
         let budget = self.budget(&extractor.label())?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
+        let pipeline = match batching(self.mode, extractor) {
+            Some(batching) => pipeline.in_batches(batching),
+            None => pipeline,
+        };
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
@@ -70,7 +83,9 @@ impl Job<'_> {
             follow(event, &bar, out, &mut told);
         };
         let summary = match self.mode {
-            Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Write | Mode::Batches { .. } => {
+                pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?
+            }
             Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
         };
         bar.finish_and_clear();
@@ -94,7 +109,7 @@ impl Job<'_> {
 
     fn budget(&self, model: &str) -> anyhow::Result<Budget> {
         let limits = Limits { max_cost: self.config.max_cost.value, max_tokens: self.config.max_tokens.value };
-        let price = self.args.price.or_else(|| Prices::default().of(model));
+        let price = self.args.price_of(model);
         Ok(Budget::new(limits, price, model)?)
     }
 
@@ -110,6 +125,13 @@ impl Job<'_> {
             "format": self.args.format,
             "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
         })
+    }
+}
+
+fn batching<'a>(mode: Mode, extractor: Extractor<'a, Source<'_>>) -> Option<Batching<'a>> {
+    match (mode, extractor) {
+        (Mode::Batches { waits }, Extractor::Llm(source)) => Some(Batching { client: source.server()?, waits }),
+        _ => None,
     }
 }
 
@@ -152,6 +174,7 @@ pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: 
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {
             if failure.why.contains(&failure.what) {
