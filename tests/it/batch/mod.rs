@@ -9,7 +9,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use super::world::{Fact, World, signal, spoken};
-use server::{BatchServer, Fault, Point};
+use server::{BatchServer, Fault, Point, asked_about};
 
 const PLAIN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api"];
@@ -177,12 +177,8 @@ fn a_session_that_grew_meanwhile_is_asked_about_what_is_new_only() {
     world.append("first", 2, 8, &[FACTS[12], FACTS[13]]);
     world.good(RUN);
     assert_paid_once(&server);
-    let about = |fact: Fact| {
-        let said = spoken(fact);
-        let said = format!("From now on we know that {said}");
-        let holds = |body: &&String| body.rsplit("<conversation>").next().is_some_and(|part| part.contains(&said));
-        server.answered().iter().filter(holds).count()
-    };
+    let facts: Vec<String> = server.answered().iter().flat_map(|body| asked_about(body)).collect();
+    let about = |fact: Fact| facts.iter().filter(|one| **one == spoken(fact)).count();
     for fact in FACTS {
         assert!(about(fact) <= 1, "{fact:?}");
     }

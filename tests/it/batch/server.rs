@@ -309,6 +309,13 @@ fn reply_to(body: &Value) -> Value {
     completion(&answer(prompt, &facts_of(prompt)))
 }
 
+/// Returns the facts that a request asks about.
+pub fn asked_about(body: &str) -> Vec<String> {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let prompt = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    facts_of(prompt).into_iter().map(|(_, fact)| fact).collect()
+}
+
 /// Returns what is wrong with a file, as the server finds it before it answers anything.
 fn complaint(lines: &[Value]) -> Option<String> {
     let mut ids = std::collections::BTreeSet::new();
