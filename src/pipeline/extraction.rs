@@ -100,14 +100,14 @@ async fn extract_to_ledger<C: Complete>(
         tally.borrow_mut().summary.windows.known += 1;
         return Ok(());
     }
-    let known = match kept {
-        Some(kept) => kept.known,
-        None => known_memories(pipeline, &job),
+    let (known, first) = match kept {
+        Some(kept) => (kept.known, kept.first),
+        None => (known_memories(pipeline, &job), None),
     };
     if pipeline.asks_in_batches() {
         pipeline.store.keep_batch_window(&key, job.span.start - job.span.context_start, &known)?;
     }
-    let asking = model.map(|model| model.about(&key));
+    let asking = model.map(|model| model.about(&key, first));
     let (extraction, candidates) = extract_one(pipeline, asking.as_ref(), &job, &known, tally).await;
     tally.borrow_mut().under_way.remove(&window);
     if asking.is_some_and(|asking| asking.is_left()) {

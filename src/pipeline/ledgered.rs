@@ -50,8 +50,10 @@ impl<'a, C: Complete> Ledgered<'a, C> {
     }
 
     /// Returns the model as one window asks it.
-    pub(super) fn about<'m>(&'m self, window: &'m WindowKey) -> Asking<'m, 'a, C> {
-        Asking { model: self, window, is_left: Cell::new(false) }
+    ///
+    /// Of an earlier run, `first` is the request that the window asked first, by hash, with the hash of its frame.
+    pub(super) fn about<'m>(&'m self, window: &'m WindowKey, first: Option<(String, String)>) -> Asking<'m, 'a, C> {
+        Asking { model: self, window, first: Cell::new(first), is_left: Cell::new(false) }
     }
 
     /// Notes a failure, and whether the next request would meet it too.
@@ -95,7 +97,7 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         let Some(queue) = self.queue.as_ref().filter(|_| self.halted().is_none()) else {
             return self.ask(key, request).await;
         };
-        let noted = self.store.batch_window_asks(window, key);
+        let noted = self.store.batch_window_asks(window, key, &request.frame(self.model()));
         let given = match noted {
             Ok(()) => queue.ask(key, request).await,
             Err(error) => Err(error),
@@ -111,6 +113,11 @@ impl<'a, C: Complete> Ledgered<'a, C> {
                 Err(LlmError::InBatch)
             }
         }
+    }
+
+    /// Whether the request with this hash was paid for, be its answer here or on its way.
+    fn is_paid(&self, key: &str) -> bool {
+        self.kept(key).is_some() || self.store.batch_of(key).is_ok_and(|batch| batch.is_some())
     }
 
     /// Keeps a reply, redacted. A reply that cannot be kept is still used, since it is paid for.
@@ -141,10 +148,22 @@ impl<C: Complete> Complete for Ledgered<'_, C> {
 pub(super) struct Asking<'m, 'a, C> {
     model: &'m Ledgered<'a, C>,
     window: &'m WindowKey,
+    /// The first request of an earlier run, until this run has asked its own.
+    first: Cell<Option<(String, String)>>,
     is_left: Cell<bool>,
 }
 
-impl<C> Asking<'_, '_, C> {
+impl<C: Complete> Asking<'_, '_, C> {
+    /// Returns the hash under which a request is looked up: its own, or that of the request in its place which an
+    /// earlier run has paid for.
+    fn key(&self, request: &Request) -> String {
+        let model = self.model.model();
+        match self.first.take() {
+            Some((first, frame)) if frame == request.frame(model) && self.model.is_paid(&first) => first,
+            _ => request.key(model),
+        }
+    }
+
     /// Whether an answer is left to a later run, and so the window.
     pub(super) const fn is_left(&self) -> bool {
         self.is_left.get()
@@ -153,7 +172,7 @@ impl<C> Asking<'_, '_, C> {
 
 impl<C: Complete> Complete for Asking<'_, '_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        let key = request.key(self.model.model());
+        let key = self.key(request);
         let answer = match self.model.kept(&key) {
             Some(reply) => Ok((reply, Cost::Cached)),
             None => self.model.ask_about(self.window, &key, request).await,

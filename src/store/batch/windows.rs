@@ -1,7 +1,8 @@
 //! Windows that are asked about in batches, with all that makes their request the same request on another day.
 //!
 //! A request shows the memories closest to its window. Those change while a batch is away, and another list would make
-//! another request, to be paid again. So the first list is kept until the window is finished.
+//! another request, to be paid again. So the first list is kept until the window is finished. Other things that a request
+//! shows, such as the title of the conversation, may have changed all the same; then its first request stands in for it.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -26,6 +27,8 @@ pub struct WindowPlace {
 pub struct BatchWindow {
     /// The memories that its request shows.
     pub known: Vec<Memory>,
+    /// The first request that was asked about it, by hash, with the hash of its frame.
+    pub first: Option<(String, String)>,
     /// Whether its last request waits in a batch.
     pub is_waiting: bool,
 }
@@ -55,17 +58,18 @@ impl Store {
         })
     }
 
-    /// Notes which request is asked about a window.
+    /// Notes which request is asked about a window, and of the first one its frame.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn batch_window_asks(&self, key: &WindowKey, request: &str) -> Result<(), StoreError> {
+    pub fn batch_window_asks(&self, key: &WindowKey, request: &str, frame: &str) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
-                "UPDATE batch_windows SET request = ?4
+                "UPDATE batch_windows SET request = ?4, frame = iif(first_request IS NULL, ?5, frame),
+                    first_request = coalesce(first_request, ?4)
                  WHERE transcript_id = ?1 AND extractor = ?2 AND content_hash = ?3",
             )?
-            .execute(params![key.transcript.0, key.extractor, key.content_hash, request])?;
+            .execute(params![key.transcript.0, key.extractor, key.content_hash, request, frame])?;
             Ok(())
         })
     }
@@ -94,11 +98,16 @@ impl Database {
         self.read(|conn| {
             Ok(conn
                 .prepare_cached(
-                    "SELECT known, EXISTS (SELECT 1 FROM batch_requests WHERE key = w.request AND state = 'waiting')
+                    "SELECT known, first_request, frame, EXISTS (SELECT 1 FROM batch_requests WHERE key = w.request AND state = 'waiting')
                      FROM batch_windows w WHERE transcript_id = ?1 AND extractor = ?2 AND content_hash = ?3",
                 )?
                 .query_row(params![key.transcript.0, key.extractor, key.content_hash], |row| {
-                    Ok(BatchWindow { known: json(row.get_ref(0)?.as_str()?, 0)?, is_waiting: row.get(1)? })
+                    let first: Option<String> = row.get(1)?;
+                    Ok(BatchWindow {
+                        known: json(row.get_ref(0)?.as_str()?, 0)?,
+                        first: first.zip(row.get(2)?),
+                        is_waiting: row.get(3)?,
+                    })
                 })
                 .optional()?)
         })

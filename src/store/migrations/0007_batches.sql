@@ -37,6 +37,8 @@ CREATE TABLE batch_windows (
     len INTEGER NOT NULL,
     context INTEGER NOT NULL,
     known TEXT NOT NULL,
+    first_request TEXT,
+    frame TEXT,
     request TEXT,
     PRIMARY KEY (transcript_id, extractor, content_hash)
 ) STRICT, WITHOUT ROWID;

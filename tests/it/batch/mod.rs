@@ -171,6 +171,17 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
 }
 
 #[test]
+fn what_was_asked_is_answered_as_it_was_asked() {
+    let (server, world, wanted) = world();
+    assert_eq!(world.done(DETACH).status.code(), Some(3));
+    std::fs::write(world.path("wishes.md"), "Keep ports.").unwrap();
+    world.good(&[RUN, &["--instructions", "wishes.md"]].concat());
+    assert_eq!(server.batches().len(), 1);
+    assert!(server.answered().iter().all(|body| !body.contains("Keep ports.")));
+    assert_eq!(world.memories(), wanted);
+}
+
+#[test]
 fn a_session_that_grew_meanwhile_is_asked_about_what_is_new_only() {
     let (server, world, _) = world();
     assert_eq!(world.done(DETACH).status.code(), Some(3));
