@@ -5,6 +5,7 @@ mod server;
 
 use std::collections::BTreeSet;
 use std::process::Output;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -139,6 +140,30 @@ fn killed_at_any_boundary_a_run_submits_nothing_twice() {
         assert_eq!(server.batches().len(), 1, "{point:?}");
         assert_paid_once(&server);
     }
+}
+
+#[test]
+fn killed_at_any_moment_a_run_comes_to_the_same_end() {
+    let (server, world, wanted) = world();
+    let mut kills = 0;
+    for round in 0..3 {
+        world.forget();
+        server.forget();
+        for attempt in 0..4 {
+            let mut child = world.command(RUN).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(120 + 97 * attempt + 31 * round));
+            kills += usize::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        world.good(RUN);
+        assert_eq!(world.memories(), wanted, "round {round}");
+        let batches = server.batches();
+        let lines: Vec<&Value> = batches.iter().flat_map(|batch| &batch.lines).collect();
+        let keys: BTreeSet<&str> = lines.iter().map(|line| line["custom_id"].as_str().unwrap()).collect();
+        assert_eq!(keys.len(), lines.len(), "round {round}");
+    }
+    assert!(kills > 5, "{kills}");
 }
 
 #[test]
