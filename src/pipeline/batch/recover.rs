@@ -63,7 +63,7 @@ impl Queue<'_> {
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
-            return Ok(self.store.drop_batch(&batch.id)?);
+            return Ok(self.store.drop_batch(&batch)?);
         };
         loop {
             // Looked at before the list: what is not listed after this time was not taken.
@@ -71,7 +71,7 @@ impl Queue<'_> {
             let found = self.client().find_batch(&batch.id, &file).await.map_err(PipelineError::Model)?;
             match found {
                 Some(remote) => return self.is_submitted(batch, remote),
-                None if is_late => return Ok(self.store.drop_batch(&batch.id)?),
+                None if is_late => return Ok(self.store.drop_batch(&batch)?),
                 None => tokio::time::sleep(PAUSE).await,
             }
         }

@@ -1,5 +1,6 @@
 //! From pending questions to a batch that the provider has taken.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -31,7 +32,7 @@ impl Queue<'_> {
         if self.state.borrow().pending.len() <= FEW {
             return Ok(None);
         }
-        let mut lines = self.reserved_lines();
+        let mut lines = self.reserved_lines().await;
         while !lines.is_empty() {
             let rest = lines.split_off(first_file(&lines));
             match self.submit(&lines, tell).await? {
@@ -49,10 +50,12 @@ impl Queue<'_> {
     }
 
     /// Takes from the pending questions those that the budget allows.
-    fn reserved_lines(&self) -> Vec<Line> {
+    async fn reserved_lines(&self) -> Vec<Line> {
         let pending = std::mem::take(&mut self.state.borrow_mut().pending);
         let mut lines = Vec::new();
         for key in pending {
+            // Counting tokens takes long, and the run has to say meanwhile that it is alive.
+            tokio::task::yield_now().await;
             let reserved = self.reserved_line(&key);
             match reserved {
                 Ok(Some(line)) => lines.push(line),
@@ -83,10 +86,10 @@ impl Queue<'_> {
             .iter()
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
-        let taken = self.store.plan_batch(&batch, &requests, Timestamp::now())?;
+        let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
         self.free_but(lines, &taken);
         if taken.is_empty() {
-            self.store.drop_batch(&batch.id)?;
+            self.store.drop_batch(&batch)?;
             return Ok(Ok(()));
         }
         let ours = lines.iter().filter(|line| taken.contains(&line.key));
@@ -95,17 +98,20 @@ impl Queue<'_> {
         match self.client().upload_batch(&name, content.as_bytes()).await {
             Ok(file) => batch.input_file = Some(file),
             Err(error) => {
-                self.store.drop_batch(&batch.id)?;
+                self.store.drop_batch(&batch)?;
                 return Ok(Err(error));
             }
         }
         batch.stage = Stage::Creating;
-        self.store.batch_is(&batch, Timestamp::now())?;
+        if !self.store.batch_is(&batch, Timestamp::now())? {
+            // Another process took this one for dead and has freed the questions.
+            return Ok(Ok(()));
+        }
         let remote = match self.created(&batch).await {
             Ok(remote) => remote,
             Err(error) => {
                 if !matches!(error, LlmError::Transient { .. }) {
-                    self.store.drop_batch(&batch.id)?;
+                    self.store.drop_batch(&batch)?;
                 }
                 return Ok(Err(error));
             }
@@ -168,7 +174,7 @@ impl Queue<'_> {
     }
 
     /// Frees what was reserved for questions that another process has submitted meanwhile.
-    fn free_but(&self, lines: &[Line], taken: &[String]) {
+    fn free_but(&self, lines: &[Line], taken: &HashSet<String>) {
         let mut state = self.state.borrow_mut();
         for line in lines.iter().filter(|line| !taken.contains(&line.key)) {
             if let Some(waiter) = state.waiters.get_mut(&line.key) {

@@ -1,6 +1,8 @@
 //! Batches of requests at a provider: which requests wait in which, how far each is, and which windows ask.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod windows;
 mod write;
 

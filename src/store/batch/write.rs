@@ -48,7 +48,8 @@ impl Store {
         })
     }
 
-    /// Notes how far a batch is, before the next thing is tried; `false` if another process has ended it meanwhile.
+    /// Notes how far a batch is, before the next thing is tried; `false` if it has ended or changed hands meanwhile, and
+    /// then it is no longer the caller's to go on with.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -56,8 +57,8 @@ impl Store {
         self.read(|conn| {
             let changed = conn
                 .prepare_cached(
-                    "UPDATE batches SET owner = ?2, stage = ?3, stage_at = ?4, input_file = ?5, remote_id = ?6,
-                     remote_status = ?7 WHERE id = ?1 AND stage <> 'ended'",
+                    "UPDATE batches SET stage = ?3, stage_at = ?4, input_file = ?5, remote_id = ?6,
+                     remote_status = ?7 WHERE id = ?1 AND owner = ?2 AND stage <> 'ended'",
                 )?
                 .execute(params![
                     batch.id,
@@ -112,14 +113,16 @@ impl Store {
         })
     }
 
-    /// Forgets a batch that the provider has surely not taken.
+    /// Forgets a batch that the provider has surely not taken, unless it has moved on or changed hands meanwhile.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn drop_batch(&self, id: &str) -> Result<(), StoreError> {
+    pub fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.read(|conn| {
-            conn.prepare_cached("DELETE FROM batches WHERE id = ?1 AND stage IN ('planned', 'creating')")?
-                .execute([id])?;
+            conn.prepare_cached(
+                "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
+            )?
+            .execute([&batch.id, &batch.owner, batch.stage.as_str()])?;
             Ok(())
         })
     }
