@@ -134,7 +134,9 @@ impl Queue<'_> {
     pub(super) fn is_submitted(&self, batch: Batch, remote: RemoteBatch) -> Result<(), PipelineError> {
         let status = remote.status.as_str().to_owned();
         let batch = Batch { stage: Stage::Submitted, remote_id: Some(remote.id), remote_status: Some(status), ..batch };
-        self.store.batch_is(&batch, Timestamp::now())?;
+        if !self.store.batch_is(&batch, Timestamp::now())? {
+            tracing::warn!("batch {} went to another process while it was submitted", batch.id);
+        }
         Ok(())
     }
 
