@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{ADDED, CHANGED, DIM, REMOVED, spelled};
+use super::printer::{ADDED, CHANGED, DIM, REMOVED, counted, spelled};
 
 /// Check settings, database and model, and name the remedy for what is amiss
 ///
@@ -124,6 +124,11 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
             ));
             checks.push(Check::new("windows", outcome, format!("{failed} failed{remedy}")));
             checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
+            if stats.batch_requests > 0 {
+                let waiting = counted(stats.batch_requests as u64, "request");
+                let finding = format!("{waiting} out; `run --batch-api` over their logs takes the answers");
+                checks.push(Check::new("batches", State::Note, finding));
+            }
         }
         Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
     }

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
 
 mod args;
+mod batches;
 mod completions;
 mod doctor;
 mod edit;
@@ -67,6 +68,7 @@ enum Command {
     Inbox(inbox::InboxArgs),
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
+    Batches(batches::BatchesArgs),
     Undo(runs::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
@@ -127,6 +129,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Inbox(args) => inbox::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
+        Command::Batches(args) => batches::run(args, &context),
         Command::Undo(args) => runs::undo(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),

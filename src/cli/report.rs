@@ -198,6 +198,7 @@ fn tell_losses(out: &Printer, summary: &Summary) {
         });
         out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
     }
+    tell_batches(out, summary);
     if windows_left(summary) > 0 {
         let rest = if summary.halted.is_some() { ", and all that comes after" } else { "" };
         out.note(format_args!(
@@ -207,6 +208,33 @@ fn tell_losses(out: &Printer, summary: &Summary) {
     }
     if summary.interrupted {
         out.warn("interrupted; what was read is kept, run the same command again for the rest");
+    }
+}
+
+/// Tells what batches came to, and how to take those that are out.
+fn tell_batches(out: &Printer, summary: &Summary) {
+    let (batches, waiting) = (summary.batches, summary.windows.in_batch);
+    let losses = [
+        (batches.asked_again, "asked again"),
+        (batches.failed, "without an answer"),
+        (batches.broken_lines, "in lines that could not be read"),
+    ];
+    let told = losses.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told.map(|(count, what)| format!(", {count} {what}")).collect();
+    if batches.submitted + batches.collected > 0 {
+        out.note(format_args!(
+            "in batches: {} submitted, {} came back{}",
+            counted(batches.requests, "request"),
+            counted(batches.answered, "answer"),
+            told.concat(),
+        ));
+    }
+    if waiting > 0 {
+        out.note(format_args!(
+            "{BOLD}{} left to batches of the provider{BOLD:#}; the same command with --batch-api takes the answers, \
+             `afterthought batches` lists what is out",
+            counted(waiting, "window")
+        ));
     }
 }
 

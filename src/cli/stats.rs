@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM};
+use super::printer::{BOLD, DIM, counted};
 
 /// Show how much there is of what
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,10 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ))?;
     if let Some(waiting) = stats.by_status.get("pending") {
         out.line(format_args!("{waiting} waiting for you; see `afterthought inbox list`"))?;
+    }
+    if stats.batch_requests > 0 {
+        let waiting = counted(stats.batch_requests as u64, "request");
+        out.line(format_args!("{waiting} out in batches; `afterthought batches` lists them"))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -145,7 +145,9 @@ pub async fn ask<C: Complete>(cases: &[Surrounded], questions: &[Question], guar
 const fn is_lasting(error: &LlmError) -> bool {
     match error {
         LlmError::Permanent { .. } | LlmError::Budget { .. } | LlmError::Cassette { .. } => true,
-        LlmError::Transient { .. } | LlmError::TooLong { .. } | LlmError::NotRecorded { .. } => false,
+        LlmError::Transient { .. } | LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } => {
+            false
+        }
     }
 }
 

@@ -101,19 +101,36 @@ impl Budget {
     /// # Errors
     /// [`LlmError::Budget`] if the call could go over a limit even alone.
     pub async fn reserve(&self, prompt_tokens: u64, completion_tokens: u64) -> Result<Reservation<'_>, LlmError> {
-        let worst = self.amount(prompt_tokens, completion_tokens);
+        let worst = amount(self.price, prompt_tokens, completion_tokens);
         loop {
             // Made before the look at the ledger, so that no change between the two is missed.
             let settled = self.settled.notified();
-            if let Some(reservation) = self.try_reserve(worst)? {
+            if let Some(reservation) = self.try_reserve(worst, self.price)? {
                 return Ok(reservation);
             }
             settled.await;
         }
     }
 
+    /// Returns a reservation of the worst case of a request of a batch, or `None` if what is in flight has to be settled
+    /// before.
+    ///
+    /// # Errors
+    /// [`LlmError::Budget`] if the request could go over a limit even alone.
+    pub fn reserve_in_batch(&self, prompt: u64, completion: u64) -> Result<Option<Reservation<'_>>, LlmError> {
+        let price = self.price.map(Price::in_batch);
+        self.try_reserve(amount(price, prompt, completion), price)
+    }
+
+    /// Counts an answer of a batch that nothing was reserved for, because another run has submitted it.
+    pub fn charge_in_batch(&self, prompt_tokens: u64, completion_tokens: u64) {
+        let used = amount(self.price.map(Price::in_batch), prompt_tokens, completion_tokens);
+        let mut ledger = self.ledger();
+        ledger.spent = ledger.spent.plus(used);
+    }
+
     /// Returns a reservation, or `None` if calls in flight have to be settled before.
-    fn try_reserve(&self, worst: Amount) -> Result<Option<Reservation<'_>>, LlmError> {
+    fn try_reserve(&self, worst: Amount, price: Option<Price>) -> Result<Option<Reservation<'_>>, LlmError> {
         let mut ledger = self.ledger();
         let alone = ledger.spent.plus(worst);
         if let Some(limit) = self.exceeded(alone) {
@@ -126,7 +143,7 @@ impl Budget {
         let id = ledger.next_id;
         ledger.next_id += 1;
         ledger.reserved.push((id, worst));
-        Ok(Some(Reservation { budget: self, id }))
+        Ok(Some(Reservation { budget: self, id, price }))
     }
 
     /// Returns the limit that `amount` is over.
@@ -143,15 +160,15 @@ impl Budget {
         Some(format!("${} a day, of which ${:.4} were spent before this run", day.max_cost, day.spent))
     }
 
-    fn amount(&self, prompt_tokens: u64, completion_tokens: u64) -> Amount {
-        Amount {
-            cost: self.price.map_or(0.0, |price| price.cost(prompt_tokens, completion_tokens)),
-            tokens: prompt_tokens.saturating_add(completion_tokens),
-        }
-    }
-
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn amount(price: Option<Price>, prompt_tokens: u64, completion_tokens: u64) -> Amount {
+    Amount {
+        cost: price.map_or(0.0, |price| price.cost(prompt_tokens, completion_tokens)),
+        tokens: prompt_tokens.saturating_add(completion_tokens),
     }
 }
 
@@ -160,12 +177,13 @@ impl Budget {
 pub struct Reservation<'a> {
     budget: &'a Budget,
     id: u64,
+    price: Option<Price>,
 }
 
 impl Reservation<'_> {
     /// Replaces the worst case by what was really used.
     pub fn settle(self, prompt_tokens: u64, completion_tokens: u64) {
-        let used = self.budget.amount(prompt_tokens, completion_tokens);
+        let used = amount(self.price, prompt_tokens, completion_tokens);
         let mut ledger = self.budget.ledger();
         ledger.spent = ledger.spent.plus(used);
     }
@@ -223,7 +241,7 @@ mod tests {
     use super::*;
     use crate::llm::Finish;
 
-    const PRICE: Price = Price { prompt: 1.0, completion: 10.0 };
+    const PRICE: Price = Price { prompt: 1.0, completion: 10.0, batch: 0.5 };
 
     fn budget(max_cost: Option<f64>, max_tokens: Option<u64>) -> Budget {
         Budget::new(Limits { max_cost, max_tokens, day: None }, Some(PRICE), "m").unwrap()
@@ -300,6 +318,19 @@ mod tests {
         let error = budget(0.001).reserve(1_000, 900).now_or_never().unwrap().unwrap_err().to_string();
         assert!(error.contains("$0.01 a day, of which $0.0010 were spent before this run"), "{error}");
         assert!(Budget::new(Limits { day: day(0.0), ..Limits::default() }, None, "llama").is_err());
+    }
+
+    #[test]
+    fn a_batch_is_reserved_and_paid_at_its_discount() {
+        let budget = budget(Some(0.001), None);
+        let reservation = budget.reserve_in_batch(100, 100).unwrap().unwrap();
+        assert!(budget.reserve_in_batch(100, 100).unwrap().is_none());
+        reservation.settle(100, 20);
+        budget.charge_in_batch(100, 10);
+        let spent = budget.spent();
+        assert!((spent.cost - 0.000_25).abs() < 1e-12, "{spent:?}");
+        assert_eq!(spent.tokens, 230);
+        assert!(matches!(budget.reserve_in_batch(100, 150), Err(LlmError::Budget { .. })));
     }
 
     #[test]

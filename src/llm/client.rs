@@ -28,12 +28,13 @@ const SILENT_RETRIES: u32 = 2;
 /// complained of, and so are all later ones. While a server cannot be reached, only the first call is retried.
 pub struct Client {
     api: async_openai::Client<Endpoint>,
-    settings: ModelSettings,
+    pub(super) http: reqwest::Client,
+    pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,
     gate: Gate,
     /// The last call ended without a connection, so the next one need not try as hard.
     is_down: AtomicBool,
-    sleep: Sleep,
+    pub(super) sleep: Sleep,
 }
 
 impl Client {
@@ -48,7 +49,8 @@ impl Client {
         // A service of our own also replaces the retries that async-openai makes by default.
         let service = tower::service_fn(move |factory| endpoint::attempt(sender.clone(), factory, timeout));
         Ok(Self {
-            api: async_openai::Client::build(http, endpoint).with_http_service(service),
+            api: async_openai::Client::build(http.clone(), endpoint).with_http_service(service),
+            http,
             dialect: Mutex::new(Dialect::new(&settings)),
             settings,
             gate: Gate::default(),
@@ -72,7 +74,7 @@ impl Client {
             let body = wire::body(request, &self.settings.model, &dialect);
             match self.ask_in(&body, request, &mut attempts).await {
                 Ok(reply) => return Ok(reply),
-                Err(fault) if self.learn(dialect, &fault, request) => {}
+                Err(fault) if self.learn(dialect, &fault, Some(request)) => {}
                 Err(fault) => return Err(self.error(&fault, attempts, request)),
             }
         }
@@ -110,13 +112,13 @@ impl Client {
         reply
     }
 
-    fn dialect(&self) -> Dialect {
+    pub(super) fn dialect(&self) -> Dialect {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether `fault`, met in dialect `used`, taught something that makes another attempt worth while.
-    fn learn(&self, used: Dialect, fault: &Fault, request: &Request) -> bool {
-        let less = fault.complaint().and_then(|rejection| used.with_less(rejection, request.max_completion_tokens));
+    pub(super) fn learn(&self, used: Dialect, fault: &Fault, request: Option<&Request>) -> bool {
+        let less = request.and_then(|request| used.with_less(fault.complaint()?, request.max_completion_tokens));
         let form = || fault.rejection().and_then(|rejection| used.without(rejection));
         let Some(next) = less.or_else(form) else { return false };
         let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,14 +127,23 @@ impl Client {
         true
     }
 
-    fn error(&self, fault: &Fault, attempts: u32, request: &Request) -> LlmError {
-        let endpoint = self.endpoint().shown.clone();
+    pub(super) fn error(&self, fault: &Fault, attempts: u32, request: &Request) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
         if let Fault::Status { status, .. } = fault
             && quotes(&reason, request)
         {
             reason = format!("status {status}: (a message that quotes the conversation)");
         }
+        self.sorted(fault, attempts, reason)
+    }
+
+    /// Returns the error of a call that carries no conversation.
+    pub(super) fn fault_error(&self, fault: &Fault, attempts: u32) -> LlmError {
+        self.sorted(fault, attempts, self.endpoint().clean(&fault.to_string()))
+    }
+
+    fn sorted(&self, fault: &Fault, attempts: u32, mut reason: String) -> LlmError {
+        let endpoint = self.endpoint().shown.clone();
         match fault.verdict() {
             Verdict::TooLong => LlmError::TooLong { endpoint },
             Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy },
@@ -148,7 +159,7 @@ impl Client {
         }
     }
 
-    fn endpoint(&self) -> &Endpoint {
+    pub(super) fn endpoint(&self) -> &Endpoint {
         self.api.config()
     }
 }

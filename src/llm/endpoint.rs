@@ -193,27 +193,33 @@ pub(super) async fn attempt(
 }
 
 async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<Vec<u8>, Fault> {
-    let mut response = http.execute(request).await.map_err(|error| transport(&error))?;
-    let (status, wait) = (response.status(), asked_wait(response.headers(), Timestamp::now()));
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
-        body.extend_from_slice(&chunk);
-        if body.len() > LONGEST_BODY {
-            return Err(Fault::Broken("the answer is too long".to_owned()));
-        }
-    }
-    let parsed = serde_json::from_slice::<Value>(&body);
-    if !status.is_success() {
-        let rejection = parsed.ok().and_then(|body| Rejection::read(&body)).unwrap_or_else(|| unread(status));
-        return Err(Fault::Status { status: status.as_u16(), wait, rejection });
-    }
-    match parsed {
+    let body = fetch(http, request, LONGEST_BODY).await?;
+    match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
         Ok(_) => Ok(body),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => {
             Err(Fault::Broken("the answer is a web page (does the base URL end in /v1?)".to_owned()))
         }
         Err(_) => Err(Fault::Broken("the answer is no whole JSON".to_owned())),
     }
+}
+
+/// Returns the body of a 2xx answer of any kind, at most `longest` bytes, or a [`Fault`].
+pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, longest: usize) -> Result<Vec<u8>, Fault> {
+    let mut response = http.execute(request).await.map_err(|error| transport(&error))?;
+    let (status, wait) = (response.status(), asked_wait(response.headers(), Timestamp::now()));
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > longest {
+            return Err(Fault::Broken("the answer is too long".to_owned()));
+        }
+    }
+    if !status.is_success() {
+        let parsed = serde_json::from_slice::<Value>(&body).ok();
+        let rejection = parsed.and_then(|body| Rejection::read(&body)).unwrap_or_else(|| unread(status));
+        return Err(Fault::Status { status: status.as_u16(), wait, rejection });
+    }
+    Ok(body)
 }
 
 /// Returns what stands in for an error text that is no JSON.

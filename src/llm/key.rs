@@ -17,6 +17,13 @@ impl Request {
         hash(&self.address(model))
     }
 
+    /// Returns 64 hex digits that stand for how this request is asked of `model`: for all of it but the turns. An answer
+    /// to another request with the same frame can be read as an answer to this one, where both are about the same.
+    #[must_use]
+    pub fn frame(&self, model: &str) -> String {
+        hash(&Self { turns: Vec::new(), ..self.clone() }.address(model))
+    }
+
     /// Returns what [`Request::key`] hashes.
     pub(super) fn address(&self, model: &str) -> Value {
         json!({
@@ -58,6 +65,15 @@ mod tests {
     #[test]
     fn key_is_stable_between_versions() {
         assert_eq!(request("用 tabs 🙂").key("m"), "2f0744d5f5e3bf80a4514cea7d1a6e843f4f5936f4e8a57c6be1b7fb92a9ac39");
+    }
+
+    #[test]
+    fn frame_ignores_the_turns_only() {
+        let (one, mut other) = (request("hello"), request("good bye"));
+        assert_eq!(one.frame("m"), other.frame("m"));
+        assert_ne!(one.frame("m"), one.frame("n"));
+        other.max_completion_tokens += 1;
+        assert_ne!(one.frame("m"), other.frame("m"));
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //!                     ├▶ Recorder ─▶ Client
 //!                     └▶ Replay, from files, with no network
 //! ```
+//!
+//! Where money counts more than time, [`batch`] has many requests answered together.
 
+pub mod batch;
 mod budget;
 mod cassette;
 mod client;
@@ -173,6 +176,9 @@ pub enum LlmError {
         /// The limit, with its unit.
         limit: String,
     },
+    /// The request waits in a batch of the provider; a later run takes the answer.
+    #[error("the answer comes with a batch of the provider; a later run with --batch-api takes it")]
+    InBatch,
     /// A replayed cassette does not hold this request.
     #[error("no recorded reply for request {key} in {folder}; record it with --record")]
     NotRecorded {

@@ -15,9 +15,28 @@ pub struct Price {
     pub prompt: f64,
     /// Of the answer, reasoning included.
     pub completion: f64,
+    /// What of it is paid in a batch: 1 where the vendor grants no discount.
+    #[serde(default = "undiscounted")]
+    pub batch: f64,
+}
+
+const fn undiscounted() -> f64 {
+    1.0
 }
 
 impl Price {
+    /// Returns a price without a discount for batches.
+    #[must_use]
+    pub const fn new(prompt: f64, completion: f64) -> Self {
+        Self { prompt, completion, batch: 1.0 }
+    }
+
+    /// Returns the price in a batch.
+    #[must_use]
+    pub fn in_batch(self) -> Self {
+        Self::new(self.prompt * self.batch, self.completion * self.batch)
+    }
+
     /// Returns what a call costs, in US dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no run comes near 2^53 tokens")]
@@ -26,7 +45,7 @@ impl Price {
     }
 
     fn is_valid(&self) -> bool {
-        [self.prompt, self.completion].iter().all(|price| price.is_finite() && *price >= 0.0)
+        [self.prompt, self.completion, self.batch].iter().all(|price| price.is_finite() && *price >= 0.0)
     }
 }
 
@@ -34,7 +53,9 @@ impl Price {
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// It does not have the form.
-    #[error("cannot read the price table; each line is \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}")]
+    #[error(
+        "cannot read the price table; each line is \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}, with batch = 0.5 after them for a discount"
+    )]
     Form(#[from] toml::de::Error),
     /// A price is negative or no number.
     #[error("the price of {model} is no amount of money; set it to zero or more")]

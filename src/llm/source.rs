@@ -14,6 +14,17 @@ pub enum Source<'g> {
     Replayed(Replay),
 }
 
+impl Source<'_> {
+    /// Returns the server, where nothing stands between it and whoever asks.
+    #[must_use]
+    pub const fn server(&self) -> Option<&Client> {
+        match self {
+            Self::Server(client) => Some(client),
+            Self::Recorded(_) | Self::Replayed(_) => None,
+        }
+    }
+}
+
 impl Complete for Source<'_> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         match self {

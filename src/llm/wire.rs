@@ -62,6 +62,11 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
 ///
 /// Missing token counts are replaced by our own. An `error` object in it counts as the status that it names.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
+    reply_counted(body, model, || prompt_tokens(request))
+}
+
+/// Reads the body of a 200 answer to a request of `prompt_tokens`, should the server not count them.
+pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnce() -> u64) -> Result<Reply, Fault> {
     if let Some(rejection) = Rejection::read(body) {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
     }
@@ -85,7 +90,7 @@ pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Repl
     let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
-        prompt_tokens: usage("prompt_tokens").unwrap_or_else(|| prompt_tokens(request)),
+        prompt_tokens: usage("prompt_tokens").unwrap_or_else(prompt_tokens),
         completion_tokens: usage("completion_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
         model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
         text,

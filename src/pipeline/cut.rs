@@ -1,6 +1,7 @@
 //! Cutting conversations into windows, ahead of the calls.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
@@ -15,7 +16,7 @@ use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{Event, Extractor, PipelineError, ReadEvent, known};
 use crate::extract::Span;
-use crate::extract::window::{self, Window};
+use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
 use crate::store::{OpenWindow, PackPlace, TranscriptId};
@@ -165,10 +166,17 @@ impl Cutting {
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = known::still_there(&transcript.messages, &finished);
+        let kept = match pipeline.extractor {
+            Extractor::Llm(_) => {
+                let kept = pipeline.store.batch_windows(row, pipeline.extractor.kind())?;
+                known::asked_spans(&transcript.messages, &kept, &done)
+            }
+            Extractor::Rules => Vec::new(),
+        };
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
         let asked = pipeline.store.open_windows(row, pipeline.extractor.kind())?;
-        let windows = tokio::task::spawn_blocking(move || window::windows(&shared.messages, &done, budget));
+        let windows = tokio::task::spawn_blocking(move || with_kept(kept, &shared.messages, done, budget));
         Ok(Self { transcript, place, row, file, known, asked, windows })
     }
 
@@ -191,18 +199,29 @@ impl Cutting {
 
     fn job(&self, Window { span, tokens }: Window) -> Job {
         let messages = &self.transcript.messages[span.start..span.end];
-        let is_it = |asked: &&OpenWindow| {
-            let window = &asked.window;
-            (window.start, window.len) == (span.start, messages.len()) && window.content_hash == content_hash(messages)
-        };
+        let hash = content_hash(messages);
+        let is_it = |asked: &&OpenWindow| asked.window.content_hash == hash;
+        let is_here = |asked: &&OpenWindow| is_it(asked) && asked.window.start == span.start;
+        let former = self.asked.iter().find(is_here).or_else(|| self.asked.iter().find(is_it));
         Job {
             transcript: Arc::clone(&self.transcript),
             place: self.place.clone(),
             span,
             tokens,
-            former: self.asked.iter().find(is_it).map(|asked| asked.place),
+            former: former.map(|asked| asked.place),
             row: self.row,
             file: self.file,
         }
     }
+}
+
+/// Returns the windows `kept`, which stay as they are because they are paid for, and those of what is left, by place.
+fn with_kept(kept: Vec<Span>, messages: &[Message], mut done: Vec<Range<usize>>, budget: WindowBudget) -> Vec<Window> {
+    done.extend(kept.iter().map(|span| span.start..span.end));
+    done.sort_by_key(|range| range.start);
+    let mut windows = window::windows(messages, &done, budget);
+    // They go with those with which they were asked about, or else alone.
+    windows.extend(kept.into_iter().map(|span| Window { span, tokens: budget.tokens }));
+    windows.sort_by_key(|window| window.span.start);
+    windows
 }

@@ -140,7 +140,7 @@ pub async fn estimate(
     extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
     let asks = matches!(pipeline.extractor, Extractor::Llm(_));
     let label = pipeline.extractor.label();
-    let price = if asks { price } else { Some(Price { prompt: 0.0, completion: 0.0 }) };
+    let price = if asks { price } else { Some(Price::new(0.0, 0.0)) };
     Estimate::of(tally.into_inner().summary, label, price, &copy)
 }
 

@@ -3,24 +3,23 @@
 use std::cell::{Cell, RefCell};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
+use super::batch::{MOST_WAITING, Queue};
 use super::cut::{Job, packs};
+use super::held::Held;
+use super::ledgered::Asking;
 use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::sift::{drop_personal, mark_pasted};
 use super::tally::Tally;
 use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
-use crate::extract::{Extraction, Outcome, Spent, Task, llm, rules, window};
+use crate::extract::{Extraction, Outcome, Spent, Task, llm, rules};
 use crate::llm::Complete;
 use crate::memory::{Audience, Memory, Namespace, Status};
-use crate::store::{Claimed, Finished, KnownLine, Likeness, WindowId, WindowKey};
-use crate::transcript::content_hash;
-
-/// How long a window stays with the process that claimed it; longer than all the retries of a call.
-const LEASE: SignedDuration = SignedDuration::from_mins(30);
+use crate::store::{Finished, KnownLine, Likeness, WindowKey};
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
@@ -35,22 +34,26 @@ pub(super) async fn extract_all<C: Complete>(
     let halted = || model.and_then(Ledgered::halted).is_some();
     let came_to_the_end = Cell::new(false);
     let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let queue = model.and_then(|model| model.queue.as_ref());
+    let no_more = stream::once(async { queue.map(Queue::no_more) }).filter_map(|_| std::future::ready(None));
     let outcome = packs(pipeline, reader, tally)
         .chain(end)
         .take_until(cancel.clone().cancelled_owned())
         .take_while(|_| std::future::ready(!halted()))
-        .map(|pack| async { extract_to_ledger(pipeline, model, pack?, tally).await })
-        .buffer_unordered(pipeline.options.jobs)
+        .chain(no_more)
+        .map(|pack| {
+            let working = queue.map(Queue::working);
+            async move {
+                let done = extract_to_ledger(pipeline, model, pack?, tally).await;
+                drop(working);
+                done
+            }
+        })
+        .buffer_unordered(if queue.is_some() { MOST_WAITING } else { pipeline.options.jobs })
         .try_collect()
         .await;
     tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
     outcome
-}
-
-/// A window that this run holds.
-struct Held {
-    id: WindowId,
-    job: Job,
 }
 
 /// Claims the windows of a pack, extracts them, and writes the results to the ledger at once.
@@ -60,104 +63,99 @@ async fn extract_to_ledger<C: Complete>(
     pack: Vec<Job>,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    let held: Vec<Held> =
-        pack.into_iter().filter_map(|job| claim(pipeline, job, tally).transpose()).collect::<Result<_, _>>()?;
-    let ids: Vec<WindowId> = held.iter().map(|one| one.id).collect();
-    // Known before the request is sent, so that the same is asked should this process die meanwhile.
-    pipeline.store.remember_pack(&ids, &pipeline.owner)?;
-    let extractions = extract(pipeline, model, &held, tally).await;
-    for id in &ids {
-        tally.borrow_mut().under_way.remove(id);
+    let held = Held::claim(pipeline, pack, tally)?;
+    let Some(former) = held.former(pipeline)? else { return held.leave(pipeline, tally) };
+    let known = former.known.unwrap_or_else(|| known_memories(pipeline, &held.jobs));
+    held.remember(pipeline, &known)?;
+    let asking = model.map(|model| model.about(&held.keys, former.first));
+    let extractions = extract(pipeline, asking.as_ref(), &held, &known, tally).await;
+    if asking.is_some_and(|asking| asking.is_left()) {
+        extractions.iter().for_each(|extraction| tally.borrow_mut().summary.spend(extraction.spent));
+        return held.leave(pipeline, tally);
+    }
+    write(pipeline, model, &held, &extractions, tally)
+}
+
+/// Writes to the ledger what came of windows, and tallies how each ended.
+fn write<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    held: &Held,
+    extractions: &[Extraction],
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    for ((id, job), extraction) in held.ids.iter().zip(&held.jobs).zip(extractions) {
+        let mut tally = tally.borrow_mut();
+        tally.under_way.remove(id);
+        tally.extracted(job, extraction);
     }
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
-    let finished = extractions.iter().zip(&candidates).zip(ids).map(|((extraction, candidates), id)| {
+    let finished = extractions.iter().zip(&candidates).zip(&held.ids).map(|((extraction, candidates), id)| {
         let Extraction { outcome, dropped, spent, error, .. } = extraction;
         let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
-        (id, Finished { outcome, candidates, dropped, spent, error })
+        (*id, Finished { outcome, candidates, dropped, spent, error })
     });
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
-    for ((one, (_, finished)), is_written) in held.iter().zip(&finished).zip(written) {
-        // What another process took while this one stood still is finished by the other.
-        if is_written && finished.outcome != Outcome::Failed {
-            pipeline.note(tally.borrow_mut().files.one_less(one.job.file));
+    // What another process took while this one stood still is finished by the other.
+    let ours = held.jobs.iter().zip(&held.keys).zip(&finished).zip(written).filter(|(_, is_written)| *is_written);
+    let ours: Vec<_> = ours.map(|(one, _)| one).collect();
+    if model.is_some() {
+        let keys: Vec<WindowKey> = ours.iter().map(|((_, key), _)| (*key).clone()).collect();
+        pipeline.store.drop_batch_windows(&keys)?;
+    }
+    for ((job, _), (_, finished)) in ours {
+        if finished.outcome != Outcome::Failed {
+            pipeline.note(tally.borrow_mut().files.one_less(job.file));
         }
     }
     Ok(())
 }
 
-/// Returns the window if it is this run's to extract, and tallies it if not.
-fn claim<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    job: Job,
-    tally: &RefCell<Tally<'_>>,
-) -> Result<Option<Held>, PipelineError> {
-    let (now, messages) = (Timestamp::now(), job.messages());
-    let key = WindowKey {
-        transcript: job.row,
-        extractor: pipeline.extractor.kind().to_owned(),
-        start: job.span.start,
-        len: messages.len(),
-        content_hash: content_hash(messages),
-    };
-    let claimed = pipeline.store.claim_window(&key, &pipeline.owner, now + LEASE, now)?;
-    let mut tally = tally.borrow_mut();
-    match claimed {
-        Claimed::Yes(id) if tally.under_way.insert(id) => return Ok(Some(Held { id, job })),
-        // Another log holds the same words. Should their reading fail, a later run finds this log unfinished.
-        Claimed::Yes(_) => tally.summary.windows.known += 1,
-        Claimed::AlreadyDone => {
-            tally.summary.windows.known += 1;
-            pipeline.note(tally.files.one_less(job.file));
-        }
-        Claimed::HeldByOther { .. } => tally.summary.windows.held += 1,
-    }
-    Ok(None)
-}
-
-/// Extracts the windows of a pack, and tallies how each ended.
+/// Extracts the windows of a pack, and leaves out what need not be learnt.
 async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
-    model: Option<&Ledgered<'_, C>>,
-    held: &[Held],
+    model: Option<&Asking<'_, '_, C>>,
+    held: &Held,
+    known: &[Memory],
     tally: &RefCell<Tally<'_>>,
 ) -> Vec<Extraction> {
-    if held.iter().all(|one| !window::has_human_signal(one.job.messages())) {
-        tally.borrow_mut().summary.windows.no_signal += held.len() as u64;
-        return held.iter().map(|_| nothing()).collect();
+    if held.are_silent() {
+        tally.borrow_mut().summary.windows.no_signal += held.jobs.len() as u64;
+        return held.jobs.iter().map(|_| nothing()).collect();
     }
-    let known = known_memories(pipeline, held);
-    let tasks: Vec<Task<'_>> = held
-        .iter()
-        .map(|one| Task {
-            transcript: &one.job.transcript,
-            span: one.job.span,
-            known: &known,
-            instructions: pipeline.options.instructions.as_deref(),
-            categories: &pipeline.options.categories,
-        })
-        .collect();
+    let task = |job| task(pipeline, job, known);
+    let tasks: Vec<Task<'_>> = held.jobs.iter().map(task).collect();
     let mut extractions = match (pipeline.extractor, model) {
         (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
         (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
     };
-    for (one, extraction) in held.iter().zip(&mut extractions) {
+    for (job, extraction) in held.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {
             // Where one namespace was asked for, nothing goes to another.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
-        mark_pasted(&mut extraction.candidates, one.job.messages());
+        mark_pasted(&mut extraction.candidates, job.messages());
         if !extraction.candidates.is_empty() {
-            drop_restated(extraction, &known_context(pipeline, &one.job));
+            drop_restated(extraction, &known_context(pipeline, job));
         }
         drop_personal(extraction, pipeline.guard);
-        tally.borrow_mut().extracted(&one.job, extraction);
     }
     extractions
+}
+
+fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a [Memory]) -> Task<'a> {
+    Task {
+        transcript: &job.transcript,
+        span: job.span,
+        known,
+        instructions: pipeline.options.instructions.as_deref(),
+        categories: &pipeline.options.categories,
+    }
 }
 
 const fn nothing() -> Extraction {
@@ -173,18 +171,18 @@ const fn nothing() -> Extraction {
 
 /// Returns the memories closest to the windows of a pack, of those that were there when the run began: what the run itself learns
 /// must not change its questions, or a run that was interrupted would ask others than one that was not.
-fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, held: &[Held]) -> Vec<Memory> {
-    let Some(first) = held.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
+fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
+    let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
     };
-    let text: String = held
+    let text: String = jobs
         .iter()
-        .flat_map(|one| one.job.messages())
+        .flat_map(Job::messages)
         .filter(|message| message.is_human())
         .flat_map(|message| [message.text.as_str(), "\n"])
         .collect();
     // The place of one is that of all.
-    let mut spaces: Vec<&Namespace> = vec![&first.job.place.project, &first.job.place.user];
+    let mut spaces: Vec<&Namespace> = vec![&first.place.project, &first.place.user];
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without neighbours the question is only a little worse; a broken file shows when the result is written.

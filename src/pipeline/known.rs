@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::store::DoneWindow;
+use crate::extract::Span;
+use crate::store::{DoneWindow, WindowPlace};
 use crate::transcript::{Message, content_hash};
 
 /// Messages by which a window may have moved because others were put in or taken out before it.
@@ -23,6 +24,19 @@ pub(super) fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<
         }
     }
     found.ranges
+}
+
+/// Returns the windows that wait for the answer of a batch, where they stand now: sorted, and disjoint from `done`.
+pub(super) fn asked_spans(messages: &[Message], asked: &[WindowPlace], done: &[Range<usize>]) -> Vec<Span> {
+    let windows: Vec<DoneWindow> = asked.iter().map(|place| place.window.clone()).collect();
+    let mut ranges = still_there(messages, &windows);
+    ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
+    let span = |range: Range<usize>| {
+        let hash = content_hash(&messages[range.clone()]);
+        let context = asked.iter().find(|place| place.window.content_hash == hash).map_or(0, |place| place.context);
+        Span { context_start: range.start.saturating_sub(context), start: range.start, end: range.end }
+    };
+    ranges.into_iter().map(span).collect()
 }
 
 struct Found<'m> {

@@ -7,11 +7,13 @@
 //! and comes to the same state.
 
 mod conversations;
+mod batch;
 mod cut;
 mod estimate;
 mod extraction;
 mod files;
 mod heartbeat;
+mod held;
 mod known;
 mod ledgered;
 pub mod naming;
@@ -33,9 +35,11 @@ use crate::config::ExtractorChoice;
 use crate::extract::rules;
 use crate::extract::window::WindowBudget;
 use crate::ingest::IngestError;
+use crate::llm::LlmError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
+pub use batch::{BatchCounts, Batching};
 pub use conversations::{Conversations, conversations};
 pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
 pub use files::FileMark;
@@ -132,6 +136,8 @@ pub enum Event<'a> {
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Settled(&'a crate::consolidate::Plan),
+    /// A batch of the provider was submitted or came back.
+    Batch(&'a str),
     /// Something that a person should know, and that is no failure.
     Warning(&'a str),
     /// Something went wrong without ending the run.
@@ -153,6 +159,9 @@ pub enum PipelineError {
         /// Plans that were made in vain.
         attempts: usize,
     },
+    /// The model's server cannot do what is needed for the run; nothing was begun.
+    #[error(transparent)]
+    Model(#[from] LlmError),
     /// The model was asked for but none is configured.
     #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
     NoModel,

@@ -1,15 +1,18 @@
 //! One run from its first file to its summary.
 
 use std::cell::RefCell;
+use std::pin::pin;
 
+use futures::future::{self, Either};
 use jiff::Timestamp;
+use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::extraction::extract_all;
 use super::settle::settle_ledger;
 use super::setup::Pipeline;
 use super::tally::Tally;
-use super::{Event, Ledgered, PipelineError, Summary, heartbeat, read};
+use super::{Event, Ledgered, PipelineError, ReadEvent, Summary, heartbeat, read};
 use crate::llm::Complete;
 use crate::store::{RunId, RunStatus};
 
@@ -62,13 +65,16 @@ async fn go<C: Complete>(
         pipeline.finished()?,
         pipeline.guard.clone(),
     )?;
+    if let Some(queue) = model.as_ref().and_then(|model| model.queue.as_ref()) {
+        queue.check().await?;
+    }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
     let tally = RefCell::new(Tally::new(begin(&pipeline), watch));
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
     let work = async {
-        extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
+        extract(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
         settle_ledger(&pipeline, model.as_ref(), &run.id, &tally).await
     };
     let outcome = heartbeat::during(pipeline.store, &run.id, heartbeat::EVERY, work).await;
@@ -78,6 +84,32 @@ async fn go<C: Complete>(
     outcome.map(|()| summary)
 }
 
+/// Extracts every new window, and where questions are gathered, sees to it that they are answered.
+async fn extract<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&Ledgered<'_, C>>,
+    reader: Receiver<ReadEvent>,
+    cancel: CancellationToken,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    let work = extract_all(pipeline, model, reader, cancel.clone(), tally);
+    let Some((model, queue)) = model.and_then(|model| Some((model, model.queue.as_ref()?))) else {
+        return work.await;
+    };
+    queue.begin(&pipeline.owner).await?;
+    let tell = |text: &str| (tally.borrow_mut().watch)(&Event::Batch(text));
+    let outcome = match future::select(pin!(work), pin!(queue.drive(|| model.halted(), &cancel, &tell))).await {
+        Either::Left((done, _)) => done,
+        Either::Right((Err(error), _)) => Err(error),
+    };
+    let (counts, unclaimed) = queue.counts();
+    let mut tally = tally.borrow_mut();
+    tally.summary.batches = counts;
+    tally.summary.spend(unclaimed);
+    tally.summary.interrupted |= cancel.is_cancelled() && tally.summary.windows.in_batch > 0;
+    outcome
+}
+
 fn begin<C: Complete>(pipeline: &Pipeline<'_, C>) -> Summary {
     Summary { extractor: pipeline.extractor.label(), ..Summary::default() }
 }
@@ -85,7 +117,8 @@ fn begin<C: Complete>(pipeline: &Pipeline<'_, C>) -> Summary {
 /// Adds what is known only at the end: the cost, and why the model was not asked to the end.
 fn close<C: Complete>(pipeline: &Pipeline<'_, C>, model: Option<&Ledgered<'_, C>>, summary: &mut Summary) {
     summary.cost = pipeline.budget.spent_cost();
-    if let Some(error) = model.and_then(Ledgered::halted) {
+    let fault = model.and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
+    if let Some(error) = fault {
         summary.halted = Some(error.to_string());
     }
 }

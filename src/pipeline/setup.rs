@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::place::Places;
 use super::read::Finished;
 use super::stamp::signature;
-use super::{Extractor, Ledgered, Options, Reread};
+use super::{Batching, Extractor, Ledgered, Options, Reread};
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
 use crate::store::{FileRead, Store, StoreError};
@@ -22,6 +22,8 @@ pub struct Pipeline<'a, C> {
     pub budget: &'a Budget,
     /// What to read, and how.
     pub options: Options,
+    /// Whether questions about windows are answered in batches, and how.
+    pub(super) batching: Option<Batching<'a>>,
     /// Who claims windows: the run's id.
     pub(super) owner: String,
     /// When the run began, or the interrupted run that it goes on with.
@@ -44,7 +46,19 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     ) -> Self {
         let signature = signature(&options, guard);
         let (owner, started_at, places) = (String::new(), Timestamp::now(), Places::on_this_machine());
-        Self { store, guard, extractor, budget, options, owner, started_at, places, signature }
+        Self { store, guard, extractor, budget, options, batching: None, owner, started_at, places, signature }
+    }
+
+    /// Has questions about windows answered in batches, where a model reads. What that takes is asked of the server as
+    /// the run begins.
+    #[must_use]
+    pub fn in_batches(self, batching: Batching<'a>) -> Self {
+        Self { batching: Some(batching), ..self }
+    }
+
+    /// Whether questions about windows are answered in batches.
+    pub(super) const fn asks_in_batches(&self) -> bool {
+        self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
     }
 
     /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
@@ -90,7 +104,13 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     /// Returns the model behind the ledger, where a model reads.
     pub(super) fn model(&self) -> Option<Ledgered<'a, C>> {
         match self.extractor {
-            Extractor::Llm(model) => Some(Ledgered::new(model, self.store, self.guard, self.budget)),
+            Extractor::Llm(model) => {
+                let direct = Ledgered::new(model, self.store, self.guard, self.budget);
+                Some(match self.batching {
+                    Some(batching) => direct.in_batches(model, self.budget, batching),
+                    None => direct,
+                })
+            }
             Extractor::Rules => None,
         }
     }

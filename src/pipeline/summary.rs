@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::batch::BatchCounts;
 use super::select::LeftOut;
 use crate::consolidate::Decision;
 use crate::extract::{DropReason, Outcome, Spent};
@@ -45,6 +46,9 @@ pub struct Summary {
     pub decisions: BTreeMap<Decision, u64>,
     /// Candidates that wait in the inbox for a person, whatever was decided about them.
     pub waiting: u64,
+    /// What became of batches, where there were any.
+    #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
+    pub batches: BatchCounts,
     /// Why the model was not asked to the end, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
@@ -145,6 +149,8 @@ pub struct Windows {
     pub failed: u64,
     /// Held by another process at this moment.
     pub held: u64,
+    /// Asked about in a batch of the provider that has not come back; a later run with `--batch-api` takes the answer.
+    pub in_batch: u64,
 }
 
 /// Something that went wrong without ending the run.
@@ -187,6 +193,7 @@ impl Summary {
         self.interrupted
             || !self.failures.is_empty()
             || self.halted.is_some()
+            || self.windows.in_batch > 0
             || self.windows.failed > 0
             || self.files.failed > 0
     }

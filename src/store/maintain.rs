@@ -35,6 +35,8 @@ impl Writer<'_> {
                 "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
             )?
             .execute([id.as_str()])?;
+            // A request that showed it is asked anew, which is cheaper than to keep it.
+            conn.prepare_cached("DELETE FROM batch_windows WHERE instr(known, ?1) > 0")?.execute([id.as_str()])?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
             Ok(windows)

@@ -9,6 +9,7 @@
 //! the way in, so that what is read back compares equal to what the history says.
 
 mod aliases;
+mod batch;
 mod edits;
 mod error;
 mod evidence;
@@ -63,6 +64,7 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use aliases::Alias;
+pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};

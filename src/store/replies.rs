@@ -1,7 +1,7 @@
 //! Replies of models, kept so that no question is paid for twice.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::row::json;
 use super::writer::to_json;
@@ -58,22 +58,31 @@ impl Store {
         reply: &Reply,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let finish = to_json(&reply.finish)?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO replies (key, model, text, finish, prompt_tokens, completion_tokens, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
-                key,
-                reply.model,
-                text.as_str(),
-                finish,
-                reply.prompt_tokens,
-                reply.completion_tokens,
-                now.as_millisecond(),
-            ])?;
-            Ok(())
-        })
+        self.read(|conn| put_reply(conn, key, text, reply, now))
     }
+}
+
+/// Keeps a reply; in whatever transaction `conn` is in.
+pub(super) fn put_reply(
+    conn: &Connection,
+    key: &str,
+    text: &Redacted<String>,
+    reply: &Reply,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let finish = to_json(&reply.finish)?;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO replies (key, model, text, finish, prompt_tokens, completion_tokens, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        key,
+        reply.model,
+        text.as_str(),
+        finish,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        now.as_millisecond(),
+    ])?;
+    Ok(())
 }

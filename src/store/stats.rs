@@ -32,6 +32,8 @@ pub struct Stats {
     pub pending_windows: usize,
     /// Replies of models that are kept.
     pub replies: usize,
+    /// Requests that wait in batches of a provider.
+    pub batch_requests: usize,
     /// Runs.
     pub runs: usize,
     /// Size of the file in bytes, without its WAL.
@@ -44,8 +46,10 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn stats(&self) -> Result<Stats, StoreError> {
+        let batch_requests = self.open_batches()?.iter().map(|batch| batch.waiting).sum();
         self.read(|conn| {
             Ok(Stats {
+                batch_requests,
                 memories: count(conn, "memories")?,
                 by_status: counts(conn, "status", "memories")?,
                 by_type: counts(conn, "type", "memories WHERE status = 'active'")?,

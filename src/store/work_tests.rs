@@ -316,6 +316,7 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
     let talk = key(seen(&store, "talk-1"), 0);
     let window = claim(&store, &talk);
     finish(&store, window, Outcome::Ok, vec![candidate("my xylophone")]);
+    store.keep_batch_windows(std::slice::from_ref(&talk), &[0], std::slice::from_ref(&old)).unwrap();
     store
         .write::<_, StoreError>(None, day(0), |w| {
             w.insert(&clean(old.clone()), &clean(vec![quote("my xylophone")]))?;

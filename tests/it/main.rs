@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
 mod bad_input;
+mod batch;
 mod contradiction;
 mod crash;
 mod desk;

@@ -112,7 +112,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     let body = read_body(stream)?;
     let value: Value = serde_json::from_str(&body).unwrap();
     let prompt = value["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
-    let facts = said_in(&prompt, "<conversation>", "</conversation>");
+    let facts = facts_of(&prompt);
     let context = said_in(&prompt, "<already_read>", "</already_read>");
     let reply = answer(&prompt, &facts);
     let asked = Asked {
@@ -185,6 +185,12 @@ pub fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     facts
 }
 
+/// Returns the facts that persons say in the part of a prompt to extract from.
+pub fn facts_of(prompt: &str) -> Vec<(i64, String)> {
+    said_in(prompt, "<conversation>", "</conversation>")
+}
+
+/// Returns what a model answers to a prompt.
 pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     let content = if prompt.contains("<candidates>") {
         relations(prompt)
@@ -194,6 +200,7 @@ pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     content.to_string()
 }
 
+/// Returns the body that carries an answer, of 100 tokens sent and 10 received.
 pub fn completion(content: &str) -> Value {
     json!({
         "model": "m-1",
@@ -253,6 +260,11 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("logs")).unwrap();
         Self { folder, base_url: server.map(|server| server.base_url.clone()) }
+    }
+
+    /// Returns a folder whose runs ask the server at `base_url`.
+    pub fn at(base_url: &str) -> Self {
+        Self { base_url: Some(base_url.to_owned()), ..Self::new(None) }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

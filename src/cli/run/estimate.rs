@@ -17,20 +17,20 @@ use crate::cli::report;
 use crate::cli::spend::prices;
 
 /// Tells what the run would send and cost. No key is needed, and a model without a server can be named.
-pub(super) fn start(args: &Shared, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(super) fn start(args: &Shared, in_batches: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
     let guard = guard_of(&config);
-    count(&Job { args, mode: Mode::Plan, config: &config, context, guard: &guard })
+    count(&Job { args, mode: Mode::Plan, config: &config, context, guard: &guard }, in_batches)
 }
 
-fn count(job: &Job<'_>) -> anyhow::Result<ExitStatus> {
+fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
     let options = job.args.options(job.config, false)?;
     let path = &job.config.db.value;
     let store = if path.exists() { Store::open_read_only(path)? } else { Store::in_memory()? };
     let asks = job.config.extractor.value != ExtractorChoice::Rules;
     let (model, is_named) = if asks { model(job)? } else { (String::new(), true) };
-    let prices = prices(job.config)?;
-    let price = job.args.price.or_else(|| prices.of(&model));
+    let price =
+        job.args.price_of(&model, &prices(job.config)?).map(|price| if in_batches { price.in_batch() } else { price });
     let (gauge, budget) = (Gauge::new(&model), Budget::new(Limits::default(), price, &model)?);
     let extractor = if asks { Extractor::Llm(&gauge) } else { Extractor::Rules };
     let pipeline = Pipeline::new(&store, job.guard, extractor, &budget, options);

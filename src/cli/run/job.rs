@@ -3,9 +3,9 @@
 use afterthought::config::{Config, ExtractorChoice};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, DayLimit, Limits, Source};
-use afterthought::pipeline::{self, Event, Extractor, Pipeline, Summary};
+use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Summary};
 use afterthought::store::{Spent, Store, StoreError};
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
 use jiff::Zoned;
 use serde_json::json;
@@ -19,10 +19,15 @@ use crate::cli::printer::Printer;
 use crate::cli::report;
 use crate::cli::spend::prices;
 
-/// Whether memories are written.
+/// Whether memories are written, and how a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Write,
+    /// Written, with questions answered in batches.
+    Batches {
+        /// Whether the run waits for the answers.
+        waits: bool,
+    },
     Plan,
 }
 
@@ -37,6 +42,10 @@ pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow:
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || replays)?;
     let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
+    ensure!(
+        !matches!(mode, Mode::Batches { .. }) || with_model,
+        "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules"
+    );
     runtime.block_on(job.go(extractor))
 }
 
@@ -67,6 +76,10 @@ impl Job<'_> {
         let store = self.store(extractor)?;
         let budget = self.budget(&extractor.label(), &store)?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
+        let pipeline = match batching(self.mode, extractor) {
+            Some(batching) => pipeline.in_batches(batching),
+            None => pipeline,
+        };
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
@@ -80,7 +93,9 @@ impl Job<'_> {
             follow(event, &bar, out, &mut told);
         };
         let summary = match self.mode {
-            Mode::Write => pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Write | Mode::Batches { .. } => {
+                pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?
+            }
             Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
         };
         bar.finish_and_clear();
@@ -118,7 +133,7 @@ impl Job<'_> {
             max_tokens: self.config.max_tokens.value,
             day: day.transpose()?,
         };
-        let price = self.args.price.or_else(|| prices.of(model));
+        let price = self.args.price_of(model, &prices);
         Ok(Budget::new(limits, price, model)?)
     }
 
@@ -134,6 +149,13 @@ impl Job<'_> {
             "format": self.args.format,
             "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
         })
+    }
+}
+
+fn batching<'a>(mode: Mode, extractor: Extractor<'a, Source<'_>>) -> Option<Batching<'a>> {
+    match (mode, extractor) {
+        (Mode::Batches { waits }, Extractor::Llm(source)) => Some(Batching { client: source.server()?, waits }),
+        _ => None,
     }
 }
 
@@ -176,6 +198,7 @@ pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: 
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
         Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {
             if failure.why.contains(&failure.what) {

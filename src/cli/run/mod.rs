@@ -20,7 +20,7 @@ pub(in crate::cli) use shared::price;
 /// what is there; exits 3 if windows were left. A second one ends at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50"
+    after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
 )]
 pub struct RunArgs {
     #[command(flatten)]
@@ -31,6 +31,19 @@ pub struct RunArgs {
     /// Tell what would be sent and what it would cost; send and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     estimate: bool,
+    #[command(flatten)]
+    batches: Batches,
+}
+
+/// Whether questions are gathered.
+#[derive(Debug, clap::Args)]
+struct Batches {
+    /// Ask in batches, which cost about half and are answered within a day; takes up those that are open
+    #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
+    batch_api: bool,
+    /// Submit what is new, take what is there, and leave the rest to a later run; exits 3 while answers are out
+    #[arg(long, requires = "batch_api", conflicts_with = "estimate")]
+    no_wait: bool,
 }
 
 /// Show what `run` would change, as a diff, and write no memory
@@ -45,9 +58,14 @@ pub struct PlanArgs {
 
 pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.estimate {
-        return estimate::start(&args.shared, context);
+        return estimate::start(&args.shared, args.batches.batch_api, context);
     }
-    start(&args.shared, if args.dry_run { Mode::Plan } else { Mode::Write }, context)
+    let mode = match (args.dry_run, args.batches.batch_api) {
+        (true, _) => Mode::Plan,
+        (false, false) => Mode::Write,
+        (false, true) => Mode::Batches { waits: !args.batches.no_wait },
+    };
+    start(&args.shared, mode, context)
 }
 
 pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use afterthought::config::{Config, ExtractorChoice, Partial, PartialGuard};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
-use afterthought::llm::Price;
+use afterthought::llm::{Price, Prices};
 use afterthought::pipeline::{Options, Reread, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::ValueEnum;
@@ -135,6 +135,13 @@ impl Shared {
         })
     }
 
+    /// Returns what `model` costs, if that is known. The discount for batches is that of `prices`.
+    pub(super) fn price_of(&self, model: &str, prices: &Prices) -> Option<Price> {
+        let listed = prices.of(model);
+        let batch = listed.map_or(1.0, |price| price.batch);
+        self.price.map(|price| Price { batch, ..price }).or(listed)
+    }
+
     fn selection(&self, deny: &[String], now: &Zoned) -> anyhow::Result<Selection> {
         let time = |flag: &str, text: &Option<String>, end| {
             let moment = text.as_deref().map(|text| moment(text, end, now).map_err(|why| anyhow!("{flag} {why}")));
@@ -197,7 +204,7 @@ pub(in crate::cli) fn price(text: &str) -> Result<Price, String> {
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
     match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
     {
-        Some((prompt, completion)) => Ok(Price { prompt, completion }),
+        Some((prompt, completion)) => Ok(Price::new(prompt, completion)),
         None => Err("it is no price; write two amounts, such as 0.25,2.00".to_owned()),
     }
 }
@@ -208,8 +215,8 @@ mod tests {
 
     #[test]
     fn a_price_is_two_amounts() {
-        assert_eq!(price("0.25,2"), Ok(Price { prompt: 0.25, completion: 2.0 }));
-        assert_eq!(price("$1, $10"), Ok(Price { prompt: 1.0, completion: 10.0 }));
+        assert_eq!(price("0.25,2"), Ok(Price::new(0.25, 2.0)));
+        assert_eq!(price("$1, $10"), Ok(Price::new(1.0, 10.0)));
         for text in ["", "1", "1,", "-1,2", "a,b", "1,inf", "1,2,3"] {
             assert!(price(text).is_err(), "{text}");
         }

@@ -59,7 +59,9 @@ impl Reading {
             Ok((_, Cost::Cached)) => Spent { cached: 1, ..Spent::default() },
             Err(LlmError::Transient { attempts, .. }) => Spent { calls: u64::from(*attempts), ..Spent::default() },
             Err(LlmError::Permanent { .. } | LlmError::TooLong { .. }) => Spent { calls: 1, ..Spent::default() },
-            Err(LlmError::Budget { .. } | LlmError::NotRecorded { .. } | LlmError::Cassette { .. }) => Spent::default(),
+            Err(
+                LlmError::Budget { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. },
+            ) => Spent::default(),
         };
         if let Some(first) = view.sights.first() {
             self.windows[first.window].spent += spent;
