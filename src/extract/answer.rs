@@ -50,15 +50,15 @@ impl Answer {
         mendable.into_iter().map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
     }
 
-    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed, or all that was
-    /// proposed failed by its citation. What was judged to be unsaid is not asked for again.
+    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed or has a number or a
+    /// date that is a slip, or all that was proposed failed. What was judged to be unsaid is not asked for again.
     pub(super) fn wants_repair(&self) -> bool {
-        let has =
-            |reason| self.sessions.iter().any(|session| session.dropped.iter().any(|(_, one)| one.reason == reason));
+        let dropped = || self.sessions.iter().flat_map(|session| &session.dropped).map(|(_, one)| one.reason);
+        let is_slip =
+            |reason| matches!(reason, DropReason::Invalid | DropReason::NumberNotSaid | DropReason::DateNotSaid);
         self.legible == Legible::Not
-            || has(DropReason::Invalid)
-            || self.sessions.iter().all(|session| session.candidates.is_empty())
-                && (has(DropReason::QuoteNotFound) || has(DropReason::WrongMessage))
+            || dropped().any(is_slip)
+            || self.sessions.iter().all(|session| session.candidates.is_empty()) && dropped().any(is_mendable)
     }
 
     /// Whether any of it could be used, be it that there is nothing to keep.
@@ -97,7 +97,9 @@ impl Answer {
         for (place, number, one) in given_up.into_iter().skip(sent_again) {
             sessions[number].dropped.push((place, withdrawn(one)));
         }
-        Self { legible: second.legible, sessions }
+        // What the first answer lost at its end was not asked for again.
+        let legible = if self.legible == Legible::Cut { Legible::Cut } else { second.legible };
+        Self { legible, sessions }
     }
 }
 
@@ -140,6 +142,11 @@ fn withdrawn(dropped: Dropped) -> Dropped {
         DropReason::WrongMessage
         | DropReason::QuoteNotFound
         | DropReason::NotSaid
+        | DropReason::NumberNotSaid
+        | DropReason::DateNotSaid
+        | DropReason::NameNotSaid
+        | DropReason::PolarityChanged
+        | DropReason::OtherSpeaker
         | DropReason::Secret
         | DropReason::KnownContext => dropped,
     }

@@ -95,6 +95,8 @@ pub struct Extraction {
     pub spent: Spent,
     /// Why it failed or is partial, for people.
     pub error: Option<String>,
+    /// Keys of replies that were of no use: unless they are forgotten, the next run takes them for answers.
+    pub useless: Vec<String>,
 }
 
 /// A proposal that was not taken.
@@ -118,6 +120,16 @@ pub enum DropReason {
     QuoteNotFound,
     /// It rests on injected text, a boot file, or an assistant alone.
     NotSaid,
+    /// It has a number that nobody said.
+    NumberNotSaid,
+    /// It has a date that nobody said and that does not follow from when something was said.
+    DateNotSaid,
+    /// It names somebody or something that nobody named.
+    NameNotSaid,
+    /// It says the opposite of its quote.
+    PolarityChanged,
+    /// It says of one person what another said of themselves.
+    OtherSpeaker,
     /// It says nothing once the secrets are taken out, or holds personal data that the settings drop.
     Secret,
     /// It repeats what agents are told at every start.

@@ -78,6 +78,9 @@ async fn extract_to_ledger<C: Complete>(
     });
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
+    if let Some(model) = model {
+        extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
+    }
     for ((one, (_, finished)), is_written) in held.iter().zip(&finished).zip(written) {
         // What another process took while this one stood still is finished by the other.
         if is_written && finished.outcome != Outcome::Failed {
@@ -164,6 +167,7 @@ const fn nothing() -> Extraction {
         dropped: Vec::new(),
         spent: Spent { calls: 0, cached: 0, prompt_tokens: 0, completion_tokens: 0 },
         error: None,
+        useless: Vec::new(),
     }
 }
 

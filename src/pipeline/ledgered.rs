@@ -33,6 +33,13 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         self.halted.borrow().clone()
     }
 
+    /// Forgets replies that were of no use, so that the questions are asked again.
+    pub fn forget(&self, keys: &[String]) {
+        if let Err(error) = self.store.forget_replies(keys) {
+            tracing::warn!("a useless reply stays in the ledger, so the next run will not ask again: {error}");
+        }
+    }
+
     /// Notes a failure, and whether the next request would meet it too.
     fn note(&self, error: LlmError) -> LlmError {
         let lasting = match &error {

@@ -74,6 +74,7 @@ mod tests {
             dropped: Vec::new(),
             spent: Spent::default(),
             error: None,
+            useless: Vec::new(),
         }
     }
 

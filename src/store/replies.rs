@@ -35,6 +35,18 @@ impl Database {
 }
 
 impl Store {
+    /// Forgets the replies under `keys`; one that is not there is no error.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached("DELETE FROM replies WHERE key = ?1")?;
+            keys.iter().try_for_each(|key| statement.execute([key]).map(|_| ()))?;
+            Ok(())
+        })
+    }
+
     /// Keeps a reply under `key`, with `text` in the place of its own.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod contradiction;
 mod crash;
 mod desk;
 mod exports;
+mod faults;
 mod estimate;
 mod evals;
 mod filters;

@@ -116,9 +116,8 @@ fn one_session_that_the_model_declines_costs_its_neighbours_nothing() {
     assert_eq!(world.active().len(), 3);
     server.set(|manner| manner.declines.clear());
     let begin = server.count();
-    // The declined answer was kept, as it was paid for; only another question gets another.
     world.session("elder", 9, &FACTS[4..5]);
-    world.good(&[RUN, &["--instructions", "logs/basil.jsonl"]].concat());
+    world.good(RUN);
     assert_eq!(world.active().len(), 5);
     assert_eq!(facts_of(&asked(&server, begin)), [wanted(&[1]), wanted(&[4])], "what failed is asked about alone");
 }

@@ -141,7 +141,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
     }
 }
 
-fn read_body(stream: &TcpStream) -> Option<String> {
+pub fn read_body(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     loop {
@@ -169,7 +169,7 @@ fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Opt
 }
 
 /// Returns the facts between each two tags, each with the number of its message.
-fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
+pub fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     let (open, close) = (format!("{open}\n"), format!("\n{close}"));
     let parts = prompt.split(&open).skip(1).map(|rest| rest.split_once(&close).unwrap().0);
     let (mut number, mut facts) = (0, Vec::new());
@@ -185,7 +185,7 @@ fn said_in(prompt: &str, open: &str, close: &str) -> Vec<(i64, String)> {
     facts
 }
 
-fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
+pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     let content = if prompt.contains("<candidates>") {
         relations(prompt)
     } else {
@@ -194,7 +194,7 @@ fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
     content.to_string()
 }
 
-fn completion(content: &str) -> Value {
+pub fn completion(content: &str) -> Value {
     json!({
         "model": "m-1",
         "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],

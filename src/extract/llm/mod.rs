@@ -10,6 +10,7 @@ use reading::Reading;
 use super::answer::Answer;
 pub use super::request::first_request;
 use super::request::{again, ask};
+use super::validate::Legible;
 use super::views::{View, halved, views};
 use super::{Extraction, Task};
 use crate::guard::Guard;
@@ -96,9 +97,13 @@ impl<C: Complete> Asking<'_, '_, C> {
             Finish::Stop => {}
         }
         let mut answer = read(&reply.text);
-        // To ask for the whole list again costs as much as its halves, which are likelier to come.
-        if are_several && !answer.is_whole() {
-            return Next::Halves(halves());
+        // To ask for the whole list again costs as much as its halves, which are likelier to come. Some servers cut an
+        // answer without saying so.
+        if !is_cut && (answer.legible == Legible::Cut || are_several && !answer.is_whole()) {
+            match halves() {
+                halves if halves.is_empty() => {}
+                halves => return Next::Halves(halves),
+            }
         }
         // A cut answer would be cut again.
         if !is_cut && answer.wants_repair() {

@@ -1,5 +1,7 @@
 //! What has come of the windows of a pack so far.
 
+use std::collections::BTreeSet;
+
 use super::super::answer::Answer;
 use super::super::validate::{Checked, Legible, without_secret};
 use super::super::views::View;
@@ -27,6 +29,10 @@ struct WindowReading {
     failure: Option<String>,
     /// Why an answer could not be used whole.
     flaw: Option<String>,
+    /// Keys of the replies to what was asked about it.
+    replies: Vec<String>,
+    /// Whether a question about it got no reply at all.
+    is_unanswered: bool,
 }
 
 impl Reading {
@@ -57,6 +63,13 @@ impl Reading {
         };
         if let Some(first) = view.sights.first() {
             self.windows[first.window].spent += spent;
+        }
+        for sight in &view.sights {
+            match &answer {
+                Ok(_) => self.windows[sight.window].replies.push(request.key(model.model())),
+                Err(LlmError::TooLong { .. }) => {}
+                Err(_) => self.windows[sight.window].is_unanswered = true,
+            }
         }
         answer.map(|(reply, _)| reply)
     }
@@ -103,7 +116,9 @@ impl Reading {
 
     /// Returns what came of each window.
     pub(super) fn finish(self) -> Vec<Extraction> {
-        self.windows.into_iter().map(WindowReading::finish).collect()
+        let useful = self.windows.iter().filter(|window| !window.is_useless());
+        let useful: BTreeSet<String> = useful.flat_map(|window| window.replies.iter().cloned()).collect();
+        self.windows.into_iter().map(|window| window.finish(&useful)).collect()
     }
 }
 
@@ -116,7 +131,8 @@ impl WindowReading {
                     .fail("the answer was cut at the token limit before it began; use a model that thinks less");
             }
             Legible::Not => self.flaw("the answer holds no list of memories".to_owned()),
-            Legible::Cut => self.flaw("the answer was cut; its whole entries were kept".to_owned()),
+            Legible::Cut => self
+                .flaw("the answer was cut; its whole entries were kept, what came after them was not read".to_owned()),
             Legible::Whole if broken > 0 => {
                 self.flaw(format!("{broken} of {proposed} entries do not have the shape that was asked for"));
             }
@@ -147,8 +163,20 @@ impl WindowReading {
         }
     }
 
-    fn finish(self) -> Extraction {
-        let outcome = if self.failure.is_some() || self.flaw.is_some() && self.answered == 0 {
+    const fn has_failed(&self) -> bool {
+        self.failure.is_some() || self.flaw.is_some() && self.answered == 0
+    }
+
+    /// Whether it failed for what was answered. Where a question got no reply, that is the reason, and the other
+    /// replies stay paid for.
+    const fn is_useless(&self) -> bool {
+        self.has_failed() && !self.is_unanswered
+    }
+
+    /// Returns what came of it; a reply that was `useful` to another window is kept.
+    fn finish(self, useful: &BTreeSet<String>) -> Extraction {
+        let is_useless = self.is_useless();
+        let outcome = if self.has_failed() {
             Outcome::Failed
         } else if self.flaw.is_some() {
             Outcome::Partial
@@ -163,6 +191,7 @@ impl WindowReading {
             dropped: self.dropped,
             spent: self.spent,
             error: self.failure.or(self.flaw),
+            useless: self.replies.into_iter().filter(|key| is_useless && !useful.contains(key)).collect(),
         }
     }
 }

@@ -133,6 +133,7 @@ fn a_window_without_human_signal_costs_nothing() {
         dropped: vec![],
         spent: Spent::default(),
         error: None,
+        useless: vec![],
     };
     assert_eq!(extraction, nothing);
     let (transcript, categories) = (talk(&["ok"]), categories());
@@ -239,6 +240,33 @@ fn what_cannot_be_halved_is_salvaged_or_failed() {
     assert!(extraction.error.unwrap().starts_with("the answer was cut at the token limit"));
     let (extraction, _) = run(&["I like tea"], [too_long()]);
     assert_eq!((extraction.outcome, extraction.spent.calls), (Outcome::Failed, 1));
+}
+
+#[test]
+fn a_cut_that_the_server_does_not_tell_of_is_a_cut() {
+    let whole = list(&[entry(1, "I like tea"), entry(1, "I like figs")]);
+    let cut = &whole[..whole.len() - 30];
+    let texts = [long("tea"), long("figs")];
+    let halves = [stop(list(&[entry(1, "I like tea")])), stop(list(&[entry(2, "I like figs")]))];
+    let (extraction, _) = run(&[&texts[0], &texts[1]], [stop(cut)].into_iter().chain(halves));
+    assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Ok, vec!["I like tea", "I like figs"]));
+
+    // What is too short to be halved stays partial, though what was begun is mended: nobody knows what came after it.
+    let (extraction, _) = run(&["I like tea. I like figs."], [stop(cut), stop(list(&[entry(1, "I like figs")]))]);
+    assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Partial, vec!["I like tea", "I like figs"]));
+    assert!(extraction.error.unwrap().contains("was not read"));
+}
+
+#[test]
+fn replies_of_no_use_are_named_and_those_of_use_are_not() {
+    let (extraction, model) = run(&["I like tea"], [stop("no"), stop("no")]);
+    let asked: Vec<String> = model.requests.borrow().iter().map(|request| request.key("scripted")).collect();
+    assert_eq!((extraction.outcome, extraction.useless), (Outcome::Failed, asked));
+    let (extraction, _) = run(&["I like tea"], [stop("no"), stop(list(&[entry(1, "I like tea")]))]);
+    assert_eq!((extraction.outcome, extraction.useless), (Outcome::Ok, vec![]));
+    let error = LlmError::Transient { endpoint: "http://localhost".into(), reason: "timeout".into(), attempts: 3 };
+    let (extraction, _) = run(&["I like tea"], [stop("no"), Err(error)]);
+    assert_eq!((extraction.outcome, extraction.useless), (Outcome::Failed, vec![]), "it failed for want of a reply");
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     confirm::agreed(task, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
-    Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None }
+    Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
 }
 
 /// Returns the task up to where a game begins in which nobody speaks for themselves.

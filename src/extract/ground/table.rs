@@ -1,0 +1,352 @@
+//! One row a claim: when and what was said, what a model makes of it, and whether that is believed.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{Citation, Ground};
+use crate::extract::schema::Proposal;
+use crate::extract::session::Shown;
+use crate::extract::{DropReason, Span, Task};
+use crate::transcript::{Message, MessageTime, Role, Transcript};
+
+/// Day of saying, the messages (`Name: words`, divided by `|`), the claim. Quoted is the last one, or what stands in `«»`.
+type Row = (&'static str, &'static str, &'static str);
+
+/// Says what becomes of a row; the claim may set a field with a leading `from=2025-01; `.
+fn outcome((day, said, claim): Row) -> Option<DropReason> {
+    let stamp: Timestamp = format!("{day}T10:00:00Z").parse().unwrap();
+    let messages: Vec<Message> = said
+        .split(" | ")
+        .map(|line| {
+            let named = line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_alphabetic));
+            let (speaker, text) = named.map_or((None, line), |(name, text)| (Some(name.to_owned()), text));
+            let text = text.replace(['«', '»'], "");
+            let role = if speaker.as_deref() == Some("Assistant") { Role::Assistant } else { Role::User };
+            Message { speaker, time: Some(MessageTime::logged(stamp)), ..Message::prose(role, text) }
+        })
+        .collect();
+    let (field, content) = claim.split_once("; ").filter(|(field, _)| field.contains('=')).unwrap_or(("", claim));
+    let mut proposal = json!({
+        "type": "semantic", "category": "fact", "title": "t", "content": content, "subject": null, "key": null, "value": null,
+        "audience": "user", "basis": "stated", "importance": 5, "from": null, "to": null, "expires": null, "messages": [1],
+        "quote": "q", "replaces": null, "tags": [], "episode": null, "procedure": null,
+    });
+    if let Some((name, value)) = field.split_once('=') {
+        proposal[name] = json!(value);
+    }
+    let proposal: Proposal = serde_json::from_value(proposal).unwrap();
+    let quoted = messages.len() - 1;
+    let shown = Shown { first: 1, messages: (0..messages.len()).collect(), known: 0 };
+    let transcript = Transcript { messages, project: Some("shop".into()), ..Transcript::default() };
+    let span = Span { context_start: 0, start: 0, end: quoted + 1 };
+    let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &[] };
+    let marked = said.split_once('«').and_then(|(_, rest)| rest.split_once('»')).map(|(quote, _)| quote.to_owned());
+    let quote = marked.unwrap_or_else(|| transcript.messages[quoted].text.clone());
+    let citation = Citation { quoted, others: &[], quote: &quote, replaced: None };
+    Ground::new(&task, &shown).check(&proposal, &citation).err().map(|dropped| dropped.reason)
+}
+
+#[track_caller]
+fn all(rows: &[Row], expected: Option<DropReason>) {
+    let wrong: Vec<_> =
+        rows.iter().map(|row| (row, outcome(*row))).filter(|(_, outcome)| *outcome != expected).collect();
+    let lines: Vec<String> = wrong.iter().map(|(row, outcome)| format!("{row:?} {outcome:?}")).collect();
+    assert!(wrong.is_empty(), "expected {expected:?}:\n{}", lines.join("\n"));
+}
+
+const D: &str = "2023-05-08";
+
+#[test]
+fn numbers_that_were_said_are_believed() {
+    all(
+        &[
+            (D, "the pool has 250 connections", "The pool has 250 connections."),
+            (D, "we have two hundred and fifty users", "The project has 250 users."),
+            (D, "limit it to 12k per day", "The limit is 12,000 a day."),
+            (D, "I have three kids and a dog", "The user has 3 children and a dog."),
+            (D, "Ana: we are on Node v18.2.0", "The project runs on Node 18."),
+            (D, "it takes two weeks", "It takes 14 days."),
+            (D, "the timeout is half a minute", "The timeout is 30 seconds."),
+            (D, "the file is 2 GB", "The file has 2048 MB."),
+            (D, "call me at +49 171 1234567", "The user's number is +491711234567."),
+            (D, "we ship at 3 pm", "The team ships at 15:00."),
+            (D, "half the tests fail", "50% of the tests fail."),
+            (D, "between 10 and 15 percent", "The share is 10–15%."),
+            (D, "the price went from $1.50 to $2", "The price rose from $1.50 to $2.00."),
+            (D, "my cats are called Momo and Nala", "The user has 2 cats, Momo and Nala."),
+            (D, "use a line width of 120", "Lines are at most 120 characters wide."),
+            (D, "listen on eighty eighty", "The server listens on port 8080."),
+            (D, "数据库连接池是三百二十", "连接池大小为320。"),
+            (D, "我们有2.5万用户", "项目有25000名用户。"),
+            (D, "预算是一万二", "预算为12000。"),
+            (D, "三成用户在用", "30%的用户在使用。"),
+            (D, "每晚十一点半备份", "每晚23:30备份。"),
+            (D, "wir haben zweihundertfünfzig Kunden", "Das Projekt hat 250 Kunden."),
+            (D, "das dauert anderthalb Stunden", "Das dauert 1,5 Stunden."),
+            (D, "das Limit liegt bei 1.500 Euro", "Das Limit beträgt 1500 Euro."),
+            (D, "tenemos treinta y cinco clientes", "El proyecto tiene 35 clientes."),
+            (D, "el límite es de mil quinientos euros", "El límite es de 1500 euros."),
+            (D, "nous avons vingt-trois clients", "Le projet a 23 clients."),
+            (D, "use base64 and utf-8 for i18n", "The project uses base64 and UTF-8 for i18n."),
+        ],
+        None,
+    );
+}
+
+#[test]
+fn numbers_from_nowhere_are_not() {
+    all(
+        &[
+            (D, "the pool has 250 connections", "The pool has 350 connections."),
+            (D, "we have two hundred and fifty users", "The project has 205 users."),
+            (D, "limit it to 12k per day", "The limit is 120,000 a day."),
+            (D, "3 retries are enough", "Requests are retried with 5 retries."),
+            (D, "we are on Node v18.2.0", "The project runs on Node v18.3.0."),
+            (D, "it takes two weeks", "It takes 21 days."),
+            (D, "the file is 2 GB", "The file has 512 MB."),
+            (D, "listen on port 8080", "The server listens on port 80801."),
+            (D, "I run often", "The user runs 42 km a week."),
+            (D, "数据库连接池是三百二十", "连接池大小为230。"),
+            (D, "我们有2.5万用户", "项目有250000名用户。"),
+            (D, "预算是一万二", "预算为10200。"),
+            (D, "wir haben zweihundertfünfzig Kunden", "Das Projekt hat 520 Kunden."),
+            (D, "das Limit liegt bei 1.500 Euro", "Das Limit beträgt 15000 Euro."),
+            (D, "tenemos treinta y cinco clientes", "El proyecto tiene 53 clientes."),
+            (D, "el límite es de mil quinientos euros", "El límite es de 1050 euros."),
+        ],
+        Some(DropReason::NumberNotSaid),
+    );
+}
+
+#[test]
+fn dates_that_follow_from_the_message_are_believed() {
+    all(
+        &[
+            (D, "I moved yesterday", "The user moved on 2023-05-07."),
+            (D, "I move tomorrow", "The user moves on 2023-05-09."),
+            (D, "since last Friday we use it", "The project has used it since 2023-05-05."),
+            (D, "next Monday we ship", "The team ships on 2023-05-15."),
+            (D, "in three weeks we ship", "The team ships around 2023-05-29."),
+            (D, "two months ago I quit", "The user quit in March 2023."),
+            (D, "last year I quit", "The user quit in 2022."),
+            (D, "last spring I quit", "The user quit in spring 2022."),
+            (D, "I've lived here for four years", "from=2019; The user has lived there since 2019."),
+            (D, "the trip is in August", "from=2023-08; The trip is in August 2023."),
+            (D, "she turns 40 on 3 June", "She turns 40 on 2023-06-03."),
+            (D, "I'm 34", "The user was born in 1988 or 1989, in 1988."),
+            (D, "we met on March 5, 2019", "They met on 2019-03-05."),
+            (D, "I use tabs", "As of 2023-05-08 the user uses tabs."),
+            (D, "the meeting is on the 15th", "The meeting is on 2023-05-15."),
+            (D, "we moved in Q1", "from=2023-01; The team moved in Q1 2023."),
+            (D, "I quit over Christmas", "The user quit at Christmas 2022."),
+            (D, "the report from 03/05/2022 is wrong", "The report of 2022-05-03 is wrong."),
+            (D, "a few days ago it broke", "It broke around 2023-05-05."),
+            (D, "we freeze for the release", "expires=2023-05-31; There is a freeze for the release."),
+            (D, "it was in 2019", "It happened in 2019."),
+            (D, "my vacation starts next month", "from=2023-06; The vacation starts in June 2023."),
+            (D, "我昨天搬家了", "用户于2023年5月7日搬家。"),
+            (D, "上周五发布的", "2023-05-05发布。"),
+            (D, "下个月去日本", "用户2023年6月去日本。"),
+            (D, "去年结婚的", "用户2022年结婚。"),
+            (D, "三年前开始的", "从2020年开始。"),
+            (D, "国庆去北京", "用户在2023年10月1日去北京。"),
+            (D, "5月20日上线", "2023年5月20日上线。"),
+            (D, "Ich bin gestern umgezogen", "Die Person ist am 07.05.2023 umgezogen."),
+            (D, "nächste Woche ist Release", "Das Release ist in der Woche ab 2023-05-15."),
+            (D, "im März war es fertig", "Im März 2023 war es fertig."),
+            (D, "letztes Jahr habe ich gekündigt", "from=2022; Die Person hat 2022 gekündigt."),
+            (D, "vor drei Wochen kam es heraus", "Es kam am 17. April 2023 heraus."),
+            (D, "ayer me mudé", "El usuario se mudó el 7 de mayo de 2023."),
+            (D, "la semana que viene publicamos", "El equipo publica el 2023-05-16."),
+            (D, "hace dos años empecé", "El usuario empezó en 2021."),
+            (D, "el verano pasado viajé", "El usuario viajó en julio de 2022."),
+            (D, "昨日引っ越しました", "2023年5月7日に引っ越した。"),
+            ("2024-01-02", "last month we moved", "The team moved in December 2023."),
+        ],
+        None,
+    );
+}
+
+/// What goes wrong elsewhere: an old log is read today, and "yesterday" is counted from today.
+#[test]
+fn dates_counted_from_another_day_are_not() {
+    all(
+        &[
+            (D, "I moved yesterday", "The user moved on 2026-11-20."),
+            (D, "I moved yesterday", "from=2026-11-20; The user moved."),
+            (D, "I moved yesterday", "The user moved in November 2026."),
+            (D, "since last Friday we use it", "The project has used it since 2026-11-20."),
+            (D, "next Monday we ship", "The team ships on 2026-11-23."),
+            (D, "next Monday we ship", "The team ships on 2024-05-13."),
+            (D, "in three weeks we ship", "The team ships on 2026-12-12."),
+            (D, "two months ago I quit", "The user quit in September 2026."),
+            (D, "last year I quit", "The user quit in 2025."),
+            (D, "last spring I quit", "The user quit in spring 2026."),
+            (D, "the trip is in August", "from=2026-08; The trip is in August."),
+            (D, "she turns 40 on 3 June", "She turns 40 on 2026-06-03."),
+            (D, "we met on March 5, 2019", "They met on 2019-03-06."),
+            (D, "I use tabs", "The user has used tabs since 2026."),
+            (D, "I use tabs", "from=2026; The user uses tabs."),
+            (D, "I use tabs", "to=2025-12-31; The user uses tabs."),
+            (D, "we freeze for the release", "expires=2026-12-31; There is a freeze for the release."),
+            (D, "the meeting is on the 15th", "The meeting is on 2023-05-16."),
+            (D, "我昨天搬家了", "用户于2026年11月20日搬家。"),
+            (D, "上周五发布的", "2026-11-13发布。"),
+            (D, "下个月去日本", "用户2026年12月去日本。"),
+            (D, "去年结婚的", "用户2025年结婚。"),
+            (D, "三年前开始的", "从2023年11月开始。"),
+            (D, "Ich bin gestern umgezogen", "Die Person ist am 20.11.2026 umgezogen."),
+            (D, "nächste Woche ist Release", "Das Release ist in der Woche ab 2026-11-23."),
+            (D, "letztes Jahr habe ich gekündigt", "Die Person hat im Jahr 2025 gekündigt."),
+            (D, "ayer me mudé", "El usuario se mudó el 20 de noviembre de 2026."),
+            (D, "hace dos años empecé", "El usuario empezó en 2024."),
+            (D, "昨日引っ越しました", "2026年11月20日に引っ越した。"),
+        ],
+        Some(DropReason::DateNotSaid),
+    );
+}
+
+#[test]
+fn names_that_were_said_are_believed() {
+    all(
+        &[
+            (D, "Ana: my sister Kristina moved to Split", "Ana's sister Kristina moved to Split."),
+            (D, "we use k8s on Hetzner", "The project runs Kubernetes on Hetzner."),
+            (D, "i love german food", "The user loves German food."),
+            (D, "we switched to postgres", "The project switched to PostgreSQL."),
+            (D, "the kuberntes cluster is slow", "The team finds the Kubernetes cluster slow."),
+            (D, "deploys run on fridays", "Deploys run on Friday, in the CI."),
+            (D, "the shop is slow", "The Shop project is slow."),
+            (D, "look at main.rs", "The code is in Rust."),
+            (D, "my brother mike is a pilot", "The user's brother Michael is a pilot."),
+            (D, "my boss Thomas said so", "The user's boss, Thomas, said so."),
+            (D, "Ana: I like tea", "Ana likes tea."),
+            (D, "I use the copilot at work", "The user works with Copilot."),
+            (D, "we're in new york", "The team is in New York."),
+            (D, "Meine Schwester Kristina wohnt in Köln", "Die Schwester Kristina wohnt in Köln und ist Lehrerin."),
+            (D, "ich mag Tee", "Die Person mag Tee und Gebäck zum Frühstück mit der Familie."),
+            (D, "mi hermana Lucía vive en Lugo", "La hermana del usuario, Lucía, vive en Lugo."),
+            (D, "我的同事王小明喜欢喝茶", "王小明喜欢喝茶。"),
+            (D, "小林负责前端", "小林负责前端。"),
+            (D, "我用Rust", "用户使用 Rust。"),
+            (D, "田中さんが担当です", "田中さんが担当。"),
+            (D, "meetings are at noon", "Meetings are at noon."),
+            (D, "the login page is broken", "The page \"Login\" is broken: Everything fails."),
+        ],
+        None,
+    );
+}
+
+#[test]
+fn names_that_nobody_said_are_not() {
+    all(
+        &[
+            (D, "my sister moved to Split", "The user's sister Martina moved to Split."),
+            (D, "my brother is a pilot", "John is a pilot."),
+            (D, "we switched the deployment", "The project switched the deployment to Nomad."),
+            (D, "we moved the office", "The team moved its office to Lisbon."),
+            (D, "my boss said so", "The user's boss, Thomas, said so."),
+            (D, "my gym is expensive", "The user goes to Fitworld, an expensive gym."),
+            (D, "I like tea", "Sarah likes tea."),
+            (D, "Meine Schwester wohnt in Köln", "Die Schwester Kristina wohnt in Köln und ist Lehrerin."),
+            (D, "mi hermana vive en Lugo", "La hermana del usuario, Beatriz, vive en Lugo."),
+            (D, "vivo en el norte", "El usuario vive en Pontevedra."),
+            (D, "我的同事喜欢喝茶", "王小明喜欢喝茶。"),
+            (D, "前端有人做", "小林负责前端。"),
+            (D, "担当は決まった", "田中さんが担当。"),
+        ],
+        Some(DropReason::NameNotSaid),
+    );
+}
+
+#[test]
+fn negations_that_are_kept_or_that_deny_nothing_are_believed() {
+    all(
+        &[
+            (D, "never deploy on Friday", "The team never deploys on Friday."),
+            (D, "never deploy on Friday", "The team avoids Friday deploys."),
+            (D, "don't forget to run the linter", "The linter is run."),
+            (D, "not only tests but also docs are required", "Tests and docs are required."),
+            (D, "I don't use npm, I use pnpm", "The user uses pnpm."),
+            (D, "I can't stop eating chocolate", "The user eats chocolate all the time."),
+            (D, "we no longer deploy to Heroku", "The project stopped deploying to Heroku."),
+            (D, "I don't eat meat any more", "The user gave up meat and eats vegetarian food."),
+            (D, "I have no car any more", "The user no longer has a car."),
+            (D, "it's great, isn't it?", "The user finds it great."),
+            (D, "I can't wait to visit Japan", "The user looks forward to visiting Japan."),
+            (D, "why not use tabs?", "The user wants tabs to be used."),
+            (D, "don't you use tabs?", "Tabs are used."),
+            (D, "I'm allergic to peanuts", "The user cannot eat peanuts."),
+            (D, "no problem, use tabs", "Tabs are used."),
+            (D, "I stopped smoking", "The user does not smoke."),
+            (D, "we use tabs. We don't use spaces", "The project uses tabs."),
+            (D, "I never said I don't like tea", "The user likes tea."),
+            (D, "从不吃辣", "用户从不吃辣。"),
+            (D, "我不吃香菜", "用户避免香菜。"),
+            (D, "别忘了跑测试", "要跑测试。"),
+            (D, "不仅要测试，还要写文档", "要测试和写文档。"),
+            (D, "我不喝咖啡，只喝茶", "用户喝茶。"),
+            (D, "没问题，用制表符", "使用制表符。"),
+            (D, "niemals am Freitag deployen", "Am Freitag wird niemals deployt."),
+            (D, "vergiss nicht, den Linter zu starten", "Der Linter wird gestartet."),
+            (D, "nunca desplegamos los viernes", "El equipo nunca despliega los viernes."),
+            (D, "no olvides ejecutar las pruebas", "Hay que ejecutar las pruebas."),
+            (D, "肉は食べない", "肉を食べない。"),
+        ],
+        None,
+    );
+}
+
+#[test]
+fn negations_that_are_lost_or_made_up_are_not() {
+    all(
+        &[
+            (D, "never deploy on Friday", "The team deploys on Friday."),
+            (D, "We don't use tabs here.", "The project uses tabs."),
+            (D, "I do not eat meat", "The user eats meat."),
+            (D, "I'm not married", "The user is married."),
+            (D, "please don't squash commits", "Commits should be squashed."),
+            (D, "I never said that we use tabs in Python", "The project uses tabs in Python."),
+            (D, "I use tabs in Python", "The user does not use tabs in Python."),
+            (D, "we deploy on Friday", "The team never deploys on Friday."),
+            (D, "I love hiking alone", "The user doesn't love hiking alone."),
+            (D, "从不吃辣", "用户吃辣。"),
+            (D, "我不吃香菜", "用户吃香菜。"),
+            (D, "我喜欢喝咖啡", "用户不喜欢喝咖啡。"),
+            (D, "不要在周五部署", "在周五部署。"),
+            (D, "niemals am Freitag deployen", "Das Team will am Freitag deployen."),
+            (D, "wir nutzen keine Tabulatoren", "Das Projekt nutzt Tabulatoren."),
+            (D, "nunca compilamos los viernes", "El equipo compila los viernes."),
+            (D, "no como carne", "El usuario come carne."),
+            (D, "That is wrong. We never said that «we deploy on Fridays»", "The team deploys on Fridays."),
+            (D, "Ok. I don't think that «I like figs», to be honest", "The user likes figs."),
+        ],
+        Some(DropReason::PolarityChanged),
+    );
+}
+
+#[test]
+fn what_one_says_of_themselves_is_not_anothers() {
+    all(
+        &[
+            (D, "Bob: hello | Ana: I like figs", "Ana likes figs."),
+            (D, "Bob: hello | Ana: Bob likes figs", "Bob likes figs."),
+            (D, "Bob: hello | Ana: I told Bob to use tabs", "Bob should use tabs."),
+            (D, "Bob: hello | Ana: we use figs", "Bob uses figs."),
+            (D, "Bob: hello | Ana: I like figs", "The user likes figs."),
+            (D, "Bob: hello | Ana: I like figs and so does bob", "Bob likes figs."),
+            (D, "小林: 你好 | 阿梅: 我喜欢喝茶", "阿梅喜欢喝茶。"),
+        ],
+        None,
+    );
+    all(
+        &[
+            (D, "Bob: hello | Ana: I like figs", "Bob likes figs."),
+            (D, "Bob: hello | Ana: My dog is called Rex", "Bob's dog is called Rex."),
+            (D, "Bob: hallo | Ana: Ich mag Feigen", "Bob mag Feigen."),
+            (D, "Bob: hola | Ana: mi perro es viejo", "Bob tiene un perro viejo."),
+            (D, "小林: 你好 | 阿梅: 我喜欢喝茶", "小林喜欢喝茶。"),
+        ],
+        Some(DropReason::OtherSpeaker),
+    );
+}
