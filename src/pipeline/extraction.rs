@@ -72,9 +72,10 @@ async fn extract_to_ledger<C: Complete>(
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
     let finished = extractions.iter().zip(&candidates).zip(ids).map(|((extraction, candidates), id)| {
-        let Extraction { outcome, dropped, spent, error, .. } = extraction;
+        let Extraction { outcome, dropped, spent, error, useless, .. } = extraction;
+        let lacks = !useless.is_empty();
         let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
-        (id, Finished { outcome, candidates, dropped, spent, error })
+        (id, Finished { outcome, candidates, dropped, spent, error, lacks })
     });
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
@@ -83,7 +84,7 @@ async fn extract_to_ledger<C: Complete>(
     }
     for ((one, (_, finished)), is_written) in held.iter().zip(&finished).zip(written) {
         // What another process took while this one stood still is finished by the other.
-        if is_written && finished.outcome != Outcome::Failed {
+        if is_written && finished.outcome != Outcome::Failed && !finished.lacks {
             pipeline.note(tally.borrow_mut().files.one_less(one.job.file));
         }
     }

@@ -23,6 +23,7 @@ const MIGRATIONS: &[M<'_>] = &[
     M::up(include_str!("migrations/0004_projects.sql")),
     M::up(include_str!("migrations/0005_known_context.sql")),
     M::up(include_str!("migrations/0006_packs.sql")),
+    M::up(include_str!("migrations/0008_lacking.sql")),
 ];
 
 impl Store {
