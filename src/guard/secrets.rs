@@ -281,7 +281,7 @@ pub const SECRETS: &[Secret] = &[
         pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|密钥|令牌)", says!()),
         example: "our API key for maps is {a24}",
     },
-    said::CARD_CODE, said::YOUR_CODE, said::CODE_NAMED_AFTER, said::LOGIN_PAIR, said::SLASHED_LOGIN, said::MAKER_KEY,
+    said::CARD_CODE, said::YOUR_CODE, said::CODE_NAMED_AFTER,
     said::RECOVERY_WORDS, said::CLAVE,
     inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
@@ -294,4 +294,5 @@ pub const SECRETS: &[Secret] = &[
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),
+    said::LOGIN_PAIR, said::SLASHED_LOGIN, said::MAKER_KEY,
 ];
