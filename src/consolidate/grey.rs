@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 use minijinja::{Environment, Value, context};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -237,6 +238,9 @@ const fn named(relation: RelationName, why: Why) -> Named {
 impl Shown {
     fn of(number: usize, claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
         let at = When::of(claim, evidence, written_at).at.filter(|at| *at != Timestamp::UNIX_EPOCH);
+        // Days are those of the clock by which they were said.
+        let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
+        let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {
             Some(value) => one_line(&format!("{key} = {value}")),
             None => one_line(key),
@@ -244,7 +248,7 @@ impl Shown {
         Self {
             number,
             attribute,
-            time: at.map(|at| at.strftime("%Y-%m-%d").to_string()),
+            time: at.map(|at| clock.to_datetime(at).strftime("%Y-%m-%d").to_string()),
             text: one_line(&claim.content),
             quote: None,
             against: Vec::new(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::reply::{entries, normalised};
 use super::schema::item_schema;
 use super::session::Shown;
-use super::validate::{Checked, Item, Legible, check, is_mendable};
+use super::validate::{CUT_SHORT, Checked, Item, Legible, check, is_mendable};
 use super::{DropReason, Dropped, Task, quote};
 use crate::llm::ReplySchema;
 
@@ -76,6 +76,34 @@ impl Answer {
     /// Returns this answer with what a repair round brought, if that could be read.
     pub(super) fn repaired(self, second: Self) -> Self {
         if second.legible == Legible::Not { self } else { self.merged(second) }
+    }
+
+    /// Returns the title of the last entry that was taken.
+    pub(super) fn last_title(&self) -> Option<&str> {
+        let last = self.sessions.iter().rev().find_map(|session| session.candidates.last());
+        last.map(|candidate| candidate.claim.title.as_str())
+    }
+
+    /// Puts `rest`, the entries behind the place where this answer was cut, after its own. Returns whether it brought
+    /// any, or came to the end.
+    pub(super) fn extend(&mut self, rest: Self) -> bool {
+        if rest.legible == Legible::Not {
+            return false;
+        }
+        let mut has_grown = rest.legible == Legible::Whole;
+        for (session, rest) in self.sessions.iter_mut().zip(rest.sessions) {
+            let new = rest.candidates.into_iter().filter(|one| !session.candidates.contains(one));
+            let new: Vec<_> = new.collect();
+            has_grown |= !new.is_empty();
+            session.candidates.extend(new);
+            // The entry in which the cut fell was sent again.
+            session.dropped.retain(|(_, dropped)| dropped.detail != CUT_SHORT);
+            session.dropped.extend(rest.dropped);
+        }
+        if has_grown {
+            self.legible = rest.legible;
+        }
+        has_grown
     }
 
     /// Puts the entries of a repair round in the place of the faulty ones; what was not sent again stays dropped.

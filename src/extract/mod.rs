@@ -76,7 +76,7 @@ pub enum Outcome {
     Ok,
     /// Read whole; nothing worth keeping.
     OkEmpty,
-    /// Some of the reply could not be used; the rest was.
+    /// Some of the reply could not be used; the rest was. Where it was cut for good, the next run asks again.
     Partial,
     /// Nothing of the reply could be used, or there was none; it is tried again by the next run.
     Failed,

@@ -26,11 +26,15 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("system", include_str!("../../prompts/extract/system.md")),
         ("user", include_str!("../../prompts/extract/user.md")),
         ("repair", include_str!("../../prompts/extract/repair.md")),
+        ("continue", include_str!("../../prompts/extract/continue.md")),
     ] {
         templates.add_template(name, source).expect("the template is embedded and a test renders it");
     }
     templates
 });
+
+/// Longest title of an entry shown, in characters.
+const TITLE_CHARS: usize = 200;
 
 fn render(name: &str, values: minijinja::Value) -> String {
     let template = TEMPLATES.get_template(name).expect("the name is one of the table above");
@@ -41,6 +45,11 @@ fn render(name: &str, values: minijinja::Value) -> String {
 #[must_use]
 pub fn system(categories: &[String]) -> String {
     render("system", context! { categories => categories.to_vec() })
+}
+
+/// Returns what asks for the rest of an answer that was cut behind the entry titled `last`.
+pub(super) fn go_on(last: Option<&str>) -> String {
+    render("continue", context! { last => last.map(|title| format!("“{}”", one_line(title, TITLE_CHARS))) })
 }
 
 /// Returns what corrects an answer: `whole` if nothing of it could be read, else for the entries in `errors`.

@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::answer::Answer;
-use super::prompt::{repair, system, user};
+use super::prompt::{go_on, repair, system, user};
 use super::schema::reply_schema;
 use super::session::Shown;
 use super::validate::Legible;
@@ -59,6 +59,17 @@ pub(super) fn again(guard: &Guard, request: &Request, text: &str, answer: &Answe
     let errors =
         if whole { vec!["it holds no JSON object with a list `memories`".to_owned()] } else { answer.errors() };
     for (role, text) in [(TurnRole::Assistant, text.into_owned()), (TurnRole::User, repair(&errors, whole))] {
+        let (text, _) = guard.redact(text);
+        request.turns.push(Turn { role, text });
+    }
+    request
+}
+
+/// Returns `request` with the answer to it that was cut behind the entry titled `last`, and the wish for the rest.
+pub(super) fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
+    let mut request = request.clone();
+    let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();
+    for (role, text) in [(TurnRole::Assistant, text), (TurnRole::User, go_on(last))] {
         let (text, _) = guard.redact(text);
         request.turns.push(Turn { role, text });
     }

@@ -29,9 +29,9 @@ pub(super) fn assigned(
     let word = is_word(value.text);
     // What a name or a sentence promises is the cheaper test, so it comes first.
     let fits = match naming {
-        Naming::Password | Naming::Pin if name.plural => has_letters_and_digits(value.text),
-        Naming::Password | Naming::Pin if word => is_chosen_word(&value, &name, sign, text),
-        Naming::Password | Naming::Pin => is_chosen(value.text) && !is_reference(&value),
+        _ if naming != Naming::Key && name.plural => has_letters_and_digits(value.text),
+        _ if naming != Naming::Key && word => is_chosen_word(&value, &name, sign, text),
+        Naming::Password | Naming::Pin | Naming::Code | Naming::Login => is_chosen(value.text) && !is_reference(&value),
         Naming::Key => {
             !is_reference(&value) && is_opaque(value.text)
                 || name.upper && sign.trim() == "=" && word && value.text.len() >= 12

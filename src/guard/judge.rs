@@ -68,8 +68,9 @@ pub(super) fn is_type(text: &str, value: &Value<'_>) -> bool {
     let assigned = after.starts_with('=')
         && !after.starts_with("==")
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    let suffixed = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').starts_with(['i', 'u', 'f'])
-        && word.starts_with(|c: char| c.is_ascii_digit())
+    let number = word.trim_start_matches('-');
+    let suffixed = number.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').starts_with(['i', 'u', 'f'])
+        && number.starts_with(|c: char| c.is_ascii_digit())
         && ["8", "16", "32", "64", "128", "size"].iter().any(|size| {
             word.ends_with(&format!("i{size}"))
                 || word.ends_with(&format!("u{size}"))
@@ -109,6 +110,47 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
+/// Whether a value can open a door or a safe: a few digits, or letters and digits that are no number of an error.
+pub(super) fn is_access_code(value: &str) -> bool {
+    let code = value.trim_end_matches(['#', '*']);
+    let digits = code.bytes().filter(u8::is_ascii_digit).count();
+    let letters = code.chars().filter(|c| c.is_alphabetic()).count();
+    let numbered = code.trim_start_matches(char::is_alphabetic);
+    let is_error = code.len() - numbered.len() <= 2 && numbered.bytes().all(|b| b.is_ascii_digit());
+    code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        && match letters {
+            0 => (4..=12).contains(&digits),
+            _ => digits >= 2 && (5..=40).contains(&code.len()) && !is_error && !is_hexadecimal_number(code),
+        }
+}
+
+/// Whether a value behind the name of a user or a network can be a password: no word, path, file or version.
+pub(super) fn is_login_password(value: &str) -> bool {
+    let marked = value.contains(|c: char| c.is_ascii_digit() || "!@#$%^&*+?~".contains(c));
+    let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_file =
+        (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    value.len() >= 6
+        && marked
+        && value.chars().any(char::is_alphabetic)
+        && !is_file
+        && !value.contains('/')
+        && !value.ends_with(')')
+        && !names_secret(value)
+        && !is_hexadecimal_number(value)
+}
+
+/// Whether the end of `<maker>_live_…` is machine-made.
+pub(super) fn is_vendor_key(value: &str) -> bool {
+    let end = value.rsplit('_').next().unwrap_or("");
+    has_letters_and_digits(end) && digit_runs(end) >= 3 && !is_placeholder(end)
+}
+
+/// How often digits begin in `value`, behind something else.
+fn digit_runs(value: &str) -> usize {
+    value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count()
+}
+
 /// Whether a value given for a user's password can be one.
 pub(super) fn is_credential_value(value: &str) -> bool {
     let length = value.chars().count();
@@ -143,6 +185,7 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
         || value.contains(' ')
         || is_moment(value)
         || is_counted_name(value)
+        || is_hexadecimal_number(value)
         || !value.chars().any(char::is_alphabetic)
     {
         return false;
@@ -150,11 +193,26 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
     match digits {
         0 => {
             let mixed = value.chars().any(char::is_uppercase) && value.chars().any(char::is_lowercase);
-            mixed && length >= 24 && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8
+            // A third are capitals in random letters at least, and fewer in `NamesLikeThis`.
+            let capitals = value.chars().filter(|c| c.is_uppercase()).count();
+            mixed
+                && capitals * 3 > length
+                && length >= 24
+                && !value.contains(['_', '-', '.', '/'])
+                && entropy(value) > 3.8
         }
         1 => length >= 10,
         2.. => true,
     }
+}
+
+/// Whether a value is a number of up to 64 bits as code writes it: `0x0000_0013`.
+fn is_hexadecimal_number(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
+    digits.is_some_and(|digits| {
+        digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_')
+            && digits.bytes().filter(u8::is_ascii_hexdigit).count() <= 16
+    })
 }
 
 /// Whether a value is a date with a time, as in `1979-05-27T00:32:00Z`.
@@ -178,7 +236,9 @@ fn is_counted_name(value: &str) -> bool {
 /// Whether a value is the name of a secret, as in `token=access_token_v2`.
 pub(super) fn names_secret(value: &str) -> bool {
     let lower = value.to_lowercase();
-    ["token", "secret", "apikey", "api_key", "api-key", "password", "_key"].iter().any(|part| lower.contains(part))
+    ["token", "secret", "apikey", "api_key", "api-key", "password", "_key", "credential"]
+        .iter()
+        .any(|part| lower.contains(part))
 }
 
 /// Whether a long value that nothing names is random: not a hash of a commit, a UUID, a path or an identifier.
@@ -187,7 +247,13 @@ pub(super) fn is_random(value: &str) -> bool {
     let upper = value.chars().filter(char::is_ascii_uppercase).count();
     let lower = value.chars().filter(char::is_ascii_lowercase).count();
     let words = value.split(['_', '-', '/', '=']).map(str::len).max().unwrap_or(0);
-    digits >= 3 && upper >= 3 && lower >= 3 && words >= 16 && entropy(value) > 4.0 && !is_placeholder(value)
+    digits >= 3
+        && digit_runs(value) >= 2
+        && upper >= 3
+        && lower >= 3
+        && words >= 16
+        && entropy(value) > 4.0
+        && !is_placeholder(value)
 }
 
 /// Returns the bits a character that `value` carries by the frequency of its own characters.

@@ -14,6 +14,9 @@ mod pii;
 #[cfg(test)]
 mod pii_tests;
 mod private;
+mod said;
+#[cfg(test)]
+mod said_tests;
 mod scan;
 mod secrets;
 mod settle;

@@ -4,8 +4,8 @@ use super::judge::{
     has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random, is_strong,
     is_user_password,
 };
+use super::said;
 use super::shape::{Part, Secret, assign, behind, inner, says, token};
-use super::spoken::is_word_list;
 use super::value::Naming;
 
 /// Every shape, the particular before the general: where two match the same place, the earlier row names it.
@@ -259,6 +259,7 @@ pub const SECRETS: &[Secret] = &[
     },
 
     // Said in a sentence.
+    said::WIFI_KEY, said::ACCESS_CODE, said::ONE_TIME_CODE,
     Secret {
         name: "spoken-passphrase", reach: 0, part: Part::Phrase, hints: &["passphrase", "seed phrase", "recovery phrase", "mnemonic", "助记词"],
         pattern: concat!(r"(?i:passphrase|seed phrase|recovery phrase|mnemonic|助记词)", says!()),
@@ -271,8 +272,8 @@ pub const SECRETS: &[Secret] = &[
         example: "the password for the staging box is {a12}",
     },
     Secret {
-        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "otp", "security code", "door code", "alarm code", "gate code", "verification code", "one-time code", "验证码"],
-        pattern: concat!(r"(?i:pin(?: ?code| number)?|otp|(?:security|door|alarm|gate|verification|one-time) code|验证码)", says!()),
+        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "otp", "security code"],
+        pattern: concat!(r"(?i:pin(?:[ -]?code| number|-nummer)?|otp|security code)", says!()),
         example: "my PIN is {d8}",
     },
     Secret {
@@ -280,12 +281,10 @@ pub const SECRETS: &[Secret] = &[
         pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|密钥|令牌)", says!()),
         example: "our API key for maps is {a24}",
     },
-    inner("card-code", &["cvv", "cvc"], r"(?i:cv[vc]2?)(?: (?:is|code|number))?[ :=]{1,3}(?P<secret>\d{3,4})(?-u:\b)", "the CVV is {d4}"),
+    said::CARD_CODE, said::YOUR_CODE, said::CODE_NAMED_AFTER,
+    said::RECOVERY_WORDS, said::CLAVE,
     inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
-    inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words"], r"(?i:phrase|mnemonic|seed words|seed phrase|recovery phrase)(?: (?:is|are))?:?(?:\\n|\s){1,4}(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
-        "seed words are {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7}").taking(Part::Group(is_word_list)),
-    inner("spoken-clave", &["clave"], r"(?i:clave)[^\n.:]{0,32}? es (?P<secret>[^\s,;]{6,64})", "la clave del wifi es {a14}").taking(Part::Group(is_made_up)),
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
         r#"(?i:password|passwort|kennwort|contraseña|mot de passe|密码|口令|パスワード)(?: (?:to|as|auf|a)|改成了?|改为|设成了?|设为| -|=| →)? ?["'“`]?(?P<secret>[A-Za-z0-9!#%&*+/:?@_^~-]{8,64})"#,
         "I changed my password to {a14}").taking(Part::Group(is_strong)),
@@ -295,4 +294,5 @@ pub const SECRETS: &[Secret] = &[
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),
+    said::LOGIN_PAIR, said::SLASHED_LOGIN, said::MAKER_KEY,
 ];

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::judge::{
-    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_opaque, is_placeholder, is_type, is_word,
-    names_secret,
+    has_digit, is_access_code, is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password,
+    is_opaque, is_placeholder, is_type, is_word, names_secret,
 };
 use super::value::{self, Naming};
 use super::words::{GRAMMAR, UNITS};
@@ -21,7 +21,8 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
     let fits = match naming {
         Naming::Pin => {
             (4..=12).contains(&said.len())
-                && said.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+                && said.trim_end_matches(['#', '*']).bytes().all(|b| b.is_ascii_digit() || b == b'-')
+                && said.contains(|c: char| c.is_ascii_digit())
                 && !counts_something(said, &text[end..])
         }
         Naming::Password if is_word(said) => {
@@ -31,6 +32,11 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
                 && (value.quoted || !is_common(said) && !names_secret(said))
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
+        Naming::Code => is_access_code(said) && !counts_something(said, &text[end..]),
+        Naming::Login if value.quoted && said.contains(' ') => {
+            has_digit(said) || is_word_list(said) && said.len() >= 12
+        }
+        Naming::Login => is_login_password(said),
         Naming::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
     };
     let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));

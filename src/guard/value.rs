@@ -11,6 +11,10 @@ pub enum Naming {
     Key,
     /// A few digits.
     Pin,
+    /// What opens a door or a safe: a few digits, or a word with a number.
+    Code,
+    /// A password where little says that one follows, so that words alone are none.
+    Login,
 }
 
 /// Longest value in quotes that is read, in bytes.

@@ -70,12 +70,14 @@ pub(super) const COMMON: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const GRAMMAR: &[&str] = &[
     "is", "are", "was", "be", "must", "should", "the", "and", "or", "it", "you", "i", "we", "with", "for", "to",
-    "not", "that", "which",
+    "not", "that", "which", "que", "las", "los", "del", "una", "por", "der", "das", "und", "nicht", "ein", "les", "pour",
+    "dans",
 ];
 
 /// What a number counts, by how the word behind it begins.
 #[rustfmt::skip]
 pub(super) const UNITS: &[&str] = &[
     "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per",
-    "of ", "or ", "个", "位", "Zeichen", "caract",
+    "of ", "or ", "line", "possible", "个", "位", "次", "Zeichen", "Ziffer", "Stelle", "Zeile", "caract", "dígito", "cifra",
+    "línea",
 ];

@@ -92,9 +92,10 @@ fn write<C: Complete>(
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
     let finished = extractions.iter().zip(&candidates).zip(&held.ids).map(|((extraction, candidates), id)| {
-        let Extraction { outcome, dropped, spent, error, .. } = extraction;
+        let Extraction { outcome, dropped, spent, error, useless, .. } = extraction;
+        let lacks = !useless.is_empty();
         let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
-        (*id, Finished { outcome, candidates, dropped, spent, error })
+        (*id, Finished { outcome, candidates, dropped, spent, error, lacks })
     });
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
@@ -109,7 +110,7 @@ fn write<C: Complete>(
         pipeline.store.drop_batch_windows(&keys)?;
     }
     for ((job, _), (_, finished)) in ours {
-        if finished.outcome != Outcome::Failed {
+        if finished.outcome != Outcome::Failed && !finished.lacks {
             pipeline.note(tally.borrow_mut().files.one_less(job.file));
         }
     }

@@ -24,6 +24,7 @@ const MIGRATIONS: &[M<'_>] = &[
     M::up(include_str!("migrations/0005_known_context.sql")),
     M::up(include_str!("migrations/0006_packs.sql")),
     M::up(include_str!("migrations/0007_batches.sql")),
+    M::up(include_str!("migrations/0008_lacking.sql")),
 ];
 
 impl Store {

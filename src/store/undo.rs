@@ -375,7 +375,8 @@ mod tests {
         let Claimed::Yes(window) = store.claim_window(&key, "me", day(1), day(0)).unwrap() else { panic!() };
         let candidates = clean(vec![candidate("The user drinks tea.")]);
         let spent = Spent::default();
-        let finished = Finished { outcome: Outcome::Ok, candidates: &candidates, dropped: &[], spent, error: None };
+        let finished =
+            Finished { outcome: Outcome::Ok, candidates: &candidates, dropped: &[], spent, error: None, lacks: false };
         store.finish_window(window, "me", &finished, day(0)).unwrap();
         store.write(Some(&run), day(0), |w| w.mark_windows_applied(&[window])).unwrap();
         end(&store, &run);

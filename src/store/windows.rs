@@ -72,6 +72,8 @@ pub struct Finished<'a> {
     pub spent: Spent,
     /// Why it failed or is partial; holds no text of the transcript.
     pub error: Option<&'a str>,
+    /// Whether its answer lacks something for good: a later run asks again, twice at most.
+    pub lacks: bool,
 }
 
 /// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
@@ -81,6 +83,7 @@ const CLAIM: &str = "
     ON CONFLICT (transcript_id, extractor, start, content_hash) DO UPDATE
     SET status = 'claimed', owner = ?6, lease_until = ?7, attempts = attempts + 1
     WHERE status = 'failed' OR (status = 'claimed' AND (lease_until <= ?8 OR owner = ?6))
+        OR (status = 'done' AND lacks = 1 AND attempts < 3 AND applied_at IS NOT NULL)
     RETURNING id";
 
 impl Store {
@@ -199,7 +202,7 @@ fn finish(
     let changed = conn
         .prepare_cached(
             "UPDATE windows SET status = ?3, owner = NULL, lease_until = NULL, outcome = ?4, candidates = ?5,
-             dropped = ?6, spent = ?7, error = ?8, finished_at = ?9, applied_at = ?10
+             dropped = ?6, spent = ?7, error = ?8, finished_at = ?9, applied_at = ?10, lacks = ?11
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
         )?
         .execute(params![
@@ -213,6 +216,7 @@ fn finish(
             finished.error,
             now.as_millisecond(),
             nothing_to_apply.then_some(now.as_millisecond()),
+            finished.lacks && status == "done",
         ])?;
     Ok(changed > 0)
 }
@@ -226,7 +230,8 @@ impl Database {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT start, len, content_hash FROM windows
-                 WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' ORDER BY start, id",
+                 WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' AND NOT (lacks = 1 AND attempts < 3)
+                 ORDER BY start, id",
             )?;
             let found = statement.query_map(params![transcript.0, extractor], |row| {
                 Ok(DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? })

@@ -25,7 +25,8 @@ fn claim(store: &Store, key: &WindowKey) -> WindowId {
 fn finish(store: &Store, id: WindowId, outcome: Outcome, candidates: Vec<Candidate>) {
     let candidates = clean(candidates);
     let error = (outcome == Outcome::Failed).then_some("no answer");
-    let finished = Finished { outcome, candidates: &candidates, dropped: &[], spent: Spent::default(), error };
+    let finished =
+        Finished { outcome, candidates: &candidates, dropped: &[], spent: Spent::default(), error, lacks: false };
     store.finish_window(id, "me", &finished, day(0)).unwrap();
 }
 
@@ -97,11 +98,37 @@ fn a_lease_that_ran_out_goes_to_another_whose_result_counts() {
     let id = claim(&store, &key);
     assert_eq!(store.claim_window(&key, "you", day(3), day(1)).unwrap(), Claimed::Yes(id));
     let none = clean(Vec::new());
-    let finished =
-        Finished { outcome: Outcome::Ok, candidates: &none, dropped: &[], spent: Spent::default(), error: None };
+    let finished = Finished {
+        outcome: Outcome::Ok,
+        candidates: &none,
+        dropped: &[],
+        spent: Spent::default(),
+        error: None,
+        lacks: false,
+    };
     let late = store.finish_window(id, "me", &finished, day(1));
     assert!(matches!(late, Err(StoreError::NotOwner { .. })), "{late:?}");
     store.finish_window(id, "you", &finished, day(1)).unwrap();
+}
+
+#[test]
+fn a_window_that_lacks_something_is_open_again_twice_once_it_was_applied() {
+    let store = Store::in_memory().unwrap();
+    let key = key(seen(&store, "talk"), 0);
+    let finish = |id| {
+        let candidates = clean(vec![candidate("The user drinks tea.")]);
+        let (outcome, spent, error) = (Outcome::Partial, Spent::default(), Some("cut"));
+        let finished = Finished { outcome, candidates: &candidates, dropped: &[], spent, error, lacks: true };
+        store.finish_window(id, "me", &finished, day(0)).unwrap();
+    };
+    for _ in 0..3 {
+        let id = claim(&store, &key);
+        finish(id);
+        assert_eq!(store.claim_window(&key, "you", day(2), day(0)).unwrap(), Claimed::AlreadyDone, "it waits");
+        store.write(None, day(0), |writer| writer.mark_windows_applied(&[id])).unwrap();
+    }
+    assert_eq!(store.claim_window(&key, "you", day(2), day(0)).unwrap(), Claimed::AlreadyDone, "three times is enough");
+    assert_eq!(store.finished_windows(key.transcript, "rules:1").unwrap().len(), 1);
 }
 
 #[test]
@@ -111,8 +138,14 @@ fn a_released_window_is_free_and_was_not_tried() {
     store.release_window(claim(&store, &key), "me").unwrap();
     let Claimed::Yes(id) = store.claim_window(&key, "you", day(1), day(0)).unwrap() else { panic!("not free") };
     let none = clean(Vec::new());
-    let finished =
-        Finished { outcome: Outcome::Failed, candidates: &none, dropped: &[], spent: Spent::default(), error: None };
+    let finished = Finished {
+        outcome: Outcome::Failed,
+        candidates: &none,
+        dropped: &[],
+        spent: Spent::default(),
+        error: None,
+        lacks: false,
+    };
     store.finish_window(id, "you", &finished, day(0)).unwrap();
     assert_eq!(store.failed_windows().unwrap()[0].attempts, 1);
 }

@@ -89,23 +89,25 @@ const BUSY: &str = r#"{"error":{"message":"slow down","type":"x","code":"rate_li
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 fn rows() -> Vec<(&'static str, Fault, Outcome)> {
     let partial = |kept, dropped| Outcome { window: "partial", exit: 3, kept, dropped, again: false, after: kept };
+    // What the answer held is kept, and the next run asks for all of it again.
+    let lacking = |kept, dropped| Outcome { again: true, after: 3, ..partial(kept, dropped) };
     vec![
         ("none", |good| stop(good), ok()),
         ("answer cut at 10 %", |good| Sent::Text(cut(good, 1), "length"), Outcome { dropped: 1, ..failed() }),
         ("answer cut at 20 %", |good| Sent::Text(cut(good, 2), "length"), Outcome { dropped: 1, ..failed() }),
         ("answer cut at 30 %", |good| Sent::Text(cut(good, 3), "length"), Outcome { dropped: 1, ..failed() }),
-        ("answer cut at 40 %", |good| Sent::Text(cut(good, 4), "length"), partial(1, 1)),
-        ("answer cut at 50 %", |good| Sent::Text(cut(good, 5), "length"), partial(1, 1)),
-        ("answer cut at 60 %", |good| Sent::Text(cut(good, 6), "length"), partial(1, 1)),
-        ("answer cut at 70 %", |good| Sent::Text(cut(good, 7), "length"), partial(2, 1)),
-        ("answer cut at 80 %", |good| Sent::Text(cut(good, 8), "length"), partial(2, 1)),
-        ("answer cut at 90 %", |good| Sent::Text(cut(good, 9), "length"), partial(2, 1)),
+        ("answer cut at 40 %", |good| Sent::Text(cut(good, 4), "length"), lacking(1, 1)),
+        ("answer cut at 50 %", |good| Sent::Text(cut(good, 5), "length"), lacking(1, 1)),
+        ("answer cut at 60 %", |good| Sent::Text(cut(good, 6), "length"), lacking(1, 1)),
+        ("answer cut at 70 %", |good| Sent::Text(cut(good, 7), "length"), lacking(2, 1)),
+        ("answer cut at 80 %", |good| Sent::Text(cut(good, 8), "length"), lacking(2, 1)),
+        ("answer cut at 90 %", |good| Sent::Text(cut(good, 9), "length"), lacking(2, 1)),
         (
             "answer cut before its last bracket",
             |good| Sent::Text(good[..good.len() - 1].to_owned(), "length"),
-            partial(3, 0),
+            lacking(3, 0),
         ),
-        ("answer cut at 60 % without notice", |good| stop(cut(good, 6)), partial(1, 1)),
+        ("answer cut at 60 % without notice", |good| stop(cut(good, 6)), lacking(1, 1)),
         ("prose around the answer", |good| stop(format!("Sure! Here you are:\n{good}\nAnything else?")), ok()),
         ("prose only", |_| stop("There is much worth remembering here."), failed()),
         ("fenced", |good| stop(format!("```json\n{good}\n```")), ok()),

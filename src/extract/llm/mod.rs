@@ -9,7 +9,7 @@ use reading::Reading;
 
 use super::answer::Answer;
 pub use super::request::first_request;
-use super::request::{again, ask};
+use super::request::{Asked, again, ask, rest};
 use super::validate::Legible;
 use super::views::{View, halved, views};
 use super::{Extraction, Task};
@@ -22,6 +22,9 @@ const MAX_HALVINGS: u8 = 4;
 /// window costs at most.
 const MAX_FRUITLESS: u32 = 31;
 
+/// How often the rest of a cut answer is asked for.
+const MAX_CONTINUATIONS: u8 = 8;
+
 /// Asks `model` what is worth keeping of the windows of `tasks`, which share all but transcript and span. Returns what
 /// came of each, in order; the cost of a request is counted once, with the first window that it shows.
 ///
@@ -29,7 +32,7 @@ const MAX_FRUITLESS: u32 = 31;
 /// used, or not all of it, the model is asked once more and told why; what is still unusable is counted. If an answer
 /// about several windows is refused, cut or unusable, or the request too long for the model, each half of them is read
 /// apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its request
-/// too long. A person's message of over 8,000 tokens is read in several requests, so that nothing of it is lost.
+/// too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over 8,000 tokens is read in several requests, so that nothing of it is lost.
 ///
 /// The outcome is [`super::Outcome::Failed`] if any part of the window got no answer; candidates from the other parts
 /// are returned all the same. Every entry of an answer comes back as a candidate or as dropped; of an entry that was
@@ -105,8 +108,9 @@ impl<C: Complete> Asking<'_, '_, C> {
                 halves => return Next::Halves(halves),
             }
         }
-        // A cut answer would be cut again.
-        if !is_cut && answer.wants_repair() {
+        if answer.legible == Legible::Cut {
+            self.go_on(view, &asked, &reply.text, &mut answer, reading).await;
+        } else if !is_cut && answer.wants_repair() {
             let request = again(self.guard, &asked.request, &reply.text, &answer);
             let second = reading.complete(self.model, &request, view).await;
             if let Ok(reply) = &second
@@ -123,5 +127,22 @@ impl<C: Complete> Asking<'_, '_, C> {
         }
         reading.take(self.guard, view, answer, is_cut);
         Next::Done
+    }
+
+    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is told.
+    async fn go_on(&self, view: &View, asked: &Asked, text: &str, answer: &mut Answer, reading: &mut Reading) {
+        let mut text = text.to_owned();
+        for _ in 0..MAX_CONTINUATIONS {
+            let request = rest(self.guard, &asked.request, &text, answer.last_title());
+            let Ok(reply) = reading.complete(self.model, &request, view).await else { return };
+            if reply.finish == Finish::Refusal {
+                return;
+            }
+            let more = Answer::read(&reply.text, &view.tasks(self.tasks), &asked.sessions, &asked.request.schema);
+            if !answer.extend(more) || answer.is_whole() {
+                return;
+            }
+            text = reply.text;
+        }
     }
 }

@@ -31,6 +31,8 @@ struct WindowReading {
     flaw: Option<String>,
     /// Keys of the replies to what was asked about it.
     replies: Vec<String>,
+    /// Whether an answer was cut, and its rest did not come.
+    is_cut: bool,
     /// Whether a question about it got no reply at all.
     is_unanswered: bool,
 }
@@ -133,8 +135,12 @@ impl WindowReading {
                     .fail("the answer was cut at the token limit before it began; use a model that thinks less");
             }
             Legible::Not => self.flaw("the answer holds no list of memories".to_owned()),
-            Legible::Cut => self
-                .flaw("the answer was cut; its whole entries were kept, what came after them was not read".to_owned()),
+            Legible::Cut => {
+                self.is_cut = true;
+                self.flaw(
+                    "the answer was cut; its whole entries were kept, what came after them was not read".to_owned(),
+                );
+            }
             Legible::Whole if broken > 0 => {
                 self.flaw(format!("{broken} of {proposed} entries do not have the shape that was asked for"));
             }
@@ -169,10 +175,10 @@ impl WindowReading {
         self.failure.is_some() || self.flaw.is_some() && self.answered == 0
     }
 
-    /// Whether it failed for what was answered. Where a question got no reply, that is the reason, and the other
+    /// Whether it failed, or lacks something, for what was answered. Where a question got no reply, that is the reason, and the other
     /// replies stay paid for.
     const fn is_useless(&self) -> bool {
-        self.has_failed() && !self.is_unanswered
+        (self.has_failed() || self.is_cut) && !self.is_unanswered
     }
 
     /// Returns what came of it; a reply that was `useful` to another window is kept.

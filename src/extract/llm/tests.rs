@@ -233,7 +233,8 @@ fn a_request_that_is_too_long_is_halved_down_to_parts_of_a_message() {
 #[test]
 fn what_cannot_be_halved_is_salvaged_or_failed() {
     let whole = list(&[entry(1, "I like tea"), entry(1, "I like tea")]);
-    let (extraction, _) = run(&["I like tea"], [answer(&whole[..whole.len() - 30], Finish::Length)]);
+    let cut = || answer(&whole[..whole.len() - 30], Finish::Length);
+    let (extraction, _) = run(&["I like tea"], [cut(), cut()]);
     assert_eq!((extraction.outcome, extraction.candidates.len(), extraction.dropped.len()), (Outcome::Partial, 1, 1));
     let (extraction, _) = run(&["I like tea"], [answer("<think>well", Finish::Length)]);
     assert_eq!(extraction.outcome, Outcome::Failed);
@@ -251,8 +252,15 @@ fn a_cut_that_the_server_does_not_tell_of_is_a_cut() {
     let (extraction, _) = run(&[&texts[0], &texts[1]], [stop(cut)].into_iter().chain(halves));
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Ok, vec!["I like tea", "I like figs"]));
 
-    // What is too short to be halved stays partial, though what was begun is mended: nobody knows what came after it.
-    let (extraction, _) = run(&["I like tea. I like figs."], [stop(cut), stop(list(&[entry(1, "I like figs")]))]);
+    // Where nothing can be halved, the rest is asked for, as long as it grows.
+    let said = "I like tea. I like figs. I like nuts.";
+    let rest = [list(&[entry(1, "I like figs"), entry(1, "I like nuts")]), list(&[entry(1, "I like nuts")])];
+    let (extraction, model) = run(&[said], [stop(cut), stop(&rest[0][..rest[0].len() - 30]), stop(rest[1].as_str())]);
+    let all = vec!["I like tea", "I like figs", "I like nuts"];
+    assert_eq!((extraction.outcome, quotes(&extraction), extraction.dropped.len()), (Outcome::Ok, all, 0));
+    let wish = &model.requests.borrow()[1].turns[2].text;
+    assert!(wish.contains("up to the one titled “t” are taken"), "{}", wish.as_str());
+    let (extraction, _) = run(&[said], [stop(cut), stop(&rest[0][..rest[0].len() - 30]), stop("no")]);
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Partial, vec!["I like tea", "I like figs"]));
     assert!(extraction.error.unwrap().contains("was not read"));
 }

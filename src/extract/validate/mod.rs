@@ -14,6 +14,9 @@ use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 use crate::memory::Candidate;
 
+/// What is said of the entry in which an answer was cut.
+pub(super) const CUT_SHORT: &str = "is cut short";
+
 /// How much of an answer could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Legible {

@@ -9,7 +9,7 @@ use super::super::reply::normalised;
 use super::super::schema::{Proposal, item_schema};
 use super::super::session::Shown;
 use super::super::{DropReason, Dropped, Task, quote};
-use super::dropped;
+use super::{CUT_SHORT, dropped};
 use crate::llm::ReplySchema;
 use crate::memory::{Candidate, Evidence, Memory};
 use crate::transcript::{Kind, Message, Role};
@@ -81,7 +81,7 @@ impl<'a> Sheet<'a> {
             }
         }
         if may_be_cut {
-            errors = vec!["is cut short".to_owned()];
+            errors = vec![CUT_SHORT.to_owned()];
         }
         Err(dropped(DropReason::Invalid, errors.join(", ")))
     }

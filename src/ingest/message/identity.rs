@@ -103,20 +103,19 @@ pub fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     is_offset.then_some(offset)
 }
 
-fn from_file(date: Date, time: Time, offset_seconds: Option<i32>) -> Option<MessageTime> {
-    let at = Offset::UTC.to_timestamp(date.to_datetime(time)).ok()?;
-    Some(MessageTime { at, offset_seconds, source: TimeSource::File })
+/// A name that tells the moment is a recorder's own and sure of it; a day alone may as well be what the file is about.
+fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
+    let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
+    let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
+    Some(MessageTime { at, offset_seconds, source })
 }
 
 /// Reads `GMT20240101-100000`.
 fn zoom_stamp(text: &str) -> Option<MessageTime> {
     let rest = text.strip_prefix("GMT")?;
     let (date, time) = (digits(rest.get(..8)?)?, digits(rest.get(8..)?.strip_prefix('-')?.get(..6)?)?);
-    from_file(
-        date_of(date / 10_000, date / 100 % 100, date % 100)?,
-        time_of(time / 10_000, time / 100 % 100, time % 100)?,
-        Some(0),
-    )
+    let time = time_of(time / 10_000, time / 100 % 100, time % 100)?;
+    from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
 }
 
 /// Reads `2024-01-01`, and a time of day behind it such as `T10-30`, ` 10.30` or `_10:30:15`.
@@ -131,8 +130,7 @@ fn iso_stamp(text: &str) -> Option<MessageTime> {
     let minute_separated = bytes.get(13).is_some_and(|byte| b"-.:_h".contains(byte));
     let minutes = part(11..13).zip(part(14..16)).filter(|_| separated && minute_separated);
     let seconds = part(17..19).filter(|_| bytes.get(16).is_some_and(|byte| b"-.:_".contains(byte))).unwrap_or(0);
-    let time = minutes.and_then(|(hour, minute)| time_of(hour, minute, seconds)).unwrap_or(Time::midnight());
-    from_file(date, time, None)
+    from_name(date, minutes.and_then(|(hour, minute)| time_of(hour, minute, seconds)), None)
 }
 
 fn digits(text: &str) -> Option<u32> {
