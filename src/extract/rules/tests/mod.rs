@@ -2,6 +2,7 @@
 
 mod chinese;
 mod english;
+mod sentence;
 mod windows;
 
 use super::extract;
