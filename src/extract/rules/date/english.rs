@@ -74,7 +74,7 @@ pub(super) fn noted(text: &str, now: Option<DateTime>) -> Dated {
 /// A weekday by itself: which one is meant, the tense tells.
 static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
-        r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?:{months})\b)?)?",
+        r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?P<of>{months})\b)?)?",
         weekdays = WEEKDAYS.join("|"),
         ordinals = ORDINALS.join("|"),
         months = MONTHS.iter().map(|month| format!("{}(?:{})?", &month[..3], &month[3..])).collect::<Vec<_>>().join("|"),
@@ -121,9 +121,11 @@ fn day_and_weekday(found: &Captures<'_>, weekday: Weekday, now: DateTime) -> Opt
     let text = found.name("nth")?.as_str().to_lowercase();
     let ordinal = ORDINALS.iter().position(|other| *other == text).and_then(|at| i8::try_from(at + 1).ok());
     let day = ordinal.or_else(|| text.parse().ok())?;
-    let is_it = |date: &Date| date.weekday() == weekday && date.day() == day;
+    let month = found.name("of").and_then(|name| month_number(&name.as_str().to_lowercase()));
+    let is_it =
+        |date: &Date| date.weekday() == weekday && date.day() == day && month.is_none_or(|month| date.month() == month);
     let near = |step: i32| {
-        (0..=100).filter_map(move |count: i32| now.date().checked_add((count * step).days()).ok()).find(is_it)
+        (0..=200).filter_map(move |count: i32| now.date().checked_add((count * step).days()).ok()).find(is_it)
     };
     near(1).or_else(|| near(-1)).map(|date| Resolved::day(date, "on"))
 }

@@ -50,8 +50,8 @@ fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
             _ => 1,
         };
         return match unit.as_str() {
-            "woche" => spoken_week(week(today, ahead)?, "Woche ab"),
-            "wochenende" if ahead == 0 => spoken_week(weekday_in(week(today, 0)?, weekday_at(5)?)?, "ab"),
+            "woche" => Some(spoken_week(week(today, ahead)?, "Woche ab")),
+            "wochenende" if ahead == 0 => Some(spoken_week(weekday_in(week(today, 0)?, weekday_at(5)?)?, "ab")),
             "wochenende" => None,
             "monat" => Some(Resolved::month(today.first_of_month().checked_add(ahead.months()).ok()?, "")),
             "jahr" => Some(Resolved::year(today.first_of_year().checked_add(ahead.years()).ok()?, "")),

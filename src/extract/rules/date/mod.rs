@@ -94,8 +94,8 @@ fn note(
 }
 
 /// Returns the week that begins on `monday`, said with `words` before its date.
-fn spoken_week(monday: Date, words: &str) -> Option<Resolved> {
-    Some(Resolved { date: monday, words: format!("{words} {monday}"), preposition: "" })
+fn spoken_week(monday: Date, words: &str) -> Resolved {
+    Resolved { date: monday, words: format!("{words} {monday}"), preposition: "" }
 }
 
 /// A span of the calendar or the clock.

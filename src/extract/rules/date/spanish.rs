@@ -51,7 +51,7 @@ fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     if let Some(unit) = lower("unit").or_else(|| lower("near")) {
         let ahead = if lower("dir").is_some_and(|direction| direction.starts_with("pasad")) { -1 } else { 1 };
         return match unit.as_str() {
-            "semana" => spoken_week(week(today, ahead)?, "semana del"),
+            "semana" => Some(spoken_week(week(today, ahead)?, "semana del")),
             "mes" => Some(Resolved::month(today.first_of_month().checked_add(ahead.months()).ok()?, "")),
             "año" => Some(Resolved::year(today.first_of_year().checked_add(ahead.years()).ok()?, "")),
             name if ahead < 0 => Some(Resolved::day(latest(today, weekday(name)?)?, "")),

@@ -56,11 +56,12 @@ pub(super) fn stated(message: &Message, lines: &[Line<'_>], told: &[bool], gathe
 }
 
 /// A sentence with what its language's table says of it.
+#[expect(clippy::struct_excessive_bools, reason = "each is what a section of the table says by itself")]
 pub(super) struct Line<'a> {
     said: &'a str,
     text: String,
     tongue: Option<Tongue>,
-    cue: Option<(Kind, usize)>,
+    cue: Option<Kind>,
     forbidden: bool,
     leans: bool,
     points: bool,

@@ -8,6 +8,8 @@ const MAX_CHARS: usize = 320;
 /// Fewest words, or half as many Chinese characters, of a statement.
 const MIN_WORDS: usize = 5;
 
+/// Fewest words of a sentence that tells what the next one speaks of.
+const MIN_JOINED_WORDS: usize = 3;
 /// Fewest words of a statement that says "it" or "that" and has no sentence before it.
 const MIN_CLEAR_WORDS: usize = 8;
 
@@ -22,8 +24,6 @@ pub(super) struct Passage {
     pub(super) cued: usize,
     /// What it is about.
     pub(super) kind: Kind,
-    /// Position of the cue in its table.
-    pub(super) line: usize,
 }
 
 /// Returns the statements among `lines`, in order; none of them takes in a sentence that is `told` elsewhere.
@@ -33,20 +33,21 @@ pub(super) struct Passage {
 pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let Some((kind, cue)) = line.cue.filter(|_| !told[at]) else { continue };
+        let Some(kind) = line.cue.filter(|_| !told[at]) else { continue };
         let fits = |first: usize, last: usize| length(lines, first, last) <= MAX_CHARS;
         let joins = |other: usize| !lines[other].forbidden && !told[other] && lines[other].tongue == line.tongue;
         let taken = found.last().map(|last| last.last);
         let (mut first, mut last) = (at, at);
         if let Some(before) = at.checked_sub(1).filter(|&before| taken.is_none_or(|taken| taken < before)) {
             let wanted = (among_people && !line.shifts) || line.leans || line.points || words(&line.text) < MIN_WORDS;
-            if wanted && joins(before) && fits(before, at) {
+            if wanted && joins(before) && words(&lines[before].text) >= MIN_JOINED_WORDS && fits(before, at) {
                 first = before;
             }
         }
         while last + 1 < lines.len() && joins(last + 1) && fits(first, last + 1) {
             let next = &lines[last + 1];
-            if next.shifts || !among_people && !next.amends && !(next.leans && next.cue.is_some()) {
+            let goes_on = among_people || next.amends || (next.leans && next.cue.is_some());
+            if next.shifts || !goes_on {
                 break;
             }
             last += 1;
@@ -57,7 +58,7 @@ pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) ->
         let needs = line.leans || words(&line.text) < MIN_WORDS || (line.points && words(&line.text) < MIN_CLEAR_WORDS);
         let whole = first < at || !needs || (among_people && last > at && !line.leans);
         if whole {
-            found.push(Passage { first, last, cued: at, kind, line: cue });
+            found.push(Passage { first, last, cued: at, kind });
         }
     }
     found

@@ -73,15 +73,15 @@ impl Table {
         }
     }
 
-    /// Returns the kind of the first cue that `sentence` has, and the line of the table's cues that it stands in.
-    pub(super) fn cue(&self, sentence: &str) -> Option<(Kind, usize)> {
+    /// Returns the kind of the first cue that `sentence` has.
+    pub(super) fn cue(&self, sentence: &str) -> Option<Kind> {
         let found = self.cues.matches(sentence);
         if !found.matched_any() {
             return None;
         }
         let not = self.exceptions.matches(sentence);
         let is_allowed = |kind: Kind| !not.iter().any(|at| self.excepted[at] == kind);
-        found.iter().find(|&at| is_allowed(self.kinds[at])).map(|at| (self.kinds[at], at))
+        found.iter().find(|&at| is_allowed(self.kinds[at])).map(|at| self.kinds[at])
     }
 
     /// Whether `sentence` is nothing that its speaker says for good and in earnest.

@@ -3,6 +3,7 @@
 mod chinese;
 mod english;
 mod sentence;
+mod statements;
 mod windows;
 
 use super::extract;
