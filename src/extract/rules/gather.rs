@@ -58,6 +58,11 @@ impl<'a> Gathered<'a> {
         self.candidates.push(Candidate { claim, audience: finding.audience, evidence, replaces: None });
     }
 
+    /// Whether nothing was found so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
     /// Takes back the candidates that `is_replaced` by what is said now.
     pub(super) fn take_back(&mut self, is_replaced: impl Fn(&Candidate) -> bool) {
         if !self.candidates.iter().any(&is_replaced) {

@@ -53,6 +53,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     }
     episode::solved(task, &mut gathered);
     confirm::agreed(task, &mut gathered);
+    statement::corrected_later(task, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None }

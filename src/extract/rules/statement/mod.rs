@@ -11,9 +11,11 @@ mod table;
 use super::build::Finding;
 use super::date;
 use super::gather::{Gathered, voice};
+use super::own;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use super::tongue::{self, Tongue};
 use super::words::{capitalised, fill};
+use crate::extract::Task;
 use crate::memory::{Audience, Claim};
 use crate::transcript::Message;
 
@@ -22,6 +24,10 @@ use passage::Passage;
 
 /// How sure it is that a sentence with a cue and without a veto is worth keeping.
 const CONFIDENCE: f64 = 0.7;
+/// Messages of people after a window in which corrections of it are looked for.
+const MAX_AHEAD: usize = 300;
+/// Longest message that is read ahead, in bytes.
+const MAX_CORRECTION_BYTES: usize = 600;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
@@ -37,6 +43,20 @@ pub(super) fn take_back(message: &Message, lines: &[Line<'_>], gathered: &mut Ga
         let told = retract::told(&message.text);
         // What has a key is replaced by its next value, with its history.
         gathered.take_back(|candidate| candidate.claim.key.is_none() && told.replaces(candidate));
+    }
+}
+
+/// Takes back what the person corrects in the messages after the window, as far as they are read ahead.
+///
+/// Windows end where they must, not where people have made up their minds; this is bounded, so that many windows of a long
+/// log cost no more than few.
+pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+    if gathered.is_empty() {
+        return;
+    }
+    let later = task.transcript.messages[task.span.end..].iter().filter(|message| message.is_human());
+    for message in later.take(MAX_AHEAD).filter(|message| message.text.len() <= MAX_CORRECTION_BYTES) {
+        take_back(message, &lines(message, &own::said(&message.text)), gathered);
     }
 }
 
