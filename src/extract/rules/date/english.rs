@@ -6,9 +6,9 @@ use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Weekday};
 use regex::{Captures, Regex};
 
-use super::{Dated, Resolved, Unit, coming, latest, nearest, note, replace, shifted, week, weekday_at, weekday_in};
+use super::{Dated, Resolved, Unit, nearest, replace, shifted, week, weekday_in};
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -22,18 +22,11 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-#[rustfmt::skip]
-const ORDINALS: [&str; 31] = [
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
-    "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second",
-    "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth",
-    "thirty-first",
-];
+pub(super) const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let number = format!(r"\d{{1,3}}|an?|{}", NUMBERS.join("|"));
     let months = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
     Regex::new(&format!(
@@ -59,83 +52,7 @@ pub(in super::super) fn english(text: &str, now: Option<DateTime>) -> Dated {
     })
 }
 
-/// Puts ISO dates beside English relative dates; `now` is the reading of the speaker's own clock.
-pub(super) fn noted(text: &str, now: Option<DateTime>) -> Dated {
-    let noted = note(text, now, &PATTERN, resolve, |found| {
-        matches!(before(found).as_str(), "until" | "till" | "by" | "before")
-    });
-    let past = PAST.is_match(text) && !AHEAD.is_match(text);
-    let resolve = if past { weekday_gone } else { weekday_ahead };
-    let with_weekdays =
-        note(&noted.text, now, &WEEKDAY, resolve, |found| matches!(before(found).as_str(), "until" | "till" | "by"));
-    Dated { first: noted.first.or(with_weekdays.first), ..with_weekdays }
-}
-
-/// A weekday by itself: which one is meant, the tense tells.
-static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(
-        r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?P<of>{months})\b)?)?",
-        weekdays = WEEKDAYS.join("|"),
-        ordinals = ORDINALS.join("|"),
-        months = MONTHS.iter().map(|month| format!("{}(?:{})?", &month[..3], &month[3..])).collect::<Vec<_>>().join("|"),
-    ))
-    .expect("the pattern is a constant")
-});
-static PAST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:was|were|had|went|came|got|did|bought|sold|sat|told|put|took|made|left|lost|broke|met|ran|saw|gave|began|\w{2,}ed)\b")
-        .expect("the pattern is a constant")
-});
-static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:will|going to|shall|is|are|must|can|\w+'ll|due|starts?|ends?)\b")
-        .expect("the pattern is a constant")
-});
-
-fn weekday_gone(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
-    let weekday = named_weekday(found)?;
-    if found.name("nth").is_some() {
-        return day_and_weekday(found, weekday, now);
-    }
-    if matches!(before(found).as_str(), "" | "is") {
-        return None;
-    }
-    let ahead = matches!(before(found).as_str(), "by" | "until" | "till" | "due" | "due on" | "starting" | "starts");
-    let date = if ahead { coming(now.date(), weekday)? } else { latest(now.date(), weekday)? };
-    Some(Resolved::day(date, "on"))
-}
-
-fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
-    let weekday = named_weekday(found)?;
-    if found.name("nth").is_some() {
-        return day_and_weekday(found, weekday, now);
-    }
-    if matches!(before(found).as_str(), "" | "is") {
-        return None;
-    }
-    let since = before(found) == "since";
-    let date = if since { latest(now.date(), weekday)? } else { coming(now.date(), weekday)? };
-    Some(Resolved::day(date, "on"))
-}
-
-/// Returns the nearest day with this weekday and this day of the month, ahead first: "Monday the twenty-third".
-fn day_and_weekday(found: &Captures<'_>, weekday: Weekday, now: DateTime) -> Option<Resolved> {
-    let text = found.name("nth")?.as_str().to_lowercase();
-    let ordinal = ORDINALS.iter().position(|other| *other == text).and_then(|at| i8::try_from(at + 1).ok());
-    let day = ordinal.or_else(|| text.parse().ok())?;
-    let month = found.name("of").and_then(|name| month_number(&name.as_str().to_lowercase()));
-    let is_it =
-        |date: &Date| date.weekday() == weekday && date.day() == day && month.is_none_or(|month| date.month() == month);
-    let near = |step: i32| {
-        (0..=200).filter_map(move |count: i32| now.date().checked_add((count * step).days()).ok()).find(is_it)
-    };
-    near(1).or_else(|| near(-1)).map(|date| Resolved::day(date, "on"))
-}
-
-fn named_weekday(found: &Captures<'_>) -> Option<Weekday> {
-    let name = found.name("weekday")?.as_str().to_lowercase();
-    weekday_at(WEEKDAYS.iter().position(|other| *other == name)?)
-}
-
-fn before(found: &Captures<'_>) -> String {
+pub(super) fn before(found: &Captures<'_>) -> String {
     found.name("before").map(|word| word.as_str().to_lowercase()).unwrap_or_default()
 }
 
@@ -149,7 +66,7 @@ fn spell(found: &Captures<'_>, resolved: &Resolved) -> String {
     }
 }
 
-fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
+pub(super) fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
@@ -265,7 +182,7 @@ fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     Some(Resolved::month(Date::new(year, month, 1).ok()?, "in"))
 }
 
-fn month_number(name: &str) -> Option<i8> {
+pub(super) fn month_number(name: &str) -> Option<i8> {
     let start = name.get(..3)?;
     i8::try_from(MONTHS.iter().position(|month| month.starts_with(start))? + 1).ok()
 }

@@ -6,6 +6,7 @@ mod chinese;
 mod english;
 mod german;
 mod spanish;
+mod spoken;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ pub(super) struct Dated {
 /// Returns `text` with an ISO date in brackets beside each of its relative dates; `now` is the reading of the speaker's clock.
 pub(super) fn noted(tongue: Tongue, text: &str, now: Option<DateTime>) -> Dated {
     match tongue {
-        Tongue::English => english::noted(text, now),
+        Tongue::English => spoken::noted(text, now),
         Tongue::Chinese => chinese::noted(text, now),
         Tongue::Spanish => spanish::spanish(text, now),
         Tongue::German => german::german(text, now),

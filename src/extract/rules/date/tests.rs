@@ -181,6 +181,7 @@ fn spoken_dates_get_their_day_beside_them() {
         (Tongue::English, "the freeze ends on Sunday", "the freeze ends on Sunday (2026-03-08)"),
         (Tongue::English, "starts Monday the twenty-third", "starts Monday the twenty-third (2026-03-23)"),
         (Tongue::English, "is Saturday 28 Feb at 5", "is Saturday 28 Feb (2026-02-28) at 5"),
+        (Tongue::English, "from the first of May", "from the first of May (2026-05-01)"),
         (Tongue::English, "Sundays are free", "Sundays are free"),
         (Tongue::German, "seit gestern am Montag", "seit gestern (2026-03-03) am Montag"),
         (Tongue::German, "am kommenden Montag", "am kommenden Montag (2026-03-09)"),
