@@ -13,7 +13,8 @@ use afterthought::transcript::Transcript;
 /// Words of the frames, and forms that "I", "we", "our" and irregular verbs turn into.
 const FRAME: &str = "the user user's team team's project project's assistant assistant's standing instruction said wants \
     to be used called does not is has was did will goes decided proposed by confirmed and which did work solved it what \
-    problem error came up tried could would were on in of week rather than failed broke hung returned threw kept got stopped written uses";
+    problem error came up tried could would were on in of week rather than failed broke hung returned threw kept got stopped written uses \
+    el usuario dijo der nutzer sagte";
 /// The same in Chinese, by character.
 const CHINESE_FRAME: &str =
     "用户团队的长期要求说希望使用被称为决定由助手提议确认问题解决办法了出现错误试过没有用那一周年月项目而不是";
@@ -56,7 +57,7 @@ fn foreign(found: &Candidate) -> Vec<String> {
         .into_iter()
         .flat_map(|word| if word.chars().any(is_han) { word.chars().map(String::from).collect() } else { vec![word] })
         .filter(|word| match word.chars().next() {
-            Some(c) if is_han(c) => !quotes.contains(c) && !CHINESE_FRAME.contains(c),
+            Some(c) if is_han(c) => !quotes.contains(c) && !speakers.contains(c) && !CHINESE_FRAME.contains(c),
             Some(c) if c.is_ascii_digit() && quotes.chars().any(is_han) => false,
             _ => !known(word),
         })

@@ -17,6 +17,7 @@ pub(super) const ENGLISH: Language = Language {
         r"\b(?-i:may)\b",
         // In jest.
         r"\b(?:lol|lmao|rofl|haha\w*|hehe\w*|jk|j/k|just kidding|kidding|joking|yeah right|sarcasm|obviously not|totally not|said no one ever|oh sure|oh great|ha ha)\b|(?:^|\s)/s\b|[😂🤣😜🙃😏😉😝🤪]|;-?\)",
+        r"(?-i:\b(?:LOVE|ADORE|HATE|SUCH)\b)|\b(?:so (?:generous|kind of them)|while we're at it|please send more|my (?:absolute )?favou?rite (?:hobby|pastime))\b|🙃",
         // Said by others, or of others.
         r"\b(?:he|she|they|someone|somebody|people|the (?:docs?|article|manual|readme|guide|blog|book)|(?:my|our|his|her|their|the) \w+|(?-i:[A-Z]\w+)) (?:just |always |once )?(?:said|says?|told|wrote|writes|claims|claimed|mentioned|thinks|thought|insists|suggested|suggests|recommends|recommended|asked|asks|argues)\b|\baccording to\b|\bquote\b",
         // Asked for, of a text that is not about the speaker.

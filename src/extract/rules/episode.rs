@@ -3,6 +3,7 @@
 use super::build::Finding;
 use super::gather::{Gathered, voice};
 use super::language::{self, Compiled};
+use super::own;
 use super::sentence::{self, fold};
 use super::solution::{self, Fix};
 use super::words::{self, capitalised};
@@ -61,12 +62,11 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
 
 /// Returns the words in which a person states a problem: a sentence, or else an error as a tool printed it.
 fn problem(message: &Message) -> Option<&str> {
-    let own = &message.text[..super::read::foreign_from(&message.text)];
-    let stated = sentence::said(own).into_iter().find(|said| {
+    let stated = own::said(&message.text).into_iter().find(|said| {
         let text = fold(said);
         language::of(&text).is_some_and(|language| states_problem(language, &text))
     });
-    stated.or_else(|| sentence::error_line(own)).filter(|quote| !quote.contains("[redacted:"))
+    stated.or_else(|| sentence::error_line(&message.text)).filter(|quote| !quote.contains("[redacted:"))
 }
 
 /// Whether `quote` only says that a problem is still there.
@@ -210,8 +210,7 @@ fn solution(
 
 /// Adds what `message` says was tried in vain.
 fn failures(message: &Message, gathered: &mut Gathered<'_>) {
-    let own = &message.text[..super::read::foreign_from(&message.text)];
-    for said in sentence::said(own) {
+    for said in own::said(&message.text) {
         let text = fold(said);
         let Some(language) = language::of(&text) else { continue };
         let bare = &text[language.lead_in.find(&text).map_or(0, |found| found.end())..];

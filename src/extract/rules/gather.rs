@@ -7,11 +7,12 @@ use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 
 use super::build::Finding;
+use super::own;
 use super::product;
 use super::read::{self, Voice};
-use super::sentence;
+use super::statement;
 use crate::extract::Task;
-use crate::memory::{Candidate, Claim, Evidence};
+use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
 use crate::transcript::{Message, MessageTime};
 
 /// Most known names that a memory is tagged with.
@@ -40,10 +41,13 @@ impl<'a> Gathered<'a> {
             return;
         }
         let evidence: Vec<Evidence> = sources.iter().map(|(message, quote)| self.evidence(message, quote)).collect();
+        if matches!(finding.claim.structured, Some(Structured::Episode(_))) {
+            self.take_back(|told| tells_less(told, sources));
+        }
         let mut claim = finding.claim;
         claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
         claim.tags = tags(&claim);
-        let says = claim.content.to_lowercase();
+        let says = says(&claim);
         if let Some(&at) = self.known.get(&says) {
             let known = &mut self.candidates[at].evidence;
             let fresh = evidence.into_iter().filter(|piece| !known.contains(piece)).collect::<Vec<_>>();
@@ -58,6 +62,21 @@ impl<'a> Gathered<'a> {
             replaces: None,
             is_pasted: false,
         });
+    }
+
+    /// Whether nothing was found so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// Takes back the candidates that `is_replaced` by what is said now.
+    pub(super) fn take_back(&mut self, is_replaced: impl Fn(&Candidate) -> bool) {
+        if !self.candidates.iter().any(&is_replaced) {
+            return;
+        }
+        self.candidates.retain(|candidate| !is_replaced(candidate));
+        let says = self.candidates.iter().enumerate().map(|(at, candidate)| (says(&candidate.claim), at));
+        self.known = says.collect();
     }
 
     /// Returns the candidates.
@@ -77,6 +96,19 @@ impl<'a> Gathered<'a> {
     }
 }
 
+/// Whether `told` only quotes a sentence of an episode that rests on `sources`.
+fn tells_less(told: &Candidate, sources: &[(&Message, &str)]) -> bool {
+    let [piece] = &told.evidence[..] else { return false };
+    let quotes =
+        |(message, quote): &(&Message, &str)| piece.messages == [message.id.clone()] && piece.quote.contains(quote);
+    told.claim.memory_type == MemoryType::Episodic && told.claim.structured.is_none() && sources.iter().any(quotes)
+}
+
+/// Returns what a claim says, whatever its capitals and marks are.
+fn says(claim: &Claim) -> String {
+    claim.content.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// Returns who speaks in `message`, and on which day.
 pub(super) fn voice(message: &Message) -> Voice<'_> {
     Voice { speaker: message.speaker.as_deref(), now: message.time.map(|time| time.civil()) }
@@ -86,12 +118,17 @@ pub(super) fn voice(message: &Message) -> Voice<'_> {
 pub(super) fn statements(task: &Task<'_>, at: usize, gathered: &mut Gathered<'_>) {
     let message = &task.transcript.messages[at];
     let voice = voice(message);
-    let own = &message.text[..read::foreign_from(&message.text)];
-    for said in sentence::said(own) {
+    let said = own::said(&message.text);
+    let lines = statement::lines(message, &said);
+    statement::take_back(message, &lines, gathered);
+    let mut told = vec![false; said.len()];
+    for (said, told) in said.iter().zip(&mut told) {
         for finding in read::sentence(said, &voice) {
             gathered.add(finding, &[(message, said)]);
+            *told = true;
         }
     }
+    statement::stated(message, &lines, &told, gathered);
 }
 
 /// Returns what a claim is about, as people would search for it: its subject, and what it names.

@@ -15,6 +15,7 @@ mod episode;
 mod gather;
 mod language;
 mod note;
+mod own;
 mod own_name;
 mod product;
 mod project;
@@ -23,6 +24,8 @@ mod sentence;
 mod slot;
 mod solution;
 mod standing;
+mod statement;
+mod tongue;
 mod words;
 
 #[cfg(test)]
@@ -33,7 +36,7 @@ use crate::extract::{Extraction, Outcome, Span, Spent, Task};
 use gather::Gathered;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-3";
+pub const VERSION: &str = "rules-4";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
@@ -50,6 +53,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     }
     episode::solved(task, &mut gathered);
     confirm::agreed(task, &mut gathered);
+    statement::corrected_later(task, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }

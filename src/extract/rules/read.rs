@@ -88,20 +88,6 @@ pub(super) fn starts_game(text: &str) -> bool {
     GAME.is_match(text)
 }
 
-/// Where in `text` foreign words begin: a text to be translated or corrected, or one to be made up.
-pub(super) fn foreign_from(text: &str) -> usize {
-    static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)\b(?:translat(?:e|ion)|summari[sz]e|tl;?dr|proofread|rephrase|paraphrase|reword|fix (?:the |my )?(?:grammar|spelling)|improve (?:the |my |this )(?:text|wording|writing|paragraph|email)|rewrite (?:this|the following|it)|edit (?:this|the following) (?:text|email|paragraph))\b",
-            r"|\b(?:write|draft|compose|tell|make up|continue|invent|generate|create|give me)\b[^.!?\n]{0,60}\b(?:story|stories|poem|novel|screenplay|play script|song|lyrics|dialogue|monologue|essay|bio|cover letter|letter|e-?mail|tweet|blog post|speech|resume|persona|sample (?:data|text|conversation)|example (?:sentences?|conversation|prompt)|fake|fictional|scene|diary)\b",
-            r"|翻译|译成|润色|改写|总结(?:一下)?(?:以下|下面|这)|写一?[个篇首封段].{0,20}(?:故事|小说|诗|剧本|歌词|邮件|信|作文|对话|文章)|编一?[个段]",
-        ))
-        .expect("the pattern is a constant")
-    });
-    let Some(found) = FOREIGN.find(text) else { return text.len() };
-    text[..found.start()].rfind(['.', '!', '?', '\n', '。', '！', '？']).unwrap_or(0)
-}
-
 fn is_out_of_range(text: &str) -> bool {
     let chars = text.chars().count();
     let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();

@@ -10,7 +10,7 @@ pub(super) const MAX_SENTENCE_CHARS: usize = 400;
 /// Lines of prose beyond which a message looks pasted, and only its first and last paragraph are read.
 const MAX_PROSE_LINES: usize = 40;
 /// Bullets in a row beyond which a list is a dump.
-const MAX_BULLETS: usize = 8;
+pub(super) const MAX_BULLETS: usize = 8;
 /// Shortest line, in characters, that can be the first part of a wrapped sentence.
 const MIN_WRAPPED_CHARS: usize = 55;
 
@@ -48,6 +48,23 @@ static BULLET: LazyLock<Regex> =
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "prof", "st", "no", "approx", "cf", "fig", "inc", "ltd", "jr",
     "sr", "dept", "est", "min", "max", "a.m", "p.m", "u.s", "u.k", "resp",
+];
+
+/// Months that may follow the day "1." of a German date.
+const GERMAN_MONTHS: &[&str] = &[
+    "Januar",
+    "Jänner",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
 ];
 
 /// Returns the sentences of `text` that its author said, as slices of `text` in order.
@@ -246,55 +263,8 @@ fn ends_sentence(before: &str, terminal: char, rest: &str) -> bool {
     let word = before.trim_end_matches('.').rsplit(char::is_whitespace).next().unwrap_or("");
     let bare = word.trim_start_matches(['(', '"', '“']).to_lowercase();
     let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
-    let lowercase_next = rest.trim_start().starts_with(char::is_lowercase);
-    !(ABBREVIATIONS.contains(&bare.as_str()) || initial || lowercase_next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_keep_versions_urls_files_abbreviations_and_code_together() {
-        let text =
-            "We run v1.2.3 on https://a.example/x.html now. See main.rs, e.g. the top, etc. and `a. B` too. Done!";
-        assert_eq!(
-            said(text),
-            [
-                "We run v1.2.3 on https://a.example/x.html now.",
-                "See main.rs, e.g. the top, etc. and `a. B` too.",
-                "Done!",
-            ]
-        );
-    }
-
-    #[test]
-    fn chinese_sentences_end_without_spaces() {
-        assert_eq!(said("我叫小林。我住在杭州！真的吗？"), ["我叫小林。", "我住在杭州！", "真的吗？"]);
-    }
-
-    #[test]
-    fn code_quotes_logs_diffs_and_traces_are_not_said() {
-        let text = "I use vim.\n```\nI use nano.\n```\n> I use emacs.\n2026-01-02 10:00:00 I use ed.\n  at run (main.js:3)\n+ let x = 1;\n$ I use joe\nTraceback (most recent call last):\nI use kak.";
-        assert_eq!(said(text), ["I use vim.", "I use kak."]);
-    }
-
-    #[test]
-    fn wrapped_lines_are_one_sentence_and_short_lines_are_their_own() {
-        let wrapped = "I prefer to keep all the configuration of a service in one\nfile at the top.";
-        assert_eq!(said(wrapped), [wrapped]);
-        assert_eq!(said("I use vim\nwe deploy on Heroku"), ["I use vim", "we deploy on Heroku"]);
-    }
-
-    #[test]
-    fn short_lists_are_read_and_long_ones_are_dumps() {
-        assert_eq!(said("- I use vim.\n- We use Go."), ["I use vim.", "We use Go."]);
-        assert_eq!(said(&"- I use vim.\n".repeat(MAX_BULLETS + 1)), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn a_pasted_page_leaves_only_its_frame() {
-        let body = "Some line of the page.\n".repeat(60);
-        assert_eq!(said(&format!("I use vim.\n\n{body}\nWe use Go.")), ["I use vim.", "We use Go."]);
-    }
+    let next = rest.trim_start();
+    let ordinal = word.len() <= 2 && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let day = ordinal && GERMAN_MONTHS.iter().any(|month| next.starts_with(month));
+    !(ABBREVIATIONS.contains(&bare.as_str()) || initial || day || next.starts_with(char::is_lowercase))
 }

@@ -27,6 +27,11 @@ pub(in super::super) fn chinese(text: &str, now: Option<DateTime>) -> Dated {
     replace(text, now, &PATTERN, resolve, |_, resolved| resolved.words.clone(), |_| false)
 }
 
+/// Puts ISO dates beside Chinese relative dates; `now` is the reading of the speaker's own clock.
+pub(super) fn noted(text: &str, now: Option<DateTime>) -> Dated {
+    replace(text, now, &PATTERN, resolve, |found, resolved| format!("{}（{}）", &found[0], resolved.words), |_| false)
+}
+
 fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let (today, named) = (now.date(), |name: &str| found.name(name).map(|word| word.as_str()));
     if let Some(word) = named("day") {

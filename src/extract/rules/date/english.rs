@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 
 use super::{Dated, Resolved, Unit, nearest, replace, shifted, week, weekday_in};
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -22,11 +22,11 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+pub(super) const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let number = format!(r"\d{{1,3}}|an?|{}", NUMBERS.join("|"));
     let months = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
     Regex::new(&format!(
@@ -52,7 +52,7 @@ pub(in super::super) fn english(text: &str, now: Option<DateTime>) -> Dated {
     })
 }
 
-fn before(found: &Captures<'_>) -> String {
+pub(super) fn before(found: &Captures<'_>) -> String {
     found.name("before").map(|word| word.as_str().to_lowercase()).unwrap_or_default()
 }
 
@@ -66,7 +66,7 @@ fn spell(found: &Captures<'_>, resolved: &Resolved) -> String {
     }
 }
 
-fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
+pub(super) fn resolve(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let today = now.date();
     let lower = |name: &str| found.name(name).map(|word| word.as_str().to_lowercase());
     if let Some(word) = lower("day") {
@@ -182,7 +182,7 @@ fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     Some(Resolved::month(Date::new(year, month, 1).ok()?, "in"))
 }
 
-fn month_number(name: &str) -> Option<i8> {
+pub(super) fn month_number(name: &str) -> Option<i8> {
     let start = name.get(..3)?;
     i8::try_from(MONTHS.iter().position(|month| month.starts_with(start))? + 1).ok()
 }

@@ -4,12 +4,17 @@
 
 mod chinese;
 mod english;
+mod german;
+mod spanish;
+mod spoken;
 #[cfg(test)]
 mod tests;
 
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::{Span, ToSpan};
 use regex::{Captures, Regex};
+
+use super::tongue::Tongue;
 
 pub(super) use chinese::chinese;
 pub(super) use english::english;
@@ -21,6 +26,16 @@ pub(super) struct Dated {
     pub(super) text: String,
     /// First day that it names as a beginning or an event, where one was resolved; not one that it names as an end.
     pub(super) first: Option<Date>,
+}
+
+/// Returns `text` with an ISO date in brackets beside each of its relative dates; `now` is the reading of the speaker's clock.
+pub(super) fn noted(tongue: Tongue, text: &str, now: Option<DateTime>) -> Dated {
+    match tongue {
+        Tongue::English => spoken::noted(text, now),
+        Tongue::Chinese => chinese::noted(text, now),
+        Tongue::Spanish => spanish::spanish(text, now),
+        Tongue::German => german::german(text, now),
+    }
 }
 
 /// What a relative date comes to.
@@ -66,6 +81,22 @@ fn replace(
         None => found[0].to_owned(),
     });
     Dated { text: text.into_owned(), first }
+}
+
+/// Puts what `resolve` makes of each match of `pattern` beside it, in brackets.
+fn note(
+    text: &str,
+    now: Option<DateTime>,
+    pattern: &Regex,
+    resolve: fn(&Captures<'_>, DateTime) -> Option<Resolved>,
+    is_end: fn(&Captures<'_>) -> bool,
+) -> Dated {
+    replace(text, now, pattern, resolve, |found, resolved| format!("{} ({})", &found[0], resolved.words), is_end)
+}
+
+/// Returns the week that begins on `monday`, said with `words` before its date.
+fn spoken_week(monday: Date, words: &str) -> Resolved {
+    Resolved { date: monday, words: format!("{words} {monday}"), preposition: "" }
 }
 
 /// A span of the calendar or the clock.
@@ -122,4 +153,19 @@ fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
         let date = Date::new(today.year().checked_add(step * count)?, month, day).ok()?;
         (if is_ahead { date >= today } else { date <= today }).then_some(date)
     })
+}
+
+/// Returns the weekday at this place of a week that begins on Monday.
+fn weekday_at(place: usize) -> Option<Weekday> {
+    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
+}
+
+/// Returns the latest `weekday` before `today`.
+fn latest(today: Date, weekday: Weekday) -> Option<Date> {
+    today.nth_weekday(-1, weekday).ok()
+}
+
+/// Returns the first `weekday` after `today`.
+fn coming(today: Date, weekday: Weekday) -> Option<Date> {
+    today.nth_weekday(1, weekday).ok()
 }

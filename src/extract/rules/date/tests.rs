@@ -170,3 +170,32 @@ fn the_end_of_the_calendar_is_survived() {
         chinese("三天后和三天前", Some(now));
     }
 }
+
+#[test]
+fn spoken_dates_get_their_day_beside_them() {
+    // A Wednesday.
+    let now = Some(jiff::civil::date(2026, 3, 4).at(12, 0, 0, 0));
+    for (tongue, text, expected) in [
+        (Tongue::English, "due next Friday", "due next Friday (2026-03-13)"),
+        (Tongue::English, "I sold it on Friday", "I sold it on Friday (2026-02-27)"),
+        (Tongue::English, "the freeze ends on Sunday", "the freeze ends on Sunday (2026-03-08)"),
+        (Tongue::English, "starts Monday the twenty-third", "starts Monday the twenty-third (2026-03-23)"),
+        (Tongue::English, "is Saturday 28 Feb at 5", "is Saturday 28 Feb (2026-02-28) at 5"),
+        (Tongue::English, "from the first of May", "from the first of May (2026-05-01)"),
+        (Tongue::English, "Sundays are free", "Sundays are free"),
+        (Tongue::German, "seit gestern am Montag", "seit gestern (2026-03-03) am Montag"),
+        (Tongue::German, "am kommenden Montag", "am kommenden Montag (2026-03-09)"),
+        (Tongue::German, "nächsten Montag", "nächsten Montag"),
+        (Tongue::German, "vor zwei Tagen, Guten Morgen", "vor zwei Tagen (2026-03-02), Guten Morgen"),
+        (Tongue::German, "letzte Woche", "letzte Woche (Woche ab 2026-02-23)"),
+        (Tongue::Spanish, "ayer vendí el coche", "ayer (2026-03-03) vendí el coche"),
+        (Tongue::Spanish, "desde el lunes pasado", "desde el lunes pasado (2026-03-02)"),
+        (Tongue::Spanish, "el domingo que viene", "el domingo que viene (2026-03-08)"),
+        (Tongue::Spanish, "el jueves que viene", "el jueves que viene"),
+        (Tongue::Spanish, "hace dos meses", "hace dos meses (2026-01)"),
+        (Tongue::Chinese, "下周三上线", "下周三（2026-03-11）上线"),
+    ] {
+        assert_eq!(noted(tongue, text, now).text, expected);
+        assert_eq!(noted(tongue, text, None).text, text);
+    }
+}

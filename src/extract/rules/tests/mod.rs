@@ -2,6 +2,8 @@
 
 mod chinese;
 mod english;
+mod sentence;
+mod statements;
 mod windows;
 
 use super::extract;

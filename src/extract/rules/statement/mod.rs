@@ -1,0 +1,209 @@
+//! Statements that last, kept in their speaker's own words.
+//!
+//! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it: so
+//! nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
+
+mod kind;
+mod passage;
+mod retract;
+mod table;
+
+use super::build::Finding;
+use super::date;
+use super::gather::{Gathered, voice};
+use super::own;
+use super::sentence::{MAX_SENTENCE_CHARS, fold};
+use super::tongue::{self, Tongue};
+use super::words::{capitalised, fill};
+use crate::extract::Task;
+use crate::memory::{Audience, Claim};
+use crate::transcript::Message;
+
+use kind::Kind;
+use passage::Passage;
+
+/// How sure it is that a sentence with a cue and without a veto is worth keeping.
+const CONFIDENCE: f64 = 0.7;
+/// Messages of people after a window in which corrections of it are looked for.
+const MAX_AHEAD: usize = 300;
+/// Longest message that is read ahead, in bytes.
+const MAX_CORRECTION_BYTES: usize = 600;
+/// Longest title, in characters.
+const MAX_TITLE_CHARS: usize = 60;
+
+/// Returns what the tables say of the sentences that `message` says.
+pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
+    let usual = tongue::of(&message.text, None);
+    said.iter().map(|said| Line::read(said, usual)).collect()
+}
+
+/// Takes back the earlier statements that `message` corrects.
+pub(super) fn take_back(message: &Message, lines: &[Line<'_>], gathered: &mut Gathered<'_>) {
+    if lines.iter().any(|line| line.amends) {
+        let told = retract::told(&message.text);
+        // What has a key is replaced by its next value, with its history.
+        gathered.take_back(|candidate| candidate.claim.key.is_none() && told.replaces(candidate));
+    }
+}
+
+/// Takes back what the person corrects in the messages after the window, as far as they are read ahead.
+///
+/// Windows end where they must, not where people have made up their minds; this is bounded, so that many windows of a long
+/// log cost no more than few.
+pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+    if gathered.is_empty() {
+        return;
+    }
+    let later = task.transcript.messages[task.span.end..].iter().filter(|message| message.is_human());
+    for message in later.take(MAX_AHEAD).filter(|message| message.text.len() <= MAX_CORRECTION_BYTES) {
+        take_back(message, &lines(message, &own::said(&message.text)), gathered);
+    }
+}
+
+/// Adds the statements among `lines`; `told` marks those that are kept in other words already.
+pub(super) fn stated(message: &Message, lines: &[Line<'_>], told: &[bool], gathered: &mut Gathered<'_>) {
+    for passage in passage::passages(lines, told, message.speaker.is_some()) {
+        if let Some(finding) = finding(&passage, lines, message) {
+            let first = lines[passage.first].said;
+            let quotes: Vec<_> = (passage.first..=passage.last).map(|at| (message, lines[at].said)).collect();
+            let together = joined(&message.text, first, lines[passage.last].said);
+            match together {
+                Some(quote) => gathered.add(finding, &[(message, quote)]),
+                None => gathered.add(finding, &quotes),
+            }
+        }
+    }
+}
+
+/// A sentence with what its language's table says of it.
+#[expect(clippy::struct_excessive_bools, reason = "each is what a section of the table says by itself")]
+pub(super) struct Line<'a> {
+    said: &'a str,
+    text: String,
+    tongue: Option<Tongue>,
+    cue: Option<Kind>,
+    forbidden: bool,
+    leans: bool,
+    points: bool,
+    /// Whether it goes on with, or takes back, what stands before it.
+    amends: bool,
+    /// Whether it begins something else.
+    shifts: bool,
+}
+
+impl<'a> Line<'a> {
+    fn read(said: &'a str, usual: Option<Tongue>) -> Self {
+        let text = fold(said);
+        let tongue = tongue::of(&text, usual);
+        let mut line = Self {
+            said,
+            text,
+            tongue,
+            cue: None,
+            forbidden: true,
+            leans: true,
+            points: true,
+            amends: false,
+            shifts: true,
+        };
+        let Some(table) = tongue.map(table::of) else { return line };
+        if line.text.chars().count() > MAX_SENTENCE_CHARS || line.text.contains("[redacted:") {
+            return line;
+        }
+        let bare = table.without_lead(&line.text).to_owned();
+        line.forbidden = table.forbids(&line.text) || table.forbids(&bare);
+        line.cue = if line.forbidden { None } else { table.cue(&bare) };
+        line.leans = table.leans(&bare);
+        line.points = table.points(&bare);
+        line.amends = table.amends(&line.text) || table.amends(&bare);
+        line.shifts = table.shifts(&line.text);
+        line.text = bare;
+        line
+    }
+}
+
+/// Returns the slice of `text` from the start of `first` to the end of `last`, both slices of it, where it is no page.
+fn joined<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
+    let base = text.as_ptr() as usize;
+    let start = (first.as_ptr() as usize).checked_sub(base)?;
+    let end = (last.as_ptr() as usize).checked_sub(base)? + last.len();
+    text.get(start..end).filter(|slice| slice.chars().count() <= 2 * MAX_SENTENCE_CHARS)
+}
+
+fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<Finding> {
+    let voice = voice(message);
+    let line = &lines[passage.cued];
+    let tongue = line.tongue?;
+    let text: Vec<&str> = lines[passage.first..=passage.last].iter().map(|line| line.text.as_str()).collect();
+    let text = text.join(if tongue == Tongue::Chinese { "" } else { " " });
+    let among_people = voice.speaker.is_some() && tongue != Tongue::Chinese;
+    let work = table::of(tongue).is_work(&text);
+    if among_people && passage.kind.must_name() && !work && !names_something(&text) {
+        return None;
+    }
+    let dated = date::noted(tongue, &text, voice.now);
+    let frame = frame(tongue);
+    let who = voice.speaker.unwrap_or(frame.user);
+    let x = capitalised(&dated.text.replace(frame.marks, "'"));
+    let content = fill(frame.said, &[("{who}", who), ("{x}", &x)]);
+    let shelf = passage.kind.shelf();
+    let mut claim = Claim::new(shelf.memory_type, shelf.category, title(&line.text, tongue), content);
+    claim.importance = shelf.importance;
+    claim.confidence = CONFIDENCE;
+    let audience = if shelf.personal || !work { Audience::User } else { Audience::Project };
+    Some(Finding { claim, audience, since: dated.first })
+}
+
+/// Whether `text` has a number, or a name of something other than the one who is spoken to.
+fn names_something(text: &str) -> bool {
+    let mut starts = true;
+    let mut called = false;
+    for word in text.split(' ') {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_name =
+            bare.starts_with(char::is_uppercase) && !starts && !called && bare != "I" && !bare.starts_with("I'");
+        if bare.contains(|c: char| c.is_ascii_digit()) || (is_name && !word.ends_with('!')) {
+            return true;
+        }
+        starts = word.ends_with(['.', '!', '?', ':', '…']);
+        called = word.ends_with(',');
+    }
+    false
+}
+
+/// How a quotation is framed; `{who}` and `{x}` are filled in.
+struct Frame {
+    user: &'static str,
+    said: &'static str,
+    /// Quotation marks that must not stand within.
+    marks: &'static [char],
+}
+
+const fn frame(tongue: Tongue) -> Frame {
+    match tongue {
+        Tongue::English => Frame { user: "The user", said: "{who} said: \"{x}\"", marks: &['"'] },
+        Tongue::Chinese => Frame { user: "用户", said: "{who}说：“{x}”", marks: &['“', '”'] },
+        Tongue::Spanish => Frame { user: "El usuario", said: "{who} dijo: «{x}»", marks: &['«', '»'] },
+        Tongue::German => Frame { user: "Der Nutzer", said: "{who} sagte: „{x}“", marks: &['„', '“'] },
+    }
+}
+
+/// Returns the first words of a sentence.
+fn title(text: &str, tongue: Tongue) -> String {
+    let text = text.trim_end_matches(['.', '!', '。', '！', ' ']);
+    if tongue == Tongue::Chinese {
+        return text.chars().take(30).collect();
+    }
+    let mut title = String::new();
+    for word in text.split(' ').take(9) {
+        if !title.is_empty() && title.chars().count() + word.chars().count() >= MAX_TITLE_CHARS {
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    let title: String = title.trim_end_matches([',', ';', ':', ' ', '-']).chars().take(MAX_TITLE_CHARS).collect();
+    capitalised(&title)
+}

@@ -1,0 +1,193 @@
+//! Tables of cues, a file a language: sections of patterns, one a line.
+//!
+//! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
+//! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
+//! start of a sentence; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
+//! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
+//! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+use super::kind::Kind;
+use crate::extract::rules::tongue::Tongue;
+
+/// The patterns of a language.
+pub(super) struct Table {
+    vetoes: RegexSet,
+    cues: RegexSet,
+    kinds: Vec<Kind>,
+    exceptions: RegexSet,
+    excepted: Vec<Kind>,
+    leans: RegexSet,
+    points: RegexSet,
+    work: RegexSet,
+    amends: RegexSet,
+    shifts: RegexSet,
+    lead: Regex,
+}
+
+static ENGLISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/english.txt")));
+static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/chinese.txt")));
+static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/spanish.txt")));
+static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/german.txt")));
+
+/// Returns the table of `tongue`.
+pub(super) fn of(tongue: Tongue) -> &'static Table {
+    match tongue {
+        Tongue::English => &ENGLISH,
+        Tongue::Chinese => &CHINESE,
+        Tongue::Spanish => &SPANISH,
+        Tongue::German => &GERMAN,
+    }
+}
+
+impl Table {
+    fn read(text: &str) -> Self {
+        let sections = sections(text);
+        let set = |name: &str| {
+            let lines = sections.iter().filter(|line| line.section == name);
+            compiled(lines.map(|line| &line.pattern))
+        };
+        let of_kinds = |is_exception: bool| {
+            let lines = sections.iter().filter(move |line| line.is_exception == is_exception);
+            lines.filter_map(|line| Some((Kind::named(&line.section)?, &line.pattern))).unzip()
+        };
+        let (kinds, cues): (Vec<Kind>, Vec<&String>) = of_kinds(false);
+        let (excepted, exceptions): (Vec<Kind>, Vec<&String>) = of_kinds(true);
+        let lead: Vec<&str> =
+            sections.iter().filter(|line| line.section == "lead").map(|line| line.pattern.as_str()).collect();
+        Self {
+            vetoes: set("veto"),
+            cues: compiled(cues),
+            kinds,
+            exceptions: compiled(exceptions),
+            excepted,
+            leans: set("leans"),
+            points: set("points"),
+            work: set("work"),
+            amends: set("amends"),
+            shifts: set("shifts"),
+            lead: Regex::new(&format!("^(?:{})", lead.join("|"))).expect("the tables are constants"),
+        }
+    }
+
+    /// Returns the kind of the first cue that `sentence` has.
+    pub(super) fn cue(&self, sentence: &str) -> Option<Kind> {
+        let found = self.cues.matches(sentence);
+        if !found.matched_any() {
+            return None;
+        }
+        let not = self.exceptions.matches(sentence);
+        let is_allowed = |kind: Kind| !not.iter().any(|at| self.excepted[at] == kind);
+        found.iter().find(|&at| is_allowed(self.kinds[at])).map(|at| self.kinds[at])
+    }
+
+    /// Whether `sentence` is nothing that its speaker says for good and in earnest.
+    pub(super) fn forbids(&self, sentence: &str) -> bool {
+        self.vetoes.is_match(sentence)
+    }
+
+    /// Whether `sentence` cannot be understood without the one before it.
+    pub(super) fn leans(&self, sentence: &str) -> bool {
+        self.leans.is_match(sentence)
+    }
+
+    /// Whether `sentence` says more with the one before it.
+    pub(super) fn points(&self, sentence: &str) -> bool {
+        self.points.is_match(sentence)
+    }
+
+    /// Whether `sentence` is about people's work.
+    pub(super) fn is_work(&self, sentence: &str) -> bool {
+        self.work.is_match(sentence)
+    }
+
+    /// Whether `sentence` takes back something said before.
+    pub(super) fn amends(&self, sentence: &str) -> bool {
+        self.amends.is_match(sentence)
+    }
+
+    /// Whether `sentence` begins something else.
+    pub(super) fn shifts(&self, sentence: &str) -> bool {
+        self.shifts.is_match(sentence)
+    }
+
+    /// Returns `sentence` without the words at its start that say nothing.
+    pub(super) fn without_lead<'t>(&self, sentence: &'t str) -> &'t str {
+        let rest = &sentence[self.lead.find(sentence).map_or(0, |found| found.end())..];
+        if rest.is_empty() { sentence } else { rest }
+    }
+}
+
+fn compiled<'t>(patterns: impl IntoIterator<Item = &'t String>) -> RegexSet {
+    RegexSet::new(patterns).expect("the tables are constants")
+}
+
+/// A pattern of a table.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    section: String,
+    is_exception: bool,
+    pattern: String,
+}
+
+/// Returns the patterns of `text` in order.
+fn sections(text: &str) -> Vec<Line> {
+    let mut section = String::new();
+    let mut words: Vec<(String, String)> = Vec::new();
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).filter(|name| is_name(name))
+        {
+            name.clone_into(&mut section);
+        } else if let Some((name, value)) = line.split_once(" = ").filter(|(name, _)| is_name(name)) {
+            words.push((format!("@{name}"), format!("(?:{})", filled(value, &words))));
+        } else {
+            let exception = line.strip_prefix("not ");
+            let pattern = format!("(?i){}", filled(exception.unwrap_or(line), &words));
+            found.push(Line { section: section.clone(), is_exception: exception.is_some(), pattern });
+        }
+    }
+    found
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+fn filled(pattern: &str, words: &[(String, String)]) -> String {
+    // A longer name first, so that @months is no @month.
+    let mut words: Vec<_> = words.iter().collect();
+    words.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_compiles_and_each_of_its_sections_is_known() {
+        for text in [
+            include_str!("../cues/english.txt"),
+            include_str!("../cues/chinese.txt"),
+            include_str!("../cues/spanish.txt"),
+            include_str!("../cues/german.txt"),
+        ] {
+            for Line { section, pattern, .. } in sections(text) {
+                let known = ["veto", "leans", "points", "work", "amends", "shifts", "lead"].contains(&section.as_str());
+                assert!(known || Kind::named(&section).is_some(), "[{section}]");
+                assert!(Regex::new(&pattern).is_ok_and(|pattern| !pattern.is_match("")), "[{section}] {pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_stand_for_words_and_comments_for_nothing() {
+        let table = "# animals\npet = cat|dog\npets = @pets?\n[people]\nmy @pet\n";
+        let pattern = "(?i)my (?:cat|dog)".to_owned();
+        assert_eq!(sections(table), [Line { section: "people".into(), is_exception: false, pattern }]);
+    }
+}
