@@ -1,6 +1,6 @@
 //! Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes, logins.
 
-use super::judge::{is_made_up, is_strong, is_vendor_key};
+use super::judge::{is_made_up, is_slashed_password, is_vendor_key};
 use super::shape::{Part, Secret, anything, inner};
 use super::spoken::is_word_list;
 use super::value::Naming;
@@ -238,7 +238,7 @@ pub(super) const LOGIN_PAIR: Secret = Secret {
     ),
     reach: 0,
     part: Part::Spoken(Naming::Login),
-    example: "user ana, password {a14}",
+    example: "usuario ana, clave {a8}-{d8}",
 };
 
 pub(super) const SLASHED_LOGIN: Secret = inner(
@@ -252,9 +252,9 @@ pub(super) const SLASHED_LOGIN: Secret = inner(
         r"(?: (?:is|are|sind|lauten|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?/ ?)",
         r#"["'`]?(?P<secret>[^\s/"'`,;\\\x{2e80}-\x{ffef}]{7,63}[^\s/"'`,;.:!?)\\\x{2e80}-\x{ffef}])"#
     ),
-    "the router is admin / {a14}",
+    "the router is admin / {a10}!{d8}",
 )
-.taking(Part::Apart(is_strong));
+.taking(Part::Apart(is_slashed_password));
 
 /// Keys of makers that nobody listed: `<maker>_live_…`.
 pub(super) const MAKER_KEY: Secret = inner(

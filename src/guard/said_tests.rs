@@ -45,7 +45,7 @@ const UNTOUCHED: &[&str] = &[
     "the wifi key is on the fridge", "the wifi is slow", "wifi: 802.11ac", "wifi 6 and wpa2-psk", "WPA2 key management", "der WLAN-Schlüssel steht auf dem Router", "la clave del wifi está en la nevera", "wifi 密码忘了", "the wifi password is printed on the router",
     "CVV is three digits", "the CVV check is 100% covered", "cvc-complex-type.2.4", "your verification code is invalid", "verification codes expire after 4821 seconds", "OTP 27 and Elixir 1.17", "Die TAN kommt per SMS", "tan 45", "验证码已发送",
     "1234 is your lucky number", "user ana with password authentication", "user: ana, password: required", "the user and the password are checked", "usuario y contraseña incorrectos", "Benutzer und Passwort prüfen", "用户名和密码不能为空", "输入用户名 密码",
-    "login / logout", "admin / user roles", "src / Main2Test", "root / usr / local", "login page / Step2", "read / write", "GET /admin/Users2List", "admin / Python3 developer", "credentials: see Vault/Team2",
+    "login / logout", "admin / user roles", "src / Main2Test", "root / usr / local", "login page / Step2", "read / write", "GET /admin/Users2List", "admin / Python3 developer", "admin / Python3Developer", "admin / UserManagement", "credentials: see Vault/Team2",
     "EFI_KEY_B4: Key = 0x00000013", "const MASTER_KEY: Key = 0x0000_0013;", "key = 0xdeadbeef", "the key is 0x1F4A22", "TOKEN = -1073741700i32", "pub const STATUS_TOKEN: Status = -1073741700i32;", "my_live_data_pipeline_2024_version", "test_live_reload_of_configuration",
     "run api_test_integrationsuite", "la frase de recuperación es una lista de doce palabras que nadie debe ver nunca más", "access code review 2024", "unlock codes are sold for 4.20",
 ];
