@@ -110,6 +110,9 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
+/// Signs that stand in passwords and seldom in words.
+const SIGNS: &str = "!#$%^&*+?~";
+
 /// Whether a value can open a door or a safe: a few digits, or letters and digits that are no number of an error.
 pub(super) fn is_access_code(value: &str) -> bool {
     let code = value.trim_end_matches(['#', '*']);
@@ -126,12 +129,12 @@ pub(super) fn is_access_code(value: &str) -> bool {
 
 /// Whether a value behind the name of a user or a network can be a password: no word, path, file or version.
 pub(super) fn is_login_password(value: &str) -> bool {
-    let marked = value.contains(|c: char| c.is_ascii_digit() || "!@#$%^&*+?~".contains(c));
+    let marked = value.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(c));
     let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_file =
         (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     value.len() >= 6
-        && marked
+        && (marked || value.len() >= 8 && is_mixed(value))
         && value.chars().any(char::is_alphabetic)
         && !is_file
         && !value.contains('/')
@@ -140,10 +143,24 @@ pub(super) fn is_login_password(value: &str) -> bool {
         && !is_hexadecimal_number(value)
 }
 
+/// Whether a value behind `admin /` can be a password, and no role, page or folder.
+pub(super) fn is_slashed_password(value: &str) -> bool {
+    let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    cased && is_login_password(value) && (digits >= 2 || value.contains(|c| SIGNS.contains(c)) || is_mixed(value))
+}
+
 /// Whether the end of `<maker>_live_…` is machine-made.
 pub(super) fn is_vendor_key(value: &str) -> bool {
     let end = value.rsplit('_').next().unwrap_or("");
-    has_letters_and_digits(end) && digit_runs(end) >= 3 && !is_placeholder(end)
+    (has_letters_and_digits(end) && digit_runs(end) >= 2 || is_mixed(end)) && !is_placeholder(end)
+}
+
+/// Whether capitals and small letters are mixed as in a random value: more than a third of it are capitals, which is
+/// more than in `NamesLikeThis`.
+fn is_mixed(value: &str) -> bool {
+    let capitals = value.chars().filter(|c| c.is_uppercase()).count();
+    capitals * 3 > value.chars().count() && value.chars().any(char::is_lowercase)
 }
 
 /// How often digits begin in `value`, behind something else.
@@ -191,16 +208,7 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
         return false;
     }
     match digits {
-        0 => {
-            let mixed = value.chars().any(char::is_uppercase) && value.chars().any(char::is_lowercase);
-            // A third are capitals in random letters at least, and fewer in `NamesLikeThis`.
-            let capitals = value.chars().filter(|c| c.is_uppercase()).count();
-            mixed
-                && capitals * 3 > length
-                && length >= 24
-                && !value.contains(['_', '-', '.', '/'])
-                && entropy(value) > 3.8
-        }
+        0 => length >= 24 && is_mixed(value) && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8,
         1 => length >= 10,
         2.. => true,
     }

@@ -1,6 +1,6 @@
 //! Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes, logins.
 
-use super::judge::{is_made_up, is_strong, is_vendor_key};
+use super::judge::{is_made_up, is_slashed_password, is_vendor_key};
 use super::shape::{Part, Secret, anything, inner};
 use super::spoken::is_word_list;
 use super::value::Naming;
@@ -10,7 +10,7 @@ use super::value::Naming;
 macro_rules! tells {
     () => {
         concat!(
-            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|to|auf|a|à)\b"#,
+            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
             r#"(?: (?:now|still|jetzt|ahora|maintenant)\b)?:?|=|[:：]| ?(?:→|—))[ \t]{0,4}"#,
             r"|[\x{2e80}-\x{ffef}]{0,6}?(?:是|为|為|改成了?|改为|换成了?|：) ?|[ \t]{0,2})"
         )
@@ -21,7 +21,7 @@ macro_rules! tells {
 macro_rules! place {
     () => {
         concat!(
-            r"(?:alarm|door|gate|garage|keypad|lock ?box|key ?box|key ?safe|safe|locker|padlock|intercom|entrance|entry|elevator)",
+            r"(?:alarm|door|gate|garage|keypad|lock ?box|key ?box|key ?safe|safe|locker|padlock|intercom|entrance|entry|elevator|disarm)",
         )
     };
 }
@@ -83,6 +83,7 @@ pub(super) const ACCESS_CODE: Secret = Secret {
         "entrance c",
         "entry c",
         "elevator c",
+        "disarm c",
         "code for ",
         "code to ",
         "code of ",
@@ -109,7 +110,10 @@ pub(super) const ACCESS_CODE: Secret = Secret {
         "code d'",
         "digicode",
         "codice d",
-        "门",
+        "门禁",
+        "门锁",
+        "大门",
+        "开门",
         "保险",
         "报警",
         "警报",
@@ -202,7 +206,7 @@ pub(super) const CARD_CODE: Secret = inner(
     concat!(
         r"(?:(?i:cv[vc]2?)(?: (?:code|number))?(?: (?:is|es|ist|lautet|est|è|é))?(?:[ :=：]{1,3}|(?:是|为) ?)",
         r"|(?i:security code|sicherheitscode|código de seguridad|prüfnummer|安全码)",
-        r"[^\n.:!?=\d]{0,24}?(?: (?:is|es|ist|lautet) |是))(?P<secret>\d{3,4})(?-u:\b)"
+        r"(?: (?:on|of|auf|der|de|en)\b[^\n.:!?=\d]{0,24}?)?(?: (?:is|es|ist|lautet) |是))(?P<secret>\d{3,4})(?-u:\b)"
     ),
     "the CVV is {d4}",
 )
@@ -238,7 +242,7 @@ pub(super) const LOGIN_PAIR: Secret = Secret {
     ),
     reach: 0,
     part: Part::Spoken(Naming::Login),
-    example: "user ana, password {a14}",
+    example: "usuario ana, clave {a8}-{d8}",
 };
 
 pub(super) const SLASHED_LOGIN: Secret = inner(
@@ -252,9 +256,9 @@ pub(super) const SLASHED_LOGIN: Secret = inner(
         r"(?: (?:is|are|sind|lauten|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?/ ?)",
         r#"["'`]?(?P<secret>[^\s/"'`,;\\\x{2e80}-\x{ffef}]{7,63}[^\s/"'`,;.:!?)\\\x{2e80}-\x{ffef}])"#
     ),
-    "the router is admin / {a14}",
+    "the router is admin / {a10}!{d8}",
 )
-.taking(Part::Apart(is_strong));
+.taking(Part::Apart(is_slashed_password));
 
 /// Keys of makers that nobody listed: `<maker>_live_…`.
 pub(super) const MAKER_KEY: Secret = inner(
