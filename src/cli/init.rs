@@ -111,7 +111,7 @@ mod tests {
             let set: Vec<&str> = text
                 .lines()
                 .filter_map(|line| line.strip_prefix("# "))
-                .filter(|line| line.split_whitespace().nth(1) == Some("="))
+                .filter(|line| line.starts_with('[') || line.split_whitespace().nth(1) == Some("="))
                 .collect();
             let partial: Partial = toml::from_str(&set.join("\n")).unwrap();
             assert_ne!(partial, Partial::default());
