@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::Span;
 use super::super::answer::Answer;
 use super::super::prompt::user;
 use super::super::schema::reply_schema;
 use super::super::views::View;
+use super::super::{Span, Task};
 use super::sheet::{MAX_QUOTE_BYTES, shortened};
 use super::*;
 use crate::memory::{Audience, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
