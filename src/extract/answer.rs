@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ground::Pool;
 use super::reply::{entries, normalised};
 use super::schema::item_schema;
 use super::session::Shown;
@@ -37,8 +38,9 @@ impl Answer {
             keep_citations_of(&mut value, session, shown);
             items[session].push(Item { place, value, may_be_cut });
         }
-        let sessions = items.into_iter().zip(tasks).zip(shown);
-        let sessions = sessions.map(|((items, task), shown)| check(items, task, shown, schema)).collect();
+        let pool = Pool::new(tasks, shown);
+        let sessions =
+            items.into_iter().enumerate().map(|(session, items)| check(items, &pool, session, schema)).collect();
         Self { legible, sessions }
     }
 

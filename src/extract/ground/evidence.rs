@@ -3,12 +3,10 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use jiff::tz::Offset;
-
 use super::dates::Dates;
-use super::names::Names;
-use super::numbers::Numbers;
-use super::polarity::{Change, change};
+use super::numbers::{Numbers, is_computed};
+use super::polarity::{Change, change, is_answer};
+use super::pool::{Pool, add_dates, add_numbers};
 use super::speaker::{Said, other_subject};
 use crate::extract::schema::Proposal;
 use crate::extract::session::Shown;
@@ -16,13 +14,13 @@ use crate::extract::{DropReason, Dropped, Task, quote};
 use crate::memory::Memory;
 use crate::transcript::Message;
 
-/// The evidence of one request.
+/// The evidence of one session of a request.
 pub(in super::super) struct Ground<'a> {
+    pool: &'a Pool<'a>,
     task: &'a Task<'a>,
-    shown: &'a [usize],
+    shown: &'a Shown,
     numbers: OnceCell<Numbers>,
     dates: OnceCell<Dates>,
-    names: OnceCell<Names>,
 }
 
 /// The messages that a claim cites, by their place in the transcript.
@@ -39,58 +37,89 @@ pub(in super::super) struct Citation<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// Returns what the request that showed `shown` of `task` gives to rest on.
-    pub(in super::super) fn new(task: &'a Task<'a>, shown: &'a Shown) -> Self {
-        Self { task, shown: &shown.messages, numbers: OnceCell::new(), dates: OnceCell::new(), names: OnceCell::new() }
+    /// Returns what the session in this place of a request gives to rest on.
+    pub(in super::super) fn new(pool: &'a Pool<'a>, session: usize) -> Self {
+        let (task, shown) = pool.session(session);
+        Self { pool, task, shown, numbers: OnceCell::new(), dates: OnceCell::new() }
     }
 
-    /// Checks that what `proposal` says comes from the evidence.
-    pub(in super::super) fn check(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
-        self.numbers_and_dates(proposal, citation)?;
+    /// Checks that what `proposal` says comes from the evidence. Of its fields, a date of when it held that cannot be
+    /// traced is emptied: the rest is no worse for it.
+    pub(in super::super) fn check(&self, proposal: &mut Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
+        self.dates(proposal, citation)?;
+        self.numbers(proposal, citation)?;
         self.names(proposal, citation.quote)?;
         self.polarity(proposal, citation)?;
-        self.speaker(proposal, citation)
+        self.speaker(proposal, citation)?;
+        self.empty_fields(proposal, citation);
+        Ok(())
     }
 
-    fn numbers_and_dates(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
-        let (numbers, dates) =
-            (self.numbers.get_or_init(|| self.all_numbers()), self.dates.get_or_init(|| self.all_dates()));
+    fn dates(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let replaced = citation.replaced.map(Replaced::new);
+        let sources = self.dated(replaced.as_ref());
+        match texts(proposal).find_map(|text| Dates::foreign(&sources, text)) {
+            Some(date) => drop(
+                DropReason::DateNotSaid,
+                format!("the date {date} is not said and does not follow from when it was said"),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn numbers(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
+        let own = self.numbers.get_or_init(|| {
+            let mut numbers = Numbers::default();
+            add_numbers(&mut numbers, self.task, self.shown);
+            numbers
+        });
+        let replaced = citation.replaced.map(Replaced::new);
+        let sources = self.dated(replaced.as_ref());
+        let year = self.message(citation.quoted).time.map(|time| time.civil().year());
         for text in texts(proposal) {
             let places = Dates::places(text);
-            let foreign =
-                dates.foreign(text).filter(|date| replaced.as_ref().is_none_or(|known| !known.has_date(date)));
-            if let Some(date) = foreign {
-                return drop(
-                    DropReason::DateNotSaid,
-                    format!("the date {date} is not said and does not follow from when it was said"),
-                );
-            }
-            let foreign = numbers
-                .foreign(text, &places)
-                .filter(|number| !dates.has_year(number))
-                .filter(|number| replaced.as_ref().is_none_or(|known| !known.has_number(number, &places)));
+            let elsewhere = self.pool.numbers().foreign(text, &places);
+            let foreign = own.foreign(text, &places).into_iter().find(|number| {
+                elsewhere.contains(number)
+                    && !Dates::have_year(&sources, number)
+                    && replaced.as_ref().is_none_or(|known| !known.has_number(number, &places))
+                    && !is_computed(number, &self.cited(citation), year)
+            });
             if let Some(number) = foreign {
                 return drop(DropReason::NumberNotSaid, format!("the number {number} stands in no message"));
             }
         }
-        let fields = [("from", &proposal.from), ("to", &proposal.to)];
-        let held =
-            |text: &str| dates.may_hold(text) || replaced.as_ref().is_some_and(|known| known.dates.may_hold(text));
-        if let Some((name, _)) = fields.iter().find(|(_, text)| text.as_deref().is_some_and(|text| !held(text))) {
-            return drop(
-                DropReason::DateNotSaid,
-                format!("{name} is a date that is not said and does not follow from when it was said"),
-            );
-        }
-        if proposal.expires.as_deref().is_some_and(|text| !dates.may_expire(text)) {
-            return drop(DropReason::DateNotSaid, "expires is a date that lies far from when it was said".to_owned());
-        }
         Ok(())
     }
 
+    fn empty_fields(&self, proposal: &mut Proposal, citation: &Citation<'_>) {
+        let replaced = citation.replaced.map(Replaced::new);
+        let sources = self.dated(replaced.as_ref());
+        let fields = [("from", &mut proposal.from), ("to", &mut proposal.to), ("expires", &mut proposal.expires)];
+        for (name, field) in fields {
+            let is_traced = |text: &String| {
+                Dates::may_hold(&sources, text)
+                    || name == "expires" && sources.iter().any(|dates| dates.may_expire(text))
+            };
+            if field.as_ref().is_some_and(|text| !is_traced(text)) {
+                tracing::debug!(field = name, title = proposal.title, "left out a date that cannot be traced");
+                *field = None;
+            }
+        }
+    }
+
+    /// Returns where a date may come from: this session, the others, and the memory that is replaced.
+    fn dated<'d>(&'d self, replaced: Option<&'d Replaced>) -> Vec<&'d Dates> {
+        let own = self.dates.get_or_init(|| {
+            let mut dates = Dates::default();
+            add_dates(&mut dates, self.task, self.shown);
+            dates
+        });
+        [own, self.pool.dates()].into_iter().chain(replaced.map(|known| &known.dates)).collect()
+    }
+
     fn names(&self, proposal: &Proposal, quote: &str) -> Result<(), Dropped> {
-        let names = self.names.get_or_init(|| self.all_names());
+        let names = self.pool.names();
         let in_parts = || texts(proposal).find_map(|text| names.foreign_given(text));
         match names.foreign(&proposal.content, quote).or_else(in_parts) {
             Some(_) => {
@@ -102,8 +131,7 @@ impl<'a> Ground<'a> {
 
     fn polarity(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let quoted = &self.message(citation.quoted).text;
-        let sentence =
-            quote::find(citation.quote, quoted).map_or(citation.quote, |range| &quoted[sentence(quoted, range)]);
+        let sentence = quote::find(citation.quote, quoted).map_or(citation.quote, |range| around(quoted, range));
         match change(&proposal.content, sentence, &self.cited(citation)) {
             Some(Change::Lost) => drop(DropReason::PolarityChanged, "content says what the quote denies".to_owned()),
             Some(Change::Invented) => {
@@ -132,48 +160,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn all_numbers(&self) -> Numbers {
-        let mut numbers = Numbers::default();
-        self.shown().for_each(|message| numbers.add(&message.text));
-        self.about().for_each(|text| numbers.add(text));
-        for time in self.shown().filter_map(|message| message.time) {
-            numbers.add(&time.civil().strftime("%H:%M").to_string());
-        }
-        numbers
-    }
-
-    fn all_dates(&self) -> Dates {
-        let began = self.task.transcript.created_at.map(|at| Offset::UTC.to_datetime(at).date());
-        let said_on = |message: &Message| message.time.map(|time| time.civil().date()).or(began);
-        let mut dates = Dates::default();
-        self.shown().for_each(|message| dates.add(&message.text, said_on(message)));
-        self.about().for_each(|text| dates.add(text, None));
-        began.into_iter().for_each(|date| dates.add_stamp(date));
-        dates
-    }
-
-    fn all_names(&self) -> Names {
-        let mut names = Names::default();
-        self.shown().for_each(|message| names.add(&message.text));
-        let transcript = self.task.transcript;
-        let speakers = transcript.messages.iter().filter_map(|message| message.speaker.as_deref());
-        let known = self.task.known.iter().map(|memory| memory.claim.content.as_str());
-        let frame = [&transcript.repository, &transcript.model].into_iter().flatten().map(String::as_str);
-        speakers
-            .chain(known)
-            .chain(frame)
-            .chain(self.about())
-            .chain(self.task.instructions)
-            .for_each(|text| names.add(text));
-        names
-    }
-
-    fn about(&self) -> impl Iterator<Item = &'a str> {
-        self.task.transcript.project.iter().chain(&self.task.transcript.title).map(String::as_str)
-    }
-
     fn shown(&self) -> impl Iterator<Item = &'a Message> {
-        self.shown.iter().map(|&index| self.message(index))
+        self.shown.messages.iter().map(|&index| self.message(index))
     }
 
     fn message(&self, index: usize) -> &'a Message {
@@ -203,12 +191,8 @@ impl Replaced {
         known
     }
 
-    fn has_date(&self, date: &str) -> bool {
-        self.dates.may_hold(date)
-    }
-
     fn has_number(&self, number: &str, places: &[Range<usize>]) -> bool {
-        places.is_empty() && self.numbers.foreign(number, &[]).is_none()
+        places.is_empty() && self.numbers.foreign(number, &[]).is_empty()
     }
 }
 
@@ -229,16 +213,23 @@ fn texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
         .map(String::as_str)
 }
 
-/// Returns the sentence or line around `range`.
-fn sentence(text: &str, range: Range<usize>) -> Range<usize> {
+/// Returns the sentence or line around `range`, from the clause in which it begins, without a "no" that only answers.
+fn around(text: &str, range: Range<usize>) -> &str {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ';' | '；');
-    let start =
-        text[..range.start].rfind(is_end).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    let is_clause_end = |c: char| is_end(c) || matches!(c, ',' | '，' | ':' | '：' | '、' | '—');
+    let start = text[..range.start]
+        .rfind(is_clause_end)
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     let end = text[range.end..].find(is_end).map_or(text.len(), |at| {
         let at = range.end + at;
         at + text[at..].chars().next().map_or(0, char::len_utf8)
     });
-    start..end
+    let sentence = &text[start..end];
+    if start == 0 && is_answer(sentence) {
+        sentence.trim_start().split_once(' ').map_or("", |(_, rest)| rest)
+    } else {
+        sentence
+    }
 }
 
 fn drop(reason: DropReason, detail: String) -> Result<(), Dropped> {

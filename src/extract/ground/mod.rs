@@ -8,6 +8,7 @@ mod instant;
 mod names;
 mod numbers;
 mod polarity;
+mod pool;
 mod secret;
 mod speaker;
 #[cfg(test)]
@@ -16,4 +17,5 @@ mod table;
 pub(super) use evidence::{Citation, Ground};
 pub(super) use injected::Injected;
 pub(super) use instant::{Edge, instant};
+pub(super) use pool::Pool;
 pub(super) use secret::is_only_secret;

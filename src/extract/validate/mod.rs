@@ -7,10 +7,9 @@ mod tests;
 use serde_json::Value;
 use sheet::Sheet;
 
-use super::ground::is_only_secret;
+use super::ground::{Pool, is_only_secret};
 pub use super::quote::quote_found;
-use super::session::Shown;
-use super::{DropReason, Dropped, Task};
+use super::{DropReason, Dropped};
 use crate::llm::ReplySchema;
 use crate::memory::Candidate;
 
@@ -75,13 +74,14 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Holds `items`, entries of the answer to a request that showed `shown` of `task` and asked for `schema`, against it.
-pub(super) fn check(items: Vec<Item>, task: &Task<'_>, shown: &Shown, schema: &ReplySchema) -> Checked {
+/// Holds `items`, entries of the answer to the request of `pool` that belong to `session` of it and were asked for with
+/// `schema`, against it.
+pub(super) fn check(items: Vec<Item>, pool: &Pool<'_>, session: usize, schema: &ReplySchema) -> Checked {
     let mut checked = Checked::default();
     if items.is_empty() {
         return checked;
     }
-    let sheet = Sheet::new(task, shown, schema);
+    let sheet = Sheet::new(pool, session, schema);
     for Item { place, value, may_be_cut } in items {
         match sheet.candidate(value, may_be_cut) {
             Ok(candidate) => checked.candidates.push(candidate),

@@ -4,7 +4,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::super::claim::claim;
-use super::super::ground::{Citation, Ground, Injected};
+use super::super::ground::{Citation, Ground, Injected, Pool};
 use super::super::reply::normalised;
 use super::super::schema::{Proposal, item_schema};
 use super::super::session::Shown;
@@ -38,7 +38,8 @@ struct Cited {
 }
 
 impl<'a> Sheet<'a> {
-    pub(super) fn new(task: &'a Task<'a>, shown: &'a Shown, schema: &'a ReplySchema) -> Self {
+    pub(super) fn new(pool: &'a Pool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
+        let (task, shown) = pool.session(session);
         let messages = &task.transcript.messages;
         let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
         Self {
@@ -47,15 +48,15 @@ impl<'a> Sheet<'a> {
             schema: item_schema(schema),
             validator: jsonschema::validator_for(item_schema(schema)).expect("the schema derives from a type"),
             injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
-            ground: Ground::new(task, shown),
+            ground: Ground::new(pool, session),
         }
     }
 
     pub(super) fn candidate(&self, item: Value, may_be_cut: bool) -> Result<Candidate, Dropped> {
-        let proposal = self.proposal(item, may_be_cut)?;
+        let mut proposal = self.proposal(item, may_be_cut)?;
         let cited = self.cited(&proposal)?;
         self.is_said(&proposal, &cited)?;
-        self.is_grounded(&proposal, &cited)?;
+        self.is_grounded(&mut proposal, &cited)?;
         let claim = claim(&proposal, self.message(cited.quoted))?;
         Ok(Candidate {
             audience: proposal.audience,
@@ -112,14 +113,22 @@ impl<'a> Sheet<'a> {
     fn is_said(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
         let not_said = |detail: &str| Err(dropped(DropReason::NotSaid, detail));
         let quoted = self.message(cited.quoted);
-        if quoted.kind != Kind::Prose || !matches!(quoted.role, Role::User | Role::Assistant | Role::Other) {
+        let all = || std::iter::once(&cited.quoted).chain(&cited.others);
+        let is_shown_by_speaker = quoted.kind == Kind::Attachment
+            && quoted.role == Role::User
+            && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
+        if quoted.kind != Kind::Prose && !is_shown_by_speaker
+            || !matches!(quoted.role, Role::User | Role::Assistant | Role::Other)
+        {
             return not_said("the quote is not what a participant said");
         }
-        let all = || std::iter::once(&cited.quoted).chain(&cited.others);
         if !all().any(|&index| self.message(index).is_human()) {
             return not_said("no person said or confirmed it");
         }
-        if !quoted.is_human() && !all().any(|&index| index > cited.quoted && self.message(index).is_human()) {
+        if !quoted.is_human()
+            && !is_shown_by_speaker
+            && !all().any(|&index| index > cited.quoted && self.message(index).is_human())
+        {
             return not_said("no person confirmed it afterwards");
         }
         let span = self.task.span;
@@ -134,7 +143,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Whether its numbers, dates and names were said, by whom it says, and not the other way round.
-    fn is_grounded(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
+    fn is_grounded(&self, proposal: &mut Proposal, cited: &Cited) -> Result<(), Dropped> {
         let (quoted, others, quote) = (cited.quoted, &cited.others[..], cited.quote.as_str());
         let replaced = self.known(proposal.replaces);
         self.ground.check(proposal, &Citation { quoted, others, quote, replaced })

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::Span;
 use super::super::answer::Answer;
 use super::super::prompt::user;
 use super::super::schema::reply_schema;
 use super::super::views::View;
+use super::super::{Span, Task};
 use super::sheet::{MAX_QUOTE_BYTES, shortened};
 use super::*;
 use crate::memory::{Audience, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
@@ -167,6 +167,31 @@ fn every_fault_is_dropped_for_its_reason() {
         assert_eq!(dropped.reason, reason, "{changes}: {}", dropped.detail);
         assert!(dropped.detail.contains(detail), "{changes}: {}", dropped.detail);
     }
+}
+
+#[test]
+fn what_a_picture_shows_counts_beside_its_senders_words() {
+    let mut transcript = transcript();
+    let ana = Some("Ana".to_owned());
+    transcript.messages[5] = Message {
+        kind: Kind::Attachment,
+        speaker: ana,
+        id: "m5".into(),
+        ..Message::user("[image: a red boat on a lake]")
+    };
+    let categories = ["fact".to_owned()];
+    let span = Span { context_start: 0, start: 3, end: 7 };
+    let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &categories };
+    let shown = user(&[task], &View::of(span)).sessions;
+    let reason = |messages: Value| {
+        let entry = entry(&json!({"messages": messages, "quote": "a red boat on a lake", "content": "Ana has a picture of a red boat."}));
+        let text = json!({"memories": [entry]}).to_string();
+        let answer = Answer::read(&text, &[task], &shown, &reply_schema(&categories));
+        answer.sessions[0].dropped.first().map(|(_, one)| one.reason)
+    };
+    assert_eq!(reason(json!([5, 4])), None);
+    assert_eq!(reason(json!([5])), Some(DropReason::NotSaid));
+    assert_eq!(reason(json!([5, 3])), Some(DropReason::NotSaid));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! What is looked for is the date that was counted from another day than that of the message: from today, when an old
 //! conversation is read. A date within the reach of a word of time that was said is believed.
 
+mod lapse;
+mod range;
 mod reach;
 mod written;
 
@@ -10,13 +12,20 @@ use std::ops::Range;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
+use lapse::{Lapse, lapses};
+use range::bare_months;
 use reach::reach;
 use written::{Days, Written, written};
 
-use super::numbers::digit;
+use super::numbers::{counts, digit};
 
 /// For how long something may be judged to matter without anybody saying so.
 const MAX_JUDGED_DAYS: i32 = 400;
+
+/// Longest reach of a word of time that counts beyond its session, in days.
+const NEAR_DAYS: i32 = 100;
+/// Days and spans of time that are counted from each other; of more, nothing would be foreign.
+const MAX_COUNTED: usize = 200;
 
 /// The days that a claim may name.
 #[derive(Debug, Default)]
@@ -26,26 +35,54 @@ pub(super) struct Dates {
     years: Vec<i16>,
     /// Days on which something was said.
     stamps: Vec<Date>,
+    /// Days that were named, from which spans of time may be counted.
+    named: Vec<(Date, Date)>,
+    lapses: Vec<Lapse>,
+    /// Whether words that reach far are left out.
+    is_near: bool,
 }
 
 impl Dates {
+    /// Returns no dates, to which what reaches far is not added.
+    pub(super) fn near() -> Self {
+        Self { is_near: true, ..Self::default() }
+    }
+
     /// Adds what was said, and on which day of the speaker's calendar.
     pub(super) fn add(&mut self, text: &str, said_on: Option<Date>) {
         let dates = written(text);
         self.add_bare_years(text, &dates);
-        for days in dates.into_iter().flat_map(|one| one.meanings) {
-            match (days.year, said_on) {
-                (Some(year), _) => self.spans.extend(days.within(year)),
+        let months = bare_months(text, &dates);
+        for days in dates.into_iter().flat_map(|one| one.meanings).chain(months) {
+            let named: Vec<_> = match (days.year, said_on) {
+                (Some(year), _) => days.within(year).into_iter().collect(),
                 (None, Some(today)) => {
-                    self.spans.extend((-1..=1).filter_map(|step| days.within(today.year().checked_add(step)?)));
+                    (-1..=1).filter_map(|step| days.within(today.year().checked_add(step)?)).collect()
                 }
-                (None, None) => {}
-            }
+                (None, None) => Vec::new(),
+            };
+            self.spans.extend(&named);
+            self.add_named(named);
         }
+        let mut lapses = lapses(text);
+        lapses.retain(|one| one.days > 0 && !self.lapses.contains(one) && (!self.is_near || one.days <= NEAR_DAYS));
+        self.lapses.extend(lapses);
         if let Some(today) = said_on {
             self.add_stamp(today);
-            self.spans.extend(reach(text, today));
-            self.years.extend(small_numbers(text).flat_map(|age| [today.year() - age, today.year() - age - 1]));
+            let is_near = |(from, to): &(Date, Date)| {
+                !self.is_near || from.checked_add(NEAR_DAYS.days()).is_ok_and(|limit| *to <= limit)
+            };
+            self.spans.extend(reach(text, today).into_iter().filter(is_near));
+            let ages = counts(text).filter(|_| !self.is_near);
+            self.years.extend(ages.flat_map(|age| [today.year() - age, today.year() - age - 1]));
+        }
+    }
+
+    fn add_named(&mut self, named: Vec<(Date, Date)>) {
+        for days in named {
+            if !self.named.contains(&days) {
+                self.named.push(days);
+            }
         }
     }
 
@@ -66,10 +103,11 @@ impl Dates {
         self.spans.extend(years.filter_map(|year| Some((Date::new(year, 1, 1).ok()?, Date::new(year, 12, 31).ok()?))));
     }
 
-    /// Whether a number may be a year that can be traced.
-    pub(super) fn has_year(&self, number: &str) -> bool {
+    /// Whether a number may be a year that can be traced to one of `sources`.
+    pub(super) fn have_year(sources: &[&Self], number: &str) -> bool {
         let dates = written(&as_field(number));
-        number.len() == 4 && dates.iter().any(|one| one.meanings.iter().any(|days| self.is_traced(*days)))
+        let is_traced = |days: &Days| sources.iter().any(|source| source.is_traced(*days));
+        number.len() == 4 && dates.iter().any(|one| one.meanings.iter().any(is_traced))
     }
 
     /// Returns where dates stand in `content`.
@@ -77,15 +115,15 @@ impl Dates {
         written(content).into_iter().map(|one| one.at).collect()
     }
 
-    /// Returns the first date of `content` that cannot be traced.
-    pub(super) fn foreign<'t>(&self, content: &'t str) -> Option<&'t str> {
-        let dates = written(content);
-        dates.into_iter().find(|one| !one.meanings.iter().any(|days| self.is_traced(*days))).map(|one| &content[one.at])
+    /// Returns the first date of `content` that can be traced to none of `sources`.
+    pub(super) fn foreign<'t>(sources: &[&Self], content: &'t str) -> Option<&'t str> {
+        let is_traced = |days: &Days| sources.iter().any(|source| source.is_traced(*days));
+        written(content).into_iter().find(|one| !one.meanings.iter().any(is_traced)).map(|one| &content[one.at])
     }
 
-    /// Whether `text`, the beginning or end of when something held, can be traced.
-    pub(super) fn may_hold(&self, text: &str) -> bool {
-        self.foreign(&as_field(text)).is_none()
+    /// Whether `text`, the beginning or end of when something held, can be traced to one of `sources`.
+    pub(super) fn may_hold(sources: &[&Self], text: &str) -> bool {
+        Self::foreign(sources, &as_field(text)).is_none()
     }
 
     /// Whether `text`, the end of something's use, is traced or a judgement that stays near to when it was said.
@@ -99,10 +137,24 @@ impl Dates {
         written(&as_field(text)).iter().all(|one| one.meanings.iter().any(|days| near(days) || self.is_traced(*days)))
     }
 
+    /// Whether a span of time leads from a day that was named to one between `first` and `last`.
+    fn is_counted(&self, first: Date, last: Date) -> bool {
+        self.lapses.iter().take(MAX_COUNTED).any(|lapse| {
+            self.named.iter().take(MAX_COUNTED).any(|&(from, to)| {
+                [lapse.days, -lapse.days].into_iter().any(|days| {
+                    let start = from.checked_add((days - lapse.slack()).days());
+                    let end = to.checked_add((days + lapse.slack()).days());
+                    start.is_ok_and(|start| start <= last) && end.is_ok_and(|end| first <= end)
+                })
+            })
+        })
+    }
+
     fn is_traced(&self, days: Days) -> bool {
         let meets = |year: i16| {
-            days.within(year)
-                .is_some_and(|(first, last)| self.spans.iter().any(|(from, to)| first <= *to && *from <= last))
+            days.within(year).is_some_and(|(first, last)| {
+                self.spans.iter().any(|(from, to)| first <= *to && *from <= last) || self.is_counted(first, last)
+            })
         };
         match days.year {
             Some(year) => meets(year) || days.is_year() && self.years.contains(&year),
@@ -116,11 +168,6 @@ impl Dates {
             }
         }
     }
-}
-
-fn small_numbers(text: &str) -> impl Iterator<Item = i16> + '_ {
-    let runs = text.split(|c| digit(c).is_none()).filter(|run| (1..=3).contains(&run.len()));
-    runs.filter_map(|run| run.parse::<i16>().ok()).filter(|age| (13..=110).contains(age))
 }
 
 /// A year that stands alone is read as one.

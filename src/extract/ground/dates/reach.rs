@@ -6,6 +6,8 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use regex::Regex;
 
+use super::lapse::lapses;
+
 /// Words of time, and the first and last day that they may mean, counted from the day of the message.
 const REACHES: &[(&str, i32, i32)] = &[
     (
@@ -25,7 +27,7 @@ const REACHES: &[(&str, i32, i32)] = &[
         1,
     ),
     (
-        r"(?i)\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag|lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|(?:周|星期|礼拜|週)[一二三四五六日天末]",
+        r"(?i)\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag|lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|(?-i:\b(?:Mo|Di|Mi|Do|Fr|Sa|So)\.?\s?(?:bis|und|oder|[-–/,+&])\s?(?:Mo|Di|Mi|Do|Fr|Sa|So)\b|\b(?:am|ab|bis|jeden|nächsten)\s(?:Mo|Di|Mi|Do|Fr|Sa|So)\b)|(?:周|星期|礼拜|週)[一二三四五六日天末]",
         -14,
         15,
     ),
@@ -55,12 +57,12 @@ const REACHES: &[(&str, i32, i32)] = &[
         93,
     ),
     (
-        r"\b(?:this|diese[nrs]?|este|current)\s+(?:month|monat|mes)\b|end of (?:the )?month|\beom\b|monatsende|ende des monats|fin(?:ales)? de mes|[这本]个?月|月底|月初|月末",
+        r"\b(?:this|diese[nrs]?|este|current)\s+(?:month|monat|mes)\b|(?:end|beginning|start|middle) of (?:the )?month|mid-month|mitte des monats|monatsanfang|anfang des monats|(?:a )?(?:principios|mediados) de(?:l)? mes|\beom\b|monatsende|ende des monats|fin(?:al|ales)? de(?:l)? mes|[这本]个?月|月底|月初|月末",
         -31,
         31,
     ),
     (
-        r"\b(?:last|this|next|letzte[ns]?|nächste[ns]?|diese[ns]?|próximo|este)\s+(?:quarter|quartal|trimestre|semester|semestre)\b|\bend of (?:the )?quarter\b|季度|学期",
+        r"\b(?:last|this|next|letzte[ns]?|nächste[ns]?|diese[ns]?|próximo|este)\s+(?:quarter|quartal|trimestre|semester|semestre)\b|\b(?:end|start|beginning) of (?:the )?quarter\b|quartalsende|ende des quartals|fin(?:al|ales)? de(?:l)? trimestre|季度|学期",
         -200,
         200,
     ),
@@ -74,7 +76,7 @@ const REACHES: &[(&str, i32, i32)] = &[
     (r"\b(?:next|coming|nächste[ns]?|kommende[ns]?)\s+(?:year|jahr)\b|próximo año|año que viene|明年|来年", 0, 731),
     (r"后年|year after next|übernächstes jahr", 300, 1_100),
     (
-        r"\b(?:this|diese[sn]?|este)\s+(?:year|jahr|año)\b|\b(?:end|beginning|start|middle) of the year\b|jahresende|jahresanfang|ende des jahres|heuer|fin(?:ales)? de año|今年|本年|年底|年初|年末|年中",
+        r"\b(?:this|diese[sn]?|este)\s+(?:year|jahr|año)\b|\b(?:end|beginning|start|middle) of the year\b|jahresende|jahresanfang|ende des jahres|heuer|fin(?:al|ales)? de(?:l)? año|今年|本年|年底|年初|年末|年中",
         -366,
         366,
     ),
@@ -89,7 +91,7 @@ const REACHES: &[(&str, i32, i32)] = &[
         460,
     ),
     (
-        r"(?i)christmas|xmas|easter|thanksgiving|halloween|new year|holidays|black friday|valentine|birthday|anniversary|weihnacht|ostern|pfingsten|silvester|neujahr|advent|geburtstag|ferien|navidad|nochevieja|semana santa|reyes|cumpleaños|aniversario|vacaciones|春节|过年|国庆|中秋|端午|元旦|清明|五一|十一|圣诞|生日|周年|除夕",
+        r"(?i)christmas|xmas|easter|good friday|pentecost|whitsun|boxing day|passover|ramadan|\beid\b|diwali|hanukkah|lunar new year|mother's day|father's day|independence day|labou?r day|memorial day|karfreitag|himmelfahrt|fronleichnam|heiligabend|fasching|karneval|muttertag|tag der arbeit|tag der deutschen einheit|nochebuena|viernes santo|carnaval|san juan|año nuevo|jahrestag|hochzeitstag|jubiläum|thanksgiving|halloween|new year|holidays|black friday|valentine|birthday|anniversary|weihnacht|ostern|pfingsten|silvester|neujahr|advent|geburtstag|ferien|navidad|nochevieja|semana santa|reyes|cumpleaños|aniversario|vacaciones|春节|过年|国庆|中秋|端午|元旦|清明|五一|十一|圣诞|生日|周年|除夕|元宵|重阳|七夕|劳动节|母亲节|父亲节|情人节|儿童节|腊八|小年|纪念日",
         -400,
         400,
     ),
@@ -137,99 +139,18 @@ static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
     table
 });
 
-static COUNTED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)(?P<n>\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty",
-        r"|eine[rmn]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig",
-        r"|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|quince|veinte|treinta)|[一两二三四五六七八九十]{1,3})",
-        r"(?:\s+and a half|\s+more|\s+weitere[n]?|\s+full)?[\s-]*(?:个半?)?",
-        r"(?P<unit>minute|minuto|hour|stunde|hora|day|tag|día|week|woche|semana|fortnight|month|monat|mes|quarter|year|jahr|año|分钟|小时|钟头|天|日|周|星期|礼拜|月|年)",
-    ))
-    .expect("the pattern is constant and a test compiles it")
-});
-
 /// Returns the days that the words of time in `text` may mean when they are said on `today`, as spans.
 pub(super) fn reach(text: &str, today: Date) -> Vec<(Date, Date)> {
     let span = |from: i32, to: i32| Some((today.checked_add(from.days()).ok()?, today.checked_add(to.days()).ok()?));
     let named = TABLE.iter().filter(|(pattern, ..)| pattern.is_match(text)).filter_map(|&(_, from, to)| span(from, to));
     let mut spans: Vec<_> = named.collect();
-    for found in COUNTED.captures_iter(text) {
-        let (count, days) = (count(&found["n"]), days(&found["unit"].to_lowercase()));
-        let (middle, slack) = (count * days, (count * days / 6).max(days).min(500) + 1);
-        let whole = found.get(0).map_or(0..0, |whole| whole.range());
-        let (may_be_past, may_be_ahead) = directions(&text[..whole.start], &text[whole.end..]);
-        spans.extend(span(-middle - slack, (slack - middle).min(1)).filter(|_| may_be_past));
-        spans.extend(span((middle - slack).max(-1), middle + slack).filter(|_| may_be_ahead));
+    for one in lapses(text) {
+        let slack = (one.days / 6).max(one.unit).min(500) + 1;
+        spans.extend(span(-one.days - slack, (slack - one.days).min(1)).filter(|_| one.may_be_past));
+        spans.extend(span((one.days - slack).max(-1), one.days + slack).filter(|_| one.may_be_ahead));
     }
     spans.extend(days_of_month(text, today));
     spans
-}
-
-static PAST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b(?:for|since|vor|seit|hace|past|last|after|letzten|vergangenen|últimos)\s+(?:the\s+|den\s+)?(?:last\s+|past\s+)?|已经|过去|工作了|住了|用了)$")
-        .expect("the pattern is constant and a test compiles it")
-});
-static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b(?:in|within|next|innerhalb von|nächsten|dentro de|en|próximos)\s+(?:the\s+|den\s+)?(?:next\s+)?|未来|再过)$")
-        .expect("the pattern is constant and a test compiles it")
-});
-static SINCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^\w{0,3}(?:\s+(?:ago|old|alt|earlier|früher|atrás|before)\b|之?前|以前|了)")
-        .expect("the pattern is constant and a test compiles it")
-});
-static LATER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^\w{0,3}(?:\s+(?:from now|from today|later|später|después)\b|之?后|以后)")
-        .expect("the pattern is constant and a test compiles it")
-});
-
-/// Whether a span of time between these words may lie in the past, and ahead.
-fn directions(before: &str, after: &str) -> (bool, bool) {
-    let (past, ahead) =
-        (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));
-    if past == ahead { (true, true) } else { (past, ahead) }
-}
-
-fn days(unit: &str) -> i32 {
-    match unit {
-        "minute" | "minuto" | "hour" | "stunde" | "hora" | "分钟" | "小时" | "钟头" => 0,
-        "day" | "tag" | "día" | "天" | "日" => 1,
-        "week" | "woche" | "semana" | "周" | "星期" | "礼拜" => 7,
-        "fortnight" => 14,
-        "month" | "monat" | "mes" | "月" => 30,
-        "quarter" => 91,
-        _ => 365,
-    }
-}
-
-fn count(word: &str) -> i32 {
-    const WORDS: [&[&str]; 13] = [
-        &[],
-        &["a", "an", "one", "un", "una", "一"],
-        &["two", "zwei", "dos", "两", "二"],
-        &["three", "drei", "tres", "三"],
-        &["four", "vier", "cuatro", "四"],
-        &["five", "fünf", "cinco", "五"],
-        &["six", "sechs", "seis", "六"],
-        &["seven", "sieben", "siete", "七"],
-        &["eight", "acht", "ocho", "八"],
-        &["nine", "neun", "nueve", "九"],
-        &["ten", "zehn", "diez", "十"],
-        &["eleven", "elf", "once", "十一"],
-        &["twelve", "zwölf", "doce", "十二"],
-    ];
-    let word = word.to_lowercase();
-    if let Ok(number) = word.parse() {
-        return number;
-    }
-    let named = WORDS.iter().position(|names| names.contains(&word.as_str())).and_then(|at| i32::try_from(at).ok());
-    named.unwrap_or(match word.as_str() {
-        "fifteen" | "quince" | "十五" => 15,
-        "twenty" | "zwanzig" | "veinte" | "二十" => 20,
-        "thirty" | "dreißig" | "treinta" | "三十" => 30,
-        "forty" | "四十" => 40,
-        "fifty" | "五十" => 50,
-        _ => 1,
-    })
 }
 
 static DAY_OF_MONTH: LazyLock<Regex> = LazyLock::new(|| {

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use regex::{Captures, Regex};
 
+use super::range::ranges;
+
 /// A date in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
@@ -20,18 +22,18 @@ pub(super) struct Written {
 pub(super) struct Days {
     /// The year, where it was written.
     pub year: Option<i16>,
-    first: (i8, i8),
-    last: (i8, i8),
+    pub(super) first: (i8, i8),
+    pub(super) last: (i8, i8),
 }
 
 impl Days {
-    fn day(year: Option<i16>, month: i8, day: i8) -> Option<Self> {
+    pub(super) fn day(year: Option<i16>, month: i8, day: i8) -> Option<Self> {
         // A leap year, in which every day exists.
         Date::new(2024, month, day).ok()?;
         Some(Self { year, first: (month, day), last: (month, day) })
     }
 
-    fn months(year: Option<i16>, first: i8, last: i8) -> Option<Self> {
+    pub(super) fn months(year: Option<i16>, first: i8, last: i8) -> Option<Self> {
         ((1..=12).contains(&first) && (1..=12).contains(&last)).then_some(Self {
             year,
             first: (first, 1),
@@ -128,9 +130,9 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let chinese = "[0-9]{1,2}|[一二三四五六七八九十]{1,3}";
     Regex::new(&format!(
         r"(?ix)
-        \b(?P<iy>(?:1[5-9]|20|21)\d\d)[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?(?:\b|T|_)
-        |\b(?P<a>\d{{1,2}})[./-]\s?(?P<b>\d{{1,2}})[./-]\s?(?P<ny>\d{{4}}|\d{{2}})\b
-        |\b(?P<sa>\d{{1,2}})[/.](?P<sb>\d{{1,2}})\b
+        (?-u:\b)(?P<iy>(?:1[5-9]|20|21)\d\d)[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?(?:(?-u:\b)|T|_)
+        |(?-u:\b)(?P<a>\d{{1,2}})[./-]\s?(?P<b>\d{{1,2}})[./-]\s?(?P<ny>\d{{4}}|\d{{2}})(?-u:\b)
+        |(?-u:\b)(?P<sa>\d{{1,2}})[/.](?P<sb>\d{{1,2}})(?-u:\b)
         |(?P<cy>\d{{4}}|[〇零一二三四五六七八九]{{4}})\s?年(?:\s?(?P<cm>{chinese})\s?月(?:份|\s?(?P<cd>{chinese})\s?[日号號])?)?
         |(?P<cm2>{chinese})\s?月(?:\s?(?P<cd2>{chinese})\s?[日号號]|份|初|底|中旬|上旬|下旬|\b)
         |\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.|º)?\s+(?:of\s+|de\s+)?(?P<m1>{months})\b\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y1>(?:1[5-9]|20|21)\d\d)\b)?
@@ -156,6 +158,7 @@ pub(super) fn written(text: &str) -> Vec<Written> {
         let days = Days::months(read_year(year.as_str()), 1, 12)?;
         Some(Written { at: year.range(), meanings: vec![days] })
     }));
+    ranges(text, &mut found);
     found
 }
 
@@ -201,7 +204,7 @@ fn read(found: &Captures<'_>) -> Option<Written> {
     (!meanings.is_empty()).then_some(Written { at, meanings })
 }
 
-fn month(name: &str) -> Option<i8> {
+pub(super) fn month(name: &str) -> Option<i8> {
     let name = name.to_lowercase();
     MONTHS.iter().find(|(one, _)| *one == name).map(|(_, month)| *month)
 }
@@ -217,7 +220,7 @@ fn read_year(text: &str) -> Option<i16> {
     digits?.parse().ok()
 }
 
-fn chinese(text: &str) -> Option<i8> {
+pub(super) fn chinese(text: &str) -> Option<i8> {
     let digit =
         |c: char| "一二三四五六七八九".chars().position(|other| other == c).and_then(|at| i8::try_from(at + 1).ok());
     match text.split_once('十') {

@@ -1,6 +1,7 @@
 //! Numbers of a claim that stand in no message.
 
 mod chinese;
+mod computed;
 mod digits;
 mod unit;
 mod words;
@@ -8,6 +9,7 @@ mod words;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+pub(super) use computed::{counts, is_computed};
 pub(super) use digits::digit;
 use digits::{Number, in_digits};
 use regex::Regex;
@@ -49,8 +51,8 @@ impl Numbers {
         self.is_partial |= OTHER_NUMERAL.is_match(text);
     }
 
-    /// Returns the first number of `content` that stands nowhere, except for those within `dates`.
-    pub(super) fn foreign<'t>(&self, content: &'t str, dates: &[Range<usize>]) -> Option<&'t str> {
+    /// Returns the numbers of `content` that stand nowhere, except for those within `dates`, in order of their kind.
+    pub(super) fn foreign<'t>(&self, content: &'t str, dates: &[Range<usize>]) -> Vec<&'t str> {
         let lower = content.to_lowercase();
         let is_name = |at: &Range<usize>| {
             NAMES.iter().any(|name| {
@@ -65,8 +67,9 @@ impl Numbers {
         in_digits(content)
             .into_iter()
             .chain(spelled)
-            .find(|number| !is_in_date(&number.at) && !is_name(&number.at) && !self.is_known(number))
+            .filter(|number| !is_in_date(&number.at) && !is_name(&number.at) && !self.is_known(number))
             .map(|number| &content[number.at])
+            .collect()
     }
 
     fn is_known(&self, number: &Number) -> bool {
@@ -160,7 +163,7 @@ mod tests {
     fn foreign<'t>(content: &'t str, sources: &[&str]) -> Option<&'t str> {
         let mut numbers = Numbers::default();
         sources.iter().for_each(|source| numbers.add(source));
-        numbers.foreign(content, &[])
+        numbers.foreign(content, &[]).first().copied()
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod negation;
 
+pub(super) use negation::is_answer;
 use negation::{first_denial, is_negative, plain};
 
 use super::super::quote::{is_wide, units};

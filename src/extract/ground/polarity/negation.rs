@@ -34,12 +34,25 @@ static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
 static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:avoid\w*|stop\w*|quit\w*|refus\w*|reject\w*|decline\w*|declin\w*|forbid\w*|forbidden|ban|bans|banned|prohibit\w*|exclu\w*|except\w*|instead|rather|unless|un\w{4,}|in(?:toleran|correct|valid|capable|complete|active|sufficient)\w*|dis\w{3,}|non\w*|\w+less|\w+-free|free of|free from|lack\w*|fail\w*|miss\w*|hate\w*|against|oppos\w*|anti\w*|deny|denie\w*|denial|den(?:ied|ying)",
-        r"|drop\w*|remov\w*|replac\w*|switch\w*|mov(?:ed|es|ing)|left|ended|former\w*|previous\w*|used to|once|before|until|only|ex-\w+|away|out of|hardly|rarely|seldom|barely|scarcely|wrong|false|broke\w*|skip\w*|block\w*|prevent\w*|keep\w* .{0,30} from|allerg\w*|vegan|vegetarian|abstain\w*|teetotal\w*|zero|few|little|yet|longer|anymore|cancel\w*|abandon\w*|deprecat\w*|off|but|however|although|wary|reluctan\w*|limit\w*|impossible|separat\w*",
-        r"|vermeid\w*|statt\w*|anstatt|sondern|verbot\w*|verbiet\w*|verboten|außer|un\w{4,}|\w+los\w*|\w+frei|aufgehört|aufhör\w*|früher|bis|nur|abgelehnt|ablehn\w*|hasst|gegen|mehr|allergi\w*|ausgeschlossen|aber|entfern\w*|ersetzt|gewechselt|weg",
-        r"|evit\w*|en vez|en lugar|prohib\w*|excepto|salvo|dej(?:a|ó|ar|ado)\w*|odi\w*|contra|rechaz\w*|alérgic\w*|antes|solo|sólo|pero|falta\w*|ya no|sino|éviter|évite|interdit\w*|sauf|déteste|mais)\b",
-        r"|避免|停止|拒绝|取消|反对|讨厌|除了|除外|而是|改为|改用|改成|换成|弃用|放弃|戒|忌|过敏|以前|曾|只|仅|替代|代替|少|防止|杜绝|免|缺|失败|错|やめ|避け|嫌|苦手|以外|代わり|アレルギー|控え|금지|싫|대신|만|그만|피하",
+        r"|drop\w*|remov\w*|replac\w*|switch\w*|mov(?:ed|es|ing)|left|ended|former\w*|previous\w*|used to|once|before|until|only|ex-\w+|away|out of|hardly|rarely|seldom|barely|scarcely|wrong|false|broke\w*|skip\w*|block\w*|prevent\w*|keep\w* .{0,30} from|allerg\w*|vegan|vegetarian|abstain\w*|teetotal\w*|zero|few|little|yet|longer|anymore|cancel\w*|rul(?:e|es|ed|ing) out|turn(?:s|ed)? down|abandon\w*|deprecat\w*|off|but|however|although|wary|reluctan\w*|limit\w*|impossible|separat\w*",
+        r"|vermeid\w*|statt\w*|anstatt|sondern|verbot\w*|verbiet\w*|verboten|außer|un\w{4,}|\w+los\w*|\w+frei|aufgehört|aufhör\w*|früher|bis|nur|abgelehnt|ablehn\w*|lehn\w+|verzicht\w*|ausschlie\w*|verworfen|verwirf\w*|raus|hasst|gegen|mehr|allergi\w*|ausgeschlossen|aber|entfern\w*|ersetzt|gewechselt|weg",
+        r"|evit\w*|en vez|en lugar|prohib\w*|excepto|salvo|dej(?:a|ó|ar|ado)\w*|odi\w*|contra|rechaz\w*|descart\w*|renunci\w*|alérgic\w*|antes|solo|sólo|pero|falta\w*|ya no|sino|éviter|évite|interdit\w*|sauf|déteste|mais)\b",
+        r"|避免|否决|排除|淘汰|不再|停止|拒绝|取消|反对|讨厌|除了|除外|而是|改为|改用|改成|换成|弃用|放弃|戒|忌|过敏|以前|曾|只|仅|替代|代替|少|防止|杜绝|免|缺|失败|错|やめ|避け|嫌|苦手|以外|代わり|アレルギー|控え|금지|싫|대신|만|그만|피하",
     ))
 });
+
+/// A "no" that answers, though no comma follows: what it stands before is a sentence of its own.
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(concat!(
+        r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",
+        r"|(?:\w+\s+){1,3}(?:was|is|were|are|does|did|works?|ist|war|sind|waren)\b)",
+    ))
+});
+
+/// Whether `text`, with which somebody begins, begins with a "no" that denies what another said.
+pub(in super::super) fn is_answer(text: &str) -> bool {
+    ANSWER.is_match(text)
+}
 
 /// Takes out what only looks like a negation.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
