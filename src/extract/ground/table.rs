@@ -188,7 +188,11 @@ fn dates_that_follow_from_the_message_are_believed() {
             (D, "el verano pasado viajé", "El usuario viajó en julio de 2022."),
             (D, "昨日引っ越しました", "2023年5月7日に引っ越した。"),
             ("2024-01-02", "last month we moved", "The team moved in December 2023."),
-            ("2026-02-20", "I'm moving to Turin at the end of March!", "The user moves to Turin at the end of March 2026."),
+            (
+                "2026-02-20",
+                "I'm moving to Turin at the end of March!",
+                "The user moves to Turin at the end of March 2026.",
+            ),
             ("2025-12-20", "we launch in mid-February", "The launch is in February 2026."),
             (D, "it stays read-only till end of June as a fallback", "It stays read-only until 2023-06-30."),
             (D, "I'm off from Monday 15 May for six weeks", "The user is off until 2023-06-26."),

@@ -184,7 +184,9 @@ fn what_a_picture_shows_counts_beside_its_senders_words() {
     let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &categories };
     let shown = user(&[task], &View::of(span)).sessions;
     let reason = |messages: Value| {
-        let entry = entry(&json!({"messages": messages, "quote": "a red boat on a lake", "content": "Ana has a picture of a red boat."}));
+        let entry = entry(
+            &json!({"messages": messages, "quote": "a red boat on a lake", "content": "Ana has a picture of a red boat."}),
+        );
         let text = json!({"memories": [entry]}).to_string();
         let answer = Answer::read(&text, &[task], &shown, &reply_schema(&categories));
         answer.sessions[0].dropped.first().map(|(_, one)| one.reason)

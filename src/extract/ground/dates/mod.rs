@@ -23,7 +23,7 @@ use super::numbers::{counts, digit};
 const MAX_JUDGED_DAYS: i32 = 400;
 
 /// Longest reach of a word of time that counts beyond its session, in days.
-const NEAR_DAYS: i32 = 100;
+const NEAR_DAYS: i32 = 9;
 /// Days and spans of time that are counted from each other; of more, nothing would be foreign.
 const MAX_COUNTED: usize = 200;
 
@@ -80,7 +80,9 @@ impl Dates {
 
     fn add_named(&mut self, named: Vec<(Date, Date)>) {
         for days in named {
-            if !self.named.contains(&days) {
+            // Nobody counts weeks from a year.
+            let is_short = days.0.checked_add(31.days()).is_ok_and(|limit| days.1 <= limit);
+            if is_short && !self.named.contains(&days) {
                 self.named.push(days);
             }
         }
