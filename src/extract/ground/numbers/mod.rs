@@ -192,6 +192,7 @@ mod tests {
             ("two hundred and fifty", "250"),
             ("twenty-five", "25"),
             ("two and a half thousand", "2"),
+            ("seven and a half thousand", "7,500"),
             ("nineteen ninety-eight", "1998"),
             ("eighty eighty", "8080"),
             ("four four three", "443"),

@@ -213,11 +213,14 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     let (start, end) = (open.first()?.0.start, open.last()?.0.end);
     let mut readings = Vec::new();
     let (mut groups, mut total, mut group): (Vec<f64>, f64, f64) = (Vec::new(), 0.0, 0.0);
-    let mut smallest = f64::INFINITY;
+    let (mut smallest, mut is_and_a_half) = (f64::INFINITY, false);
     for (_, part) in open.drain(..) {
         match part {
             Part::And => {}
-            Part::Loose(values) => readings.extend(values),
+            Part::Loose(values) => {
+                is_and_a_half = values.contains(&0.5);
+                readings.extend(values);
+            }
             Part::Value(value) => {
                 let value = f64::from(value);
                 // "twenty five" goes on, "two fifty" and "nineteen ninety" start anew.
@@ -235,6 +238,7 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
                     100.0
                 };
             }
+            Part::Scale(scale) if is_and_a_half => readings.push((total + group + 0.5) * f64::from(scale)),
             Part::Scale(scale) if scale > 100 => {
                 total += group.max(1.0) * f64::from(scale);
                 (group, smallest) = (0.0, f64::INFINITY);

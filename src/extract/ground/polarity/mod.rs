@@ -37,10 +37,42 @@ pub(super) enum Change {
 /// Returns how `content` turns its evidence around: `quote`, which stands in `sentence`, and the text of all that is cited.
 pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Change> {
     let (claim, said, all) = (plain(content), plain(sentence), plain(cited));
+    if tells_a_change(&claim) {
+        return None;
+    }
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
         return lost(&claim, &said, &all).then_some(Change::Lost);
     }
     (first_denial(&claim).is_some() && !is_negative(&all) && invented(&claim, &all)).then_some(Change::Invented)
+}
+
+/// Whether a claim tells what was before and what is now; so it may say what its quote denies.
+fn tells_a_change(claim: &str) -> bool {
+    let words = [
+        "changed",
+        "moved",
+        "switched",
+        "replaced",
+        "instead",
+        "rather than",
+        "former",
+        "used to",
+        "statt",
+        "gewechselt",
+        "umgestellt",
+        "früher",
+        "ersetzt",
+        "cambi",
+        "en vez de",
+        "en lugar de",
+        "pasó de",
+        "antes",
+        "改",
+        "换",
+        "替代",
+        "取代",
+    ];
+    words.iter().any(|word| claim.contains(word))
 }
 
 fn lost(claim: &str, said: &str, all: &str) -> bool {
