@@ -29,6 +29,7 @@ struct Change {
     start: usize,
     stems: BTreeSet<String>,
     marks: BTreeSet<String>,
+    is_dated: bool,
     /// Whether it tells by its verb that a day was changed.
     moves: bool,
     /// Whether it only corrects, as "no, the 14th" does.
@@ -73,7 +74,9 @@ pub(in super::super) fn outdated(task: &Task<'_>, gathered: &mut Gathered<'_>) {
                 .intersection(&old.stems)
                 .filter(|stem| spread.get(*stem).is_none_or(|&count| count <= MAX_SPREAD))
                 .count();
-            let needed = if old.is_han { 2 } else { 1 };
+            // A day is changed by name; two numbers may be of two things.
+            let is_day = old.is_dated && change.is_dated;
+            let needed = 1 + usize::from(old.is_han) + usize::from(!is_day);
             let differs = change.marks.difference(&old.marks).next().is_some();
             if shared >= needed && differs && !old.marks.is_empty() {
                 stale.insert(index);
@@ -135,6 +138,7 @@ fn changes(at: usize, message: &Message) -> Vec<Change> {
             start: said.as_ptr() as usize - base,
             stems: stems(said),
             marks,
+            is_dated: dated,
             moves: moves && dated,
             corrects: corrects && dated,
         })
