@@ -40,7 +40,7 @@ impl Scenes {
         let start = task.span.context_start.min(task.span.start.saturating_sub(MAX_BEHIND));
         let window = &messages[start..task.span.end];
         // Among people a word of a novel does not put everybody on a stage.
-        let is_chat = window.iter().any(|message| message.role == Role::Assistant);
+        let is_chat = window.iter().any(|message| message.role == Role::Assistant || message.speaker.is_none());
         let mut scenes = Self { hidden: BTreeMap::new(), places: BTreeMap::new() };
         let mut voice = Voice::Own;
         for (at, message) in (start..).zip(window).filter(|(_, message)| message.is_human()) {
