@@ -1,11 +1,11 @@
 //! Games, stories, letters for others, and days that are changed later.
 
 use super::{all, transcript};
-use crate::transcript::{Message, Role};
+use crate::transcript::Message;
 
 /// Returns the contents of what is kept of a conversation in which an assistant answers each of `said`.
 fn kept(said: &[&str]) -> Vec<String> {
-    let messages = said.iter().flat_map(|text| [Message::user(text), Message::text(Role::Assistant, "Fine.")]);
+    let messages = said.iter().flat_map(|text| [Message::user(*text), Message::assistant("Fine.")]);
     all(&transcript(messages.collect())).into_iter().map(|candidate| candidate.claim.content).collect()
 }
 
@@ -39,7 +39,7 @@ fn a_day_that_is_changed_later_is_not_kept() {
         ("Our wedding is on 12 September.", "We had to choose again: the wedding is now on 19 September."),
         ("Meine Prüfung ist am 4. Mai.", "Die Prüfung ist doch erst am 11. Mai."),
         ("Mi examen es el 4 de mayo.", "Al final el examen es el 11 de mayo."),
-        ("我5月4日考试。", "考试改到5月11日了。"),
+        ("我的驾照考试在5月4日上午。", "驾照考试改到5月11日了。"),
         ("Our wedding is on 12 September.", "No, wait, 19 September."),
     ] {
         assert_ne!(kept(&[old]), Vec::<String>::new(), "{old}");
@@ -51,6 +51,7 @@ fn a_day_that_is_changed_later_is_not_kept() {
 
 #[test]
 fn the_day_of_one_thing_leaves_that_of_another() {
-    let found = kept(&["My exam is on 4 May.", "Our wedding is on 12 September.", "The wedding is now on 19 September."]);
+    let found =
+        kept(&["My exam is on 4 May.", "Our wedding is on 12 September.", "The wedding is now on 19 September."]);
     assert!(found.iter().any(|one| one.contains("exam")), "{found:?}");
 }
