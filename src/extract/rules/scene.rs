@@ -47,7 +47,7 @@ impl Scenes {
             let hidden = read(message, is_chat, &mut voice);
             if !hidden.is_empty() {
                 scenes.hidden.insert(at, hidden);
-                scenes.places.insert(message.id.to_string(), at);
+                scenes.places.insert(message.id.clone(), at);
             }
         }
         scenes
@@ -80,7 +80,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     let text = &message.text;
     let usual = tongue::of(text, None);
     let Some(table) = usual.map(Table::of) else {
-        return if *voice == Voice::Own { Vec::new() } else { vec![0..text.len()] };
+        return std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own).collect();
     };
     if *voice == Voice::Lent && !table.goes_on(text.trim_start()) {
         *voice = Voice::Own;
