@@ -1,6 +1,6 @@
 //! Candidates of one window: each with its evidence, repeats as one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -10,6 +10,7 @@ use super::build::Finding;
 use super::own;
 use super::product;
 use super::read::{self, Voice};
+use super::scene::Scenes;
 use super::statement;
 use crate::extract::Task;
 use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
@@ -69,6 +70,22 @@ impl<'a> Gathered<'a> {
         self.candidates.is_empty()
     }
 
+    /// The candidates so far.
+    pub(super) fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// Takes back the candidates at `places`.
+    pub(super) fn remove(&mut self, places: &BTreeSet<usize>) {
+        let mut at = 0;
+        self.candidates.retain(|_| {
+            at += 1;
+            !places.contains(&(at - 1))
+        });
+        let says = self.candidates.iter().enumerate().map(|(at, candidate)| (says(&candidate.claim), at));
+        self.known = says.collect();
+    }
+
     /// Takes back the candidates that `is_replaced` by what is said now.
     pub(super) fn take_back(&mut self, is_replaced: impl Fn(&Candidate) -> bool) {
         if !self.candidates.iter().any(&is_replaced) {
@@ -115,10 +132,11 @@ pub(super) fn voice(message: &Message) -> Voice<'_> {
 }
 
 /// Adds what the person states in message `at` of the transcript.
-pub(super) fn statements(task: &Task<'_>, at: usize, gathered: &mut Gathered<'_>) {
+pub(super) fn statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'_>) {
     let message = &task.transcript.messages[at];
     let voice = voice(message);
-    let said = own::said(&message.text);
+    let mut said = own::said(&message.text);
+    said.retain(|said| !scenes.hides(at, &message.text, said));
     let lines = statement::lines(message, &said);
     statement::take_back(message, &lines, gathered);
     let mut told = vec![false; said.len()];

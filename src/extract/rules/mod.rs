@@ -20,6 +20,7 @@ mod own_name;
 mod product;
 mod project;
 mod read;
+mod scene;
 mod sentence;
 mod slot;
 mod solution;
@@ -31,12 +32,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::extract::{Extraction, Outcome, Span, Spent, Task};
+use crate::extract::{Extraction, Outcome, Spent, Task};
 
 use gather::Gathered;
+use scene::Scenes;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-4";
+pub const VERSION: &str = "rules-5";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
@@ -44,24 +46,19 @@ pub const VERSION: &str = "rules-4";
 /// on. What is known already is not left out: consolidation sees to that.
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
-    let task = &without_games(task);
+    let scenes = &Scenes::of(task);
     let mut gathered = Gathered::new(task);
     for (at, message) in task.messages().iter().enumerate() {
         if message.is_human() {
-            gather::statements(task, task.span.start + at, &mut gathered);
+            gather::statements(task, task.span.start + at, scenes, &mut gathered);
         }
     }
     episode::solved(task, &mut gathered);
     confirm::agreed(task, &mut gathered);
+    gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
     statement::corrected_later(task, &mut gathered);
+    statement::outdated(task, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
-}
-
-/// Returns the task up to where a game begins in which nobody speaks for themselves.
-fn without_games<'a>(task: &Task<'a>) -> Task<'a> {
-    let game = task.shown().iter().position(|message| message.is_human() && read::starts_game(&message.text));
-    let end = game.map_or(task.span.end, |at| task.span.context_start + at);
-    Task { span: Span { start: task.span.start.min(end), end, ..task.span }, ..*task }
 }

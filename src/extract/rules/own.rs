@@ -30,15 +30,19 @@ pub(super) fn said(text: &str) -> Vec<&str> {
 
 /// Where in `text` foreign words begin: a text to be worked on, one to be made up, or one that is shown.
 fn foreign_from(text: &str) -> usize {
-    let asked = FOREIGN.find(text).map(|found| {
-        let before = text[..found.start()].char_indices().rev();
-        let mut ends = before.filter(|(_, c)| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？'));
-        ends.next().map_or(0, |(at, c)| at + c.len_utf8())
-    });
+    let asked = asked_from(text);
     let shown = SHOWN.find(text).map(|found| text.ceil_char_boundary(found.start() + 1));
     let paste = PASTE.find(text).map(|found| found.start());
     let work = below(text);
     [asked, shown, paste, work].into_iter().flatten().min().unwrap_or(text.len())
+}
+
+/// Where in `text` the sentence begins that asks for a text, or for work on one.
+pub(super) fn asked_from(text: &str) -> Option<usize> {
+    let found = FOREIGN.find(text)?;
+    let before = text[..found.start()].char_indices().rev();
+    let mut ends = before.filter(|(_, c)| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？'));
+    Some(ends.next().map_or(0, |(at, c)| at + c.len_utf8()))
 }
 
 /// Where a long text begins of which the paragraph before it says "this".

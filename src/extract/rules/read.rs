@@ -1,10 +1,9 @@
 //! From a sentence to what it states: vetoes, clauses, cues.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::build::{self, Finding};
 use super::language::{self, Act, Compiled, Cue};
@@ -77,15 +76,6 @@ fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
     ];
     let later = !whole.starts_with(part) && whole.starts_with('我') && !whole.starts_with("我们");
     if later && VERBS.iter().any(|verb| part.starts_with(verb)) { format!("我{part}").into() } else { part.into() }
-}
-
-/// Whether `text` asks for, or begins, a game in which its author does not speak for themselves.
-pub(super) fn starts_game(text: &str) -> bool {
-    static GAME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:let's (?:play|role-?play|pretend)|role-?play|stay in character|pretend (?:that )?(?:you|to be|i)|(?:you are|you're) (?:now )?(?:playing|going to play)|act as (?:if|an?|my)\b|text adventure|dungeon master|interactive (?:story|fiction))\b|扮演|角色扮演|假装你是|玩个游戏|你现在是一[个名位]")
-            .expect("the pattern is a constant")
-    });
-    GAME.is_match(text)
 }
 
 fn is_out_of_range(text: &str) -> bool {

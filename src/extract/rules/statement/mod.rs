@@ -6,6 +6,7 @@
 mod kind;
 mod passage;
 mod retract;
+mod stale;
 mod table;
 
 use super::build::Finding;
@@ -21,6 +22,8 @@ use crate::transcript::Message;
 
 use kind::Kind;
 use passage::Passage;
+pub(super) use stale::outdated;
+pub(super) use table::Table;
 
 /// How sure it is that a sentence with a cue and without a veto is worth keeping.
 const CONFIDENCE: f64 = 0.7;

@@ -49,7 +49,7 @@ impl Told {
     }
 }
 
-fn words(text: &str) -> BTreeSet<String> {
+pub(super) fn words(text: &str) -> BTreeSet<String> {
     let mut words: BTreeSet<String> = split(text).map(str::to_lowercase).filter(|word| tells(word)).collect();
     let han: Vec<char> = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).collect();
     words.extend(han.windows(2).map(|pair| pair.iter().collect::<String>()));

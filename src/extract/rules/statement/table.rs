@@ -2,7 +2,8 @@
 //!
 //! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
 //! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
-//! start of a sentence; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
+//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[plays]` and `[lends]` how one begins to speak
+//! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
 //! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
 //! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
 
@@ -14,7 +15,7 @@ use super::kind::Kind;
 use crate::extract::rules::tongue::Tongue;
 
 /// The patterns of a language.
-pub(super) struct Table {
+pub(in super::super) struct Table {
     vetoes: RegexSet,
     cues: RegexSet,
     kinds: Vec<Kind>,
@@ -25,6 +26,13 @@ pub(super) struct Table {
     work: RegexSet,
     amends: RegexSet,
     shifts: RegexSet,
+    moves: RegexSet,
+    corrects: RegexSet,
+    changes: RegexSet,
+    plays: RegexSet,
+    lends: RegexSet,
+    goes: RegexSet,
+    earnest: RegexSet,
     lead: Regex,
 }
 
@@ -33,7 +41,7 @@ static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../
 static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/spanish.txt")));
 static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/german.txt")));
 
-/// Returns the table of `tongue`.
+/// Returns the table of `tongue`, which is read once.
 pub(super) fn of(tongue: Tongue) -> &'static Table {
     match tongue {
         Tongue::English => &ENGLISH,
@@ -44,6 +52,11 @@ pub(super) fn of(tongue: Tongue) -> &'static Table {
 }
 
 impl Table {
+    /// Returns the table of `tongue`.
+    pub(in super::super) fn of(tongue: Tongue) -> &'static Self {
+        of(tongue)
+    }
+
     fn read(text: &str) -> Self {
         let sections = sections(text);
         let set = |name: &str| {
@@ -69,6 +82,13 @@ impl Table {
             work: set("work"),
             amends: set("amends"),
             shifts: set("shifts"),
+            moves: set("moves"),
+            corrects: set("corrects"),
+            changes: set("changes"),
+            plays: set("plays"),
+            lends: set("lends"),
+            goes: set("goes"),
+            earnest: set("earnest"),
             lead: Regex::new(&format!("^(?:{})", lead.join("|"))).expect("the tables are constants"),
         }
     }
@@ -112,6 +132,41 @@ impl Table {
     /// Whether `sentence` begins something else.
     pub(super) fn shifts(&self, sentence: &str) -> bool {
         self.shifts.is_match(sentence)
+    }
+
+    /// Whether `sentence` says by its verb that a day was changed.
+    pub(super) fn moves(&self, sentence: &str) -> bool {
+        self.moves.is_match(sentence)
+    }
+
+    /// Whether `sentence` begins as a correction of what was just said.
+    pub(super) fn corrects(&self, sentence: &str) -> bool {
+        self.corrects.is_match(sentence)
+    }
+
+    /// Whether `sentence` may say how something is now that was otherwise.
+    pub(super) fn changes(&self, sentence: &str) -> bool {
+        self.changes.is_match(sentence)
+    }
+
+    /// Whether a game or a story begins with `sentence`.
+    pub(in super::super) fn plays(&self, sentence: &str) -> bool {
+        self.plays.is_match(sentence)
+    }
+
+    /// Whether somebody else's words or made-up ones follow `sentence`.
+    pub(in super::super) fn lends(&self, sentence: &str) -> bool {
+        self.lends.is_match(sentence)
+    }
+
+    /// Whether `message` goes on with such words.
+    pub(in super::super) fn goes_on(&self, message: &str) -> bool {
+        self.goes.is_match(message)
+    }
+
+    /// Whether with `sentence` a person speaks for themselves again.
+    pub(in super::super) fn is_earnest(&self, sentence: &str) -> bool {
+        self.earnest.is_match(sentence)
     }
 
     /// Returns `sentence` without the words at its start that say nothing.
@@ -177,7 +232,11 @@ mod tests {
             include_str!("../cues/german.txt"),
         ] {
             for Line { section, pattern, .. } in sections(text) {
-                let known = ["veto", "leans", "points", "work", "amends", "shifts", "lead"].contains(&section.as_str());
+                let known = [
+                    "veto", "leans", "points", "work", "amends", "shifts", "lead", "moves", "corrects", "changes",
+                    "plays", "lends", "goes", "earnest",
+                ]
+                .contains(&section.as_str());
                 assert!(known || Kind::named(&section).is_some(), "[{section}]");
                 assert!(Regex::new(&pattern).is_ok_and(|pattern| !pattern.is_match("")), "[{section}] {pattern}");
             }

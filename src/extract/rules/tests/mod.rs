@@ -2,6 +2,7 @@
 
 mod chinese;
 mod english;
+mod scenes;
 mod sentence;
 mod statements;
 mod windows;

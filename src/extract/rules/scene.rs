@@ -1,0 +1,124 @@
+//! Stretches of a conversation in which people do not speak for themselves: games, stories, letters for others.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::own;
+use super::sentence::fold;
+use super::statement::Table;
+use super::tongue;
+use crate::extract::Task;
+use crate::memory::Candidate;
+use crate::transcript::{Message, Role};
+
+/// Messages before a window in which a stretch that reaches into it may have begun.
+const MAX_BEHIND: usize = 200;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// The person.
+    Own,
+    /// Somebody else, as long as the person says that it goes on.
+    Lent,
+    /// A character, until the person steps out.
+    Played,
+}
+
+/// What of a window's messages is not said in earnest.
+pub(super) struct Scenes {
+    /// From a message of the transcript to the parts of its text, in bytes.
+    hidden: BTreeMap<usize, Vec<Range<usize>>>,
+    /// From a message's name to its place.
+    places: BTreeMap<String, usize>,
+}
+
+impl Scenes {
+    /// Returns the stretches of `task`, in time linear in its text and in at most `MAX_BEHIND` messages before it.
+    pub(super) fn of(task: &Task<'_>) -> Self {
+        let messages = &task.transcript.messages;
+        let start = task.span.context_start.min(task.span.start.saturating_sub(MAX_BEHIND));
+        let window = &messages[start..task.span.end];
+        // Among people a word of a novel does not put everybody on a stage.
+        let is_chat = window.iter().any(|message| message.role == Role::Assistant || message.speaker.is_none());
+        let mut scenes = Self { hidden: BTreeMap::new(), places: BTreeMap::new() };
+        let mut voice = Voice::Own;
+        for (at, message) in (start..).zip(window).filter(|(_, message)| message.is_human()) {
+            let hidden = read(message, is_chat, &mut voice);
+            if !hidden.is_empty() {
+                scenes.hidden.insert(at, hidden);
+                scenes.places.insert(message.id.clone(), at);
+            }
+        }
+        scenes
+    }
+
+    /// Whether `said`, a slice of `text`, which is message `at`, is not said in earnest.
+    pub(super) fn hides(&self, at: usize, text: &str, said: &str) -> bool {
+        let Some(start) = (said.as_ptr() as usize).checked_sub(text.as_ptr() as usize) else { return false };
+        self.covers(at, start..start + said.len())
+    }
+
+    /// Whether `candidate` rests on words that are not said in earnest.
+    pub(super) fn rests_on_play(&self, task: &Task<'_>, candidate: &Candidate) -> bool {
+        candidate.evidence.iter().any(|piece| {
+            piece.messages.iter().filter_map(|id| self.places.get(id.as_str())).any(|&at| {
+                let found = task.transcript.messages[at].text.find(&piece.quote);
+                found.is_none_or(|start| self.covers(at, start..start + piece.quote.len()))
+            })
+        })
+    }
+
+    fn covers(&self, at: usize, part: Range<usize>) -> bool {
+        let hidden = self.hidden.get(&at);
+        hidden.is_some_and(|ranges| ranges.iter().any(|range| range.start < part.end && part.start < range.end))
+    }
+}
+
+/// Returns the parts of `message` that are not its author's own, and leaves in `voice` who speaks at its end.
+fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>> {
+    let text = &message.text;
+    let usual = tongue::of(text, None);
+    let Some(table) = usual.map(Table::of) else {
+        return std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own).collect();
+    };
+    if *voice == Voice::Lent && !table.goes_on(text.trim_start()) {
+        *voice = Voice::Own;
+    }
+    let asked = own::asked_from(text);
+    let mut hidden: Vec<Range<usize>> = Vec::new();
+    for part in parts(text) {
+        let folded = fold(&text[part.clone()]);
+        let was = *voice;
+        if was != Voice::Own && table.is_earnest(&folded) {
+            *voice = Voice::Own;
+        } else if was != Voice::Played && table.plays(&folded) {
+            *voice = if is_chat { Voice::Played } else { Voice::Lent };
+        } else if was == Voice::Own && (table.lends(&folded) || asked.is_some_and(|at| part.contains(&at))) {
+            *voice = Voice::Lent;
+        }
+        if *voice != Voice::Own {
+            hidden.push(part);
+        }
+    }
+    hidden
+}
+
+/// Returns the sentences of `text` with the marks that end them.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        if matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？') {
+            let end = at + c.len_utf8();
+            let next = text[end..].chars().next();
+            if c != '.' || next.is_none_or(char::is_whitespace) {
+                parts.push(start..end);
+                start = end;
+            }
+        }
+    }
+    parts.push(start..text.len());
+    parts.retain(|part| !part.is_empty());
+    parts
+}

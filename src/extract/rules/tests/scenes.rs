@@ -1,0 +1,57 @@
+//! Games, stories, letters for others, and days that are changed later.
+
+use super::{all, transcript};
+use crate::transcript::Message;
+
+/// Returns the contents of what is kept of a conversation in which an assistant answers each of `said`.
+fn kept(said: &[&str]) -> Vec<String> {
+    let messages = said.iter().flat_map(|text| [Message::user(*text), Message::assistant("Fine.")]);
+    all(&transcript(messages.collect())).into_iter().map(|candidate| candidate.claim.content).collect()
+}
+
+#[test]
+fn a_played_part_hides_what_is_said_in_it_until_its_author_steps_out() {
+    for (part, out) in [
+        ("You be the guard, I'll be the smuggler.", "OK, end of the scene."),
+        ("I'm writing a novel, carry on from where I stop.", "Back to real life."),
+        ("Let me rehearse a call, you are the clerk and I'm the tenant.", "Enough of the rehearsal."),
+    ] {
+        let found = kept(&[part, "I am allergic to silver.", "I live in Mordor.", out, "I am allergic to kiwis."]);
+        assert!(found.iter().any(|one| one.contains("kiwis")), "{part}: {found:?}");
+        assert!(!found.iter().any(|one| one.contains("silver") || one.contains("Mordor")), "{part}: {found:?}");
+    }
+}
+
+#[test]
+fn somebody_elses_letter_ends_with_its_message() {
+    let found = kept(&[
+        "A letter for Mrs Brook, in short: I am allergic to dust.",
+        "Add: I am allergic to paint.",
+        "I am allergic to kiwis.",
+    ]);
+    assert!(matches!(&found[..], [one] if one.contains("kiwis")), "{found:?}");
+}
+
+#[test]
+fn a_day_that_is_changed_later_is_not_kept() {
+    for (old, new) in [
+        ("My exam is on 4 May.", "My exam moved to 11 May."),
+        ("Our wedding is on 12 September.", "We had to choose again: the wedding is now on 19 September."),
+        ("Meine Prüfung ist am 4. Mai.", "Die Prüfung ist doch erst am 11. Mai."),
+        ("Mi examen es el 4 de mayo.", "Al final el examen es el 11 de mayo."),
+        ("我的驾照考试在5月4日上午。", "驾照考试改到5月11日了。"),
+        ("Our wedding is on 12 September.", "No, wait, 19 September."),
+    ] {
+        assert_ne!(kept(&[old]), Vec::<String>::new(), "{old}");
+        let first = ["4 May", "12 September", "4. Mai", "4 de mayo", "5月4日"];
+        let found = kept(&[old, new]);
+        assert!(!found.iter().any(|one| first.iter().any(|day| one.contains(day))), "{old}: {found:?}");
+    }
+}
+
+#[test]
+fn the_day_of_one_thing_leaves_that_of_another() {
+    let found =
+        kept(&["My exam is on 4 May.", "Our wedding is on 12 September.", "The wedding is now on 19 September."]);
+    assert!(found.iter().any(|one| one.contains("exam")), "{found:?}");
+}
