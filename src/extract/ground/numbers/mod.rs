@@ -193,6 +193,8 @@ mod tests {
             ("twenty-five", "25"),
             ("two and a half thousand", "2"),
             ("seven and a half thousand", "7,500"),
+            ("forty thousand, three days early", "40,000"),
+            ("one million, two hundred thousand", "1,200,000"),
             ("nineteen ninety-eight", "1998"),
             ("eighty eighty", "8080"),
             ("four four three", "443"),

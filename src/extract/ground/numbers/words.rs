@@ -105,7 +105,14 @@ enum Part {
 pub(super) fn in_words(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut open: Vec<(Range<usize>, Part)> = Vec::new();
-    for at in words(text) {
+    let mut words = words(text).peekable();
+    while let Some(at) = words.next() {
+        let is_apart = open.last().is_some_and(|(last, _)| text[last.end..at.start].contains([',', ';', '.', ':']));
+        let is_scaled = words.peek().is_some_and(|next| is_scale(&text[next.clone()]));
+        // "forty thousand, three days early" tells two numbers, "one million, two hundred thousand" one.
+        if is_apart && !is_scaled {
+            found.extend(close(text, &mut open));
+        }
         let part = part(&text[at.clone()].to_lowercase());
         match part {
             Some(Part::And) if open.is_empty() => {}
@@ -116,6 +123,10 @@ pub(super) fn in_words(text: &str) -> Vec<Number> {
     found.extend(close(text, &mut open));
     found.extend(chinese(text));
     found
+}
+
+fn is_scale(word: &str) -> bool {
+    matches!(part(&word.to_lowercase()), Some(Part::Scale(_)))
 }
 
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
