@@ -17,7 +17,7 @@ use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use super::tongue::{self, Tongue};
 use super::words::{capitalised, fill};
 use crate::extract::Task;
-use crate::memory::{Audience, Claim};
+use crate::memory::{Audience, Candidate, Claim};
 use crate::transcript::Message;
 
 use kind::Kind;
@@ -40,13 +40,20 @@ pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
     said.iter().map(|said| Line::read(said, usual)).collect()
 }
 
-/// Takes back the earlier statements that `message` corrects.
-pub(super) fn take_back(message: &Message, lines: &[Line<'_>], gathered: &mut Gathered<'_>) {
-    if lines.iter().any(|line| line.amends) {
-        let told = retract::told(&message.text);
-        // What has a key is replaced by its next value, with its history.
-        gathered.take_back(|candidate| candidate.claim.key.is_none() && told.replaces(candidate));
+/// Takes back the earlier statements that `message` corrects; `amends` says whether one of its lines amends anything,
+/// and is asked only where the message shares words with a statement, since to read the lines costs the most.
+pub(super) fn take_back(message: &Message, amends: impl FnOnce() -> bool, gathered: &mut Gathered<'_>) {
+    let told = retract::told(&message.text);
+    // What has a key is replaced by its next value, with its history.
+    let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && told.replaces(candidate);
+    if gathered.candidates().iter().any(is_met) && amends() {
+        gathered.take_back(is_met);
     }
+}
+
+/// Whether one of `lines` amends anything.
+pub(super) fn amends(lines: &[Line<'_>]) -> bool {
+    lines.iter().any(|line| line.amends)
 }
 
 /// Takes back what the person corrects in the messages after the window, as far as they are read ahead.
@@ -59,7 +66,7 @@ pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     }
     let later = task.transcript.messages[task.span.end..].iter().filter(|message| message.is_human());
     for message in later.take(MAX_AHEAD).filter(|message| message.text.len() <= MAX_CORRECTION_BYTES) {
-        take_back(message, &lines(message, &own::said(&message.text)), gathered);
+        take_back(message, || amends(&lines(message, &own::said(&message.text))), gathered);
     }
 }
 

@@ -50,6 +50,12 @@ pub(in super::super) fn outdated(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         })
         .filter(|&at| messages[at].text.len() <= MAX_BYTES)
         .collect();
+    let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
+    let olds: Vec<Option<Old>> = gathered.candidates().iter().map(|one| Old::of(one, &places, messages)).collect();
+    // To read ahead costs the most; without a day or a number nothing can be out of date.
+    if !olds.iter().flatten().any(|old| old.is_dated || !old.marks.is_empty()) {
+        return;
+    }
     let mut spread: BTreeMap<String, usize> = BTreeMap::new();
     for &at in &people {
         for stem in stems(&messages[at].text) {
@@ -60,8 +66,6 @@ pub(in super::super) fn outdated(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     if changes.is_empty() {
         return;
     }
-    let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
-    let olds: Vec<Option<Old>> = gathered.candidates().iter().map(|one| Old::of(one, &places, messages)).collect();
     let mut stale = BTreeSet::new();
     for change in &changes {
         let before = |old: &Old| (old.at, old.end) <= (change.at, change.start);
