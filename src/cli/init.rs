@@ -53,7 +53,7 @@ const USER_SETTINGS: &str = "\
 # emails = \"keep\"
 # phones = \"keep\"
 # addresses = \"keep\"        # street and number
-# deny = [\"~/work/client/**\"]      # logs and projects that are never opened, as for --exclude
+# deny = [\"~/clients/**\"]      # logs and projects that are never opened, as for --exclude
 # deny_files = [\".env\", \"*.pem\"]  # files whose content is shown to no model, in place of the built-in list
 ";
 

@@ -137,7 +137,7 @@ fn ordinary_text_passes_but_for_one_find_in_a_hundred_kilobytes() {
 /// Reads the folder named by `ORDINARY_TEXT`, such as the sources of crates that Cargo keeps, for a figure on text that
 /// others wrote. How many of the finds are real secrets, a person tells.
 #[test]
-#[ignore = "reads a folder of this machine; ORDINARY_TEXT=~/.cargo/registry/src cargo test --release --lib ordinary -- --ignored --nocapture"]
+#[ignore = "reads the folder that ORDINARY_TEXT names"]
 fn finds_in_a_folder_of_this_machine() {
     let folder = std::env::var("ORDINARY_TEXT").expect("ORDINARY_TEXT names a folder");
     let mut texts = Vec::new();

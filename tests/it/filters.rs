@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::desk::{Desk, Told};
 use super::sources::session;
-use super::world::{Fact, Server, World, spoken};
+use super::world::{FACTS, Server, World, spoken};
 
 const RULES: &[&str] = &["run", "logs", "--extractor", "rules"];
 
@@ -121,16 +121,6 @@ fn a_filter_that_cannot_be_understood_is_an_error() {
 
 #[test]
 fn of_a_long_conversation_only_the_windows_in_the_range_are_paid_for() {
-    const FACTS: [Fact; 8] = [
-        ("amber", 4101),
-        ("basil", 5202),
-        ("cedar", 6303),
-        ("dahlia", 7404),
-        ("elder", 8505),
-        ("fennel", 9606),
-        ("ginger", 10707),
-        ("hazel", 11808),
-    ];
     let server = Server::start(Duration::ZERO);
     let world = World::new(Some(&server));
     world.session("talk", 2, &FACTS[..5]);
@@ -162,14 +152,14 @@ fn what_the_settings_deny_is_never_opened() {
         })
         .to_string()
     };
-    desk.write("work/client/a.jsonl", line("/home/ana/shop", "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c01"));
+    desk.write("clients/a.jsonl", line("/home/ana/shop", "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c01"));
     desk.write("logs/b.jsonl", line("/srv/client/app", "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c02"));
-    desk.write("settings.toml", "[guard]\ndeny = [\"~/work/client/**\", \"/srv/client\"]");
-    let told = desk.run(&["run", "work", "logs", "--extractor", "rules", "--json", "--config", "settings.toml"]);
+    desk.write("settings.toml", "[guard]\ndeny = [\"~/clients/**\", \"/srv/client\"]");
+    let told = desk.run(&["run", "clients", "logs", "--extractor", "rules", "--json", "--config", "settings.toml"]);
     let summary = told.json().pop().unwrap();
     assert_eq!(summary["filtered"]["files_excluded"], 1, "{told:?}");
     assert_eq!(summary["filtered"]["conversations_excluded"], 1, "{told:?}");
     assert!(desk.memories().is_empty());
-    let told = desk.run(&["run", "work", "logs", "--extractor", "rules", "--pii", "mails=drop"]);
+    let told = desk.run(&["run", "clients", "logs", "--extractor", "rules", "--pii", "mails=drop"]);
     assert!(told.code == 2 && told.err.contains("write KIND=redact"), "{told:?}");
 }
