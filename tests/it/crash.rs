@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use super::world::{Fact, Server, World, signal, spoken};
+use super::world::{MANY_FACTS as FACTS, Server, World, signal, spoken};
 
 /// Calls in flight.
 const JOBS: usize = 4;
@@ -14,23 +14,6 @@ const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
 
 /// Nothing here takes longer, however busy the machine is.
 const LIMIT: Duration = Duration::from_mins(1);
-
-const FACTS: [Fact; 14] = [
-    ("amber", 4101),
-    ("basil", 5202),
-    ("cedar", 6303),
-    ("dahlia", 7404),
-    ("elder", 8505),
-    ("fennel", 9606),
-    ("ginger", 10707),
-    ("hazel", 11808),
-    ("iris", 12909),
-    ("juniper", 13010),
-    ("kale", 14111),
-    ("lavender", 15212),
-    ("maple", 16313),
-    ("nettle", 17414),
-];
 
 /// Three sessions of ten windows; the later ones move services that the earlier ones name.
 fn world(server: Option<&Server>) -> World {

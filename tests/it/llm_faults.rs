@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,6 +15,8 @@ use afterthought::llm::{
 };
 use afterthought::llm::{Recorder, Replay};
 use serde_json::{Value, json};
+
+use super::http;
 
 /// No real key; put together so that no scanner takes it for one.
 const KEY: &str = concat!("sk-", "proj-", "0123456789abcdefFAKE");
@@ -131,23 +133,7 @@ impl Server {
 }
 
 fn read_request(stream: &TcpStream) -> Option<Asked> {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
+    let (head, body) = http::read(stream)?;
     Some(Asked { head, body: serde_json::from_slice(&body).unwrap() })
 }
 

@@ -14,6 +14,7 @@ mod evals;
 mod filters;
 mod formats;
 mod growing;
+mod http;
 mod inbox;
 mod ingest_agents;
 mod layering;

@@ -1,11 +1,12 @@
 //! Servers as they are known to behave, one row each: the binary gets its answer from all of them.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::http;
 use super::world::World;
 
 /// A request that came in.
@@ -64,25 +65,10 @@ impl Server {
 }
 
 fn read(stream: &TcpStream) -> Option<Heard> {
-    let mut reader = BufReader::new(stream);
-    let (mut line, mut head, mut length) = (String::new(), String::new(), 0);
-    reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        if header == "\r\n" {
-            break;
-        }
-        let header = header.to_lowercase();
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        head.push_str(&header);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
+    let (head, body) = http::read(stream)?;
+    let line = head.lines().next()?.to_owned();
     let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
-    Some(Heard { line: line.trim_end().to_owned(), head, body })
+    Some(Heard { line, head: head.to_lowercase(), body })
 }
 
 fn send(mut stream: TcpStream, status: u16, body: &str) {

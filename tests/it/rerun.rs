@@ -5,22 +5,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::world::{Fact, Server, World, spoken};
+use super::world::{FACTS, Fact, Server, World, spoken};
 
 /// Small windows, so that a few messages fill several.
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
 const PLAN: &[&str] = &["plan", "logs", "--window-tokens", "600", "--json"];
-
-const FACTS: [Fact; 8] = [
-    ("amber", 4101),
-    ("basil", 5202),
-    ("cedar", 6303),
-    ("dahlia", 7404),
-    ("elder", 8505),
-    ("fennel", 9606),
-    ("ginger", 10707),
-    ("hazel", 11808),
-];
 
 fn server() -> Server {
     Server::start(Duration::from_millis(5))

@@ -3,14 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 use afterthought::store::Store;
 use serde_json::{Value, json};
 
 use super::desk::Desk;
+use super::world::read_body;
 
 /// So many characters of a secret in a row are a leak.
 const PIECE: usize = 8;
@@ -193,26 +194,6 @@ impl Server {
         });
         Self { url, asked }
     }
-}
-
-fn read_body(stream: &TcpStream) -> Option<String> {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    String::from_utf8(body).ok()
 }
 
 /// Returns a completion whose memories repeat what stands in the conversation, and hold a key that nobody said.

@@ -1,7 +1,7 @@
 //! The real binary in a folder of its own, and a server on loopback that answers from what it is asked.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -11,11 +11,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::http;
+
 /// Something a person says in a log: which service listens where.
 pub type Fact = (&'static str, u32);
 
-/// Facts enough for several windows of [`RUN`].
-pub const FACTS: [Fact; 8] = [
+/// Facts enough for many windows of [`RUN`].
+pub const MANY_FACTS: [Fact; 14] = [
     ("amber", 4101),
     ("basil", 5202),
     ("cedar", 6303),
@@ -24,7 +26,15 @@ pub const FACTS: [Fact; 8] = [
     ("fennel", 9606),
     ("ginger", 10707),
     ("hazel", 11808),
+    ("iris", 12909),
+    ("juniper", 13010),
+    ("kale", 14111),
+    ("lavender", 15212),
+    ("maple", 16313),
+    ("nettle", 17414),
 ];
+/// Facts enough for several.
+pub const FACTS: [Fact; 8] = *MANY_FACTS.first_chunk().expect("there are more");
 /// Reads the logs in windows so small that a few messages fill one.
 pub const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
 
@@ -142,23 +152,7 @@ fn serve(stream: &TcpStream, state: &State) -> Option<()> {
 }
 
 pub fn read_body(stream: &TcpStream) -> Option<String> {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(String::from_utf8(body).unwrap())
+    String::from_utf8(http::read(stream)?.1).ok()
 }
 
 fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Option<()> {

@@ -9,29 +9,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::world::{Fact, World, signal, spoken};
+use super::world::{Fact, MANY_FACTS as FACTS, World, signal, spoken};
 use server::{BatchServer, Fault, Point, asked_about};
 
 const PLAIN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api"];
 const DETACH: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api", "--no-wait"];
-
-const FACTS: [Fact; 14] = [
-    ("amber", 4101),
-    ("basil", 5202),
-    ("cedar", 6303),
-    ("dahlia", 7404),
-    ("elder", 8505),
-    ("fennel", 9606),
-    ("ginger", 10707),
-    ("hazel", 11808),
-    ("iris", 12909),
-    ("juniper", 13010),
-    ("kale", 14111),
-    ("lavender", 15212),
-    ("maple", 16313),
-    ("nettle", 17414),
-];
 
 /// Two sessions of several windows each; the second moves services that the first names.
 fn world() -> (BatchServer, World, Vec<String>) {

@@ -1,13 +1,14 @@
 //! A server on loopback that has batches as the real ones have: files, states over time, lists, rows in any order.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::http;
 use crate::world::{answer, completion, facts_of};
 
 /// Where a client may be kept waiting for ever.
@@ -153,7 +154,7 @@ impl BatchServer {
     }
 
     fn serve(&self, stream: &TcpStream) -> Option<()> {
-        let (head, body) = read(stream)?;
+        let (head, body) = http::read(stream)?;
         let mut words = head.split_whitespace();
         let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
         let (path, query) = target.split_once('?').unwrap_or((&target, ""));
@@ -419,27 +420,6 @@ fn form(head: &str, body: &[u8]) -> Option<(BTreeMap<String, String>, (String, S
         }
     }
     Some((fields, file?))
-}
-
-fn read(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((head, body))
 }
 
 fn send(mut stream: &TcpStream, status: u16, body: &[u8]) -> Option<()> {
