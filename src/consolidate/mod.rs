@@ -8,27 +8,16 @@
 //! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
-mod apply;
-mod case;
-mod cues;
+pub mod ask;
+pub mod compare;
 pub mod decide;
-mod effects;
-pub mod features;
-pub mod grey;
-mod guards;
-pub mod key;
 mod moving;
-pub mod neighbours;
-pub mod order;
-pub mod pair;
 pub mod plan;
-pub mod ruling;
-pub mod text;
-pub mod view;
-mod words;
+#[cfg(test)]
+mod tests;
 
-pub use apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
 pub use moving::{Moved, merge_projects};
+pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -200,14 +189,3 @@ pub struct Change {
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
 }
-
-#[cfg(test)]
-mod crowd;
-#[cfg(test)]
-mod story;
-#[cfg(test)]
-mod table;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod unseen;

@@ -8,8 +8,8 @@ use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Relation, RelationType, Status};
 use crate::store::{Filter, Order, StoreError, Within, Writer};
 
-use super::apply::{Applied, look_around, read_targets, write_around};
-use super::effects::effects;
+use super::plan::apply::{Applied, look_around, read_targets, write_around};
+use super::plan::effects::effects;
 use super::plan::{Answers, draft};
 use super::{Change, Decision, Incoming};
 

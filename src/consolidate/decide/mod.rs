@@ -1,18 +1,22 @@
 //! What is done with a candidate, by exact and cheap rules.
 
+pub(super) mod case;
+pub mod order;
+pub mod ruling;
+
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
 use crate::memory::Status;
 
-use super::case::{Case, brings_nothing, is_covered};
-use super::features::Features;
-use super::key::{Values, canonical, compare};
-use super::pair::{Paired, Pairing, pair};
-use super::ruling::{GreyPair, merge, more, oppose, same};
-use super::view::View;
-use super::{Decision, Incoming, Known, Rejected, Ruling};
+use self::case::{Case, brings_nothing, is_covered};
+use self::ruling::{GreyPair, merge, more, oppose, same};
+use crate::consolidate::compare::features::Features;
+use crate::consolidate::compare::key::{Values, canonical, compare};
+use crate::consolidate::compare::pair::{Paired, Pairing, pair};
+use crate::consolidate::compare::view::View;
+use crate::consolidate::{Decision, Incoming, Known, Rejected, Ruling};
 
 /// Known memories that one candidate is asked about at most.
 pub const MAX_ASKED: usize = 5;

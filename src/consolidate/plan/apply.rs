@@ -11,10 +11,10 @@ use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, RunId, Store, StoreError, Writer};
 
 use super::effects::{Effects, effects};
-use super::grey::{self, Asked};
 use super::neighbours::gather;
-use super::plan::{Answers, Surrounded, draft};
-use super::{Change, Decision, Incoming, Known, Plan};
+use super::{Answers, Surrounded, draft};
+use crate::consolidate::ask::{Asked, ask};
+use crate::consolidate::{Change, Decision, Incoming, Known, Plan};
 
 /// Plans made over again because another process wrote in between, before giving up.
 const MAX_ATTEMPTS: usize = 8;
@@ -94,7 +94,7 @@ pub async fn settle<C: Complete>(
     let (changes, questions) = draft(cases, &Answers::new(), now);
     let plan = Plan { changes, ..Plan::default() };
     let Some(model) = model.filter(|_| !questions.is_empty()) else { return (plan, Spent::default()) };
-    let Asked { answers, spent, failed } = grey::ask(cases, &questions, guard, model).await;
+    let Asked { answers, spent, failed } = ask(cases, &questions, guard, model).await;
     let (changes, _) = draft(cases, &answers, now);
     (Plan { changes, failed_calls: failed, ..plan }, spent)
 }
@@ -179,7 +179,7 @@ fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &m
 }
 
 /// Writes what a change makes of the memories that were there.
-pub(super) fn write_around(
+pub(in crate::consolidate) fn write_around(
     writer: &Writer<'_>,
     guard: &Guard,
     change: &Change,
@@ -208,7 +208,7 @@ pub(super) fn write_around(
     Ok(())
 }
 
-pub(super) fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {
+pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {
     let mut targets = Vec::new();
     for id in change.targets() {
         if let Some(memory) = db.find(id)?.filter(|memory| memory.namespace == change.incoming.namespace) {

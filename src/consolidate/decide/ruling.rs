@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use crate::memory::{Claim, MemoryId};
 
 use super::case::{Case, brings_nothing};
-use super::features::Turn;
-use super::guards::{guard, unmergeable};
 use super::order::When;
-use super::view::View;
-use super::{Conflict, Decision, Incoming, Known, Ruling};
+use crate::consolidate::compare::features::Turn;
+use crate::consolidate::compare::guards::{guard, unmergeable};
+use crate::consolidate::compare::view::View;
+use crate::consolidate::{Conflict, Decision, Incoming, Known, Ruling};
 
 /// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
 const MAX_MERGED_CHARS: usize = 400;
@@ -84,7 +84,7 @@ pub fn cautious(pairs: &[GreyPair]) -> Ruling {
 
 impl Ruling {
     /// Returns a ruling without target.
-    pub(super) fn new(decision: Decision, reason: &str) -> Self {
+    pub(in crate::consolidate) fn new(decision: Decision, reason: &str) -> Self {
         Self {
             decision,
             conflict: None,
@@ -98,16 +98,16 @@ impl Ruling {
         }
     }
 
-    pub(super) fn about(decision: Decision, known: &Known, reason: &str) -> Self {
+    pub(in crate::consolidate) fn about(decision: Decision, known: &Known, reason: &str) -> Self {
         Self { target: Some(known.memory.id.clone()), ..Self::new(decision, reason) }
     }
 
-    pub(super) fn beside(known: &Known, reason: &str) -> Self {
+    pub(in crate::consolidate) fn beside(known: &Known, reason: &str) -> Self {
         Self { related: Some(known.memory.id.clone()), ..Self::new(Decision::Add, reason) }
     }
 }
 
-pub(super) fn same(case: &Case<'_>, known: &Known) -> Ruling {
+pub(in crate::consolidate) fn same(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
         Ruling::about(Decision::Skip, known, "known from the same words")
     } else {
@@ -115,7 +115,7 @@ pub(super) fn same(case: &Case<'_>, known: &Known) -> Ruling {
     }
 }
 
-pub(super) fn more(known: &Known, why: &str) -> Ruling {
+pub(in crate::consolidate) fn more(known: &Known, why: &str) -> Ruling {
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Refine, known, "more detail on a pinned memory") };
     }
@@ -123,7 +123,7 @@ pub(super) fn more(known: &Known, why: &str) -> Ruling {
 }
 
 /// Joins two wordings of one value, if the result stays a short paragraph.
-pub(super) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
+pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     let (old, new) = (known.memory.claim.content.trim(), case.view.claim.content.trim());
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
@@ -148,7 +148,7 @@ fn join(old: &str, new: &str) -> String {
 }
 
 /// Returns `known` with what only `incoming` has: tags, and fields that are empty in `known`.
-pub(super) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
+pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
     let mut tags = known.tags.clone();
     tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
     Claim {
@@ -173,7 +173,7 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
 /// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
 /// and a weak claim does not stand against a sure one. What is left open waits for a person, as does everything that
 /// would change a pinned memory.
-pub(super) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
+pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
         let at = |known: &Known| When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
         at(a.0).cmp(&at(b.0)).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))

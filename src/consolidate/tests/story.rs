@@ -10,10 +10,10 @@ use crate::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::{Filter, Order, RunStatus, Store};
 
-use super::apply::{Applied, ApplyError, apply, consolidate};
-use super::plan::{DiffLine, Sign};
 use super::testing::{at, incoming, now};
-use super::{Conflict, Decision, Incoming, Plan};
+use crate::consolidate::plan::apply::{Applied, ApplyError, apply, consolidate};
+use crate::consolidate::plan::{DiffLine, Sign};
+use crate::consolidate::{Conflict, Decision, Incoming, Plan};
 
 /// A model that answers from a script, and keeps what it was asked.
 #[derive(Default)]

@@ -6,14 +6,14 @@ use super::view::View;
 const MAX_COMPARED: usize = 4_096;
 
 /// The content words of two claims, set against each other.
-pub(super) struct Words {
-    pub(super) shared: usize,
-    pub(super) incoming_only: usize,
-    pub(super) known_only: usize,
+pub(in crate::consolidate) struct Words {
+    pub(in crate::consolidate) shared: usize,
+    pub(in crate::consolidate) incoming_only: usize,
+    pub(in crate::consolidate) known_only: usize,
 }
 
 impl Words {
-    pub(super) fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
+    pub(in crate::consolidate) fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
         let (a, b) = (&incoming.features.tokens, &known.features.tokens);
         let fuzzy = a.len() * b.len() <= MAX_COMPARED;
         let mut unmatched: Vec<&String> = b.difference(a).collect();
@@ -32,7 +32,7 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    pub(super) fn overlap(&self) -> f64 {
+    pub(in crate::consolidate) fn overlap(&self) -> f64 {
         ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
     }
 }

@@ -1,24 +1,24 @@
 //! The decision table: what is known, what comes in, what is right, and what the rules alone make of it.
 
-use super::decide::{Verdict, decide};
-use super::ruling::cautious;
 use super::testing::{incoming, known, now};
-use super::{Conflict, Ruling};
+use crate::consolidate::decide::ruling::cautious;
+use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::{Conflict, Ruling};
 
 /// A row: known claim, incoming claim, the right answer, and what the rules say where that differs.
 ///
 /// `grey` means that the rules ask; without a model they then add, linked.
-pub(super) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
+pub(in crate::consolidate) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
 
-pub(super) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
+pub(in crate::consolidate) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
     Row(known, incoming, right, None)
 }
 
-pub(super) const fn asks(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
+pub(in crate::consolidate) const fn asks(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
     Row(known, incoming, right, Some("grey"))
 }
 
-pub(super) const fn misses(
+pub(in crate::consolidate) const fn misses(
     known: &'static str,
     incoming: &'static str,
     right: &'static str,
@@ -424,7 +424,7 @@ fn told(ruling: &Ruling) -> String {
 }
 
 /// Fails with every row that is decided otherwise than it says, and prints how many are right.
-pub(super) fn check(rows: &[Row]) {
+pub(in crate::consolidate) fn check(rows: &[Row]) {
     let (mut wrong, mut right, mut grey) = (Vec::new(), 0, 0);
     for Row(old, new, expected, rules) in rows {
         let verdict = decide(&incoming(new), &[known("k", old)], &[], now());

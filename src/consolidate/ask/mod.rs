@@ -16,10 +16,10 @@ use crate::json;
 use crate::llm::{Complete, Cost, Finish, LlmError, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
 
-use super::features;
-use super::order::When;
-use super::plan::{Answers, Question, Surrounded};
-use super::ruling::Named;
+use crate::consolidate::compare::features;
+use crate::consolidate::decide::order::When;
+use crate::consolidate::decide::ruling::Named;
+use crate::consolidate::plan::{Answers, Question, Surrounded};
 
 /// Candidates in one call at most.
 pub const MAX_CANDIDATES: usize = 40;
@@ -31,12 +31,12 @@ const TOKENS_A_CANDIDATE: u32 = 60;
 const MAX_SHOWN: usize = 600;
 
 /// The constant first part of every request.
-const SYSTEM: &str = include_str!("../../prompts/consolidate/system.md");
+const SYSTEM: &str = include_str!("../../../prompts/consolidate/system.md");
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates
-        .add_template("user", include_str!("../../prompts/consolidate/user.md"))
+        .add_template("user", include_str!("../../../prompts/consolidate/user.md"))
         .expect("the template is embedded and a test renders it");
     templates
 });
@@ -91,7 +91,7 @@ struct Sheet<'a> {
     cases: &'a [Surrounded],
     questions: &'a [Question],
     /// Known memories by number, from 1.
-    known: Vec<&'a super::Known>,
+    known: Vec<&'a crate::consolidate::Known>,
     numbers: BTreeMap<&'a MemoryId, usize>,
 }
 

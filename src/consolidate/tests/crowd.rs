@@ -7,9 +7,9 @@ use crate::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
 use crate::memory::Status;
 use crate::store::{Filter, Store};
 
-use super::decide::{Verdict, decide};
 use super::testing::{incoming, known, now};
-use super::{Incoming, apply, consolidate};
+use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::{Incoming, apply, consolidate};
 
 /// A model that says of each candidate that it changes the first memory listed for it.
 #[derive(Default)]

@@ -6,23 +6,23 @@ use jiff::Timestamp;
 
 use crate::memory::Evidence;
 
-use super::features::{Features, Turn};
 use super::order::When;
-use super::text::normalise;
-use super::view::View;
-use super::{Incoming, Known};
+use crate::consolidate::compare::features::{Features, Turn};
+use crate::consolidate::compare::text::normalise;
+use crate::consolidate::compare::view::View;
+use crate::consolidate::{Incoming, Known};
 
 /// A candidate made ready.
-pub(super) struct Case<'a> {
-    pub(super) incoming: &'a Incoming,
-    pub(super) view: View<'a>,
-    pub(super) when: When,
+pub(in crate::consolidate) struct Case<'a> {
+    pub(in crate::consolidate) incoming: &'a Incoming,
+    pub(in crate::consolidate) view: View<'a>,
+    pub(in crate::consolidate) when: When,
     /// What its words, or those it rests on, say about what was known before.
-    pub(super) turn: Option<Turn>,
+    pub(in crate::consolidate) turn: Option<Turn>,
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(incoming: &'a Incoming, now: Timestamp) -> Self {
+    pub(in crate::consolidate) fn new(incoming: &'a Incoming, now: Timestamp) -> Self {
         let candidate = &incoming.candidate;
         let view = View::of(&candidate.claim, &candidate.evidence);
         let turn =
@@ -30,18 +30,18 @@ impl<'a> Case<'a> {
         Self { incoming, when: When::of(&candidate.claim, &candidate.evidence, now), view, turn }
     }
 
-    pub(super) fn evidence(&self) -> &'a [Evidence] {
+    pub(in crate::consolidate) fn evidence(&self) -> &'a [Evidence] {
         &self.incoming.candidate.evidence
     }
 
     /// Compares the candidate's time with that of a known memory.
-    pub(super) fn holds(&self, known: &Known) -> Option<Ordering> {
+    pub(in crate::consolidate) fn holds(&self, known: &Known) -> Option<Ordering> {
         self.when.compare(&When::of(&known.memory.claim, &known.evidence, known.memory.created_at))
     }
 }
 
 /// Whether `known` rests on everything that `evidence` brings: the same messages and words. Nothing covers nothing.
-pub(super) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
+pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
     !evidence.is_empty()
         && evidence.iter().all(|piece| {
             let quote = normalise(&piece.quote);
@@ -56,6 +56,6 @@ fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
 }
 
 /// Whether a candidate that says what `known` says would add no evidence either.
-pub(super) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
+pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
     case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
 }

@@ -9,7 +9,7 @@ use super::text::{Script, Word};
 
 /// What a cue tells about the claim that it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cue {
+pub(in crate::consolidate) enum Cue {
     /// Looks like another cue and is none.
     Neutral,
     /// Turns the claim round.
@@ -188,31 +188,31 @@ const NEVER: &str = "never|从不|从来不|从没|从未|绝不|決して|절�
 /// What the cues of a text tell, and the words that are left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
-pub(super) struct Heard {
+pub(in crate::consolidate) struct Heard {
     /// Number of cues that turn the claim round.
-    pub(super) negations: usize,
+    pub(in crate::consolidate) negations: usize,
     /// `Once` was heard.
-    pub(super) once: bool,
+    pub(in crate::consolidate) once: bool,
     /// `Habit` was heard.
-    pub(super) habit: bool,
+    pub(in crate::consolidate) habit: bool,
     /// `Except` was heard.
-    pub(super) except: bool,
+    pub(in crate::consolidate) except: bool,
     /// `Planned` was heard.
-    pub(super) planned: bool,
+    pub(in crate::consolidate) planned: bool,
     /// `Changed` or `Ended` was heard.
-    pub(super) changed: bool,
+    pub(in crate::consolidate) changed: bool,
     /// `Corrected` was heard.
-    pub(super) corrected: bool,
+    pub(in crate::consolidate) corrected: bool,
     /// `Actually` was heard.
-    pub(super) actually: bool,
+    pub(in crate::consolidate) actually: bool,
     /// People named by what they are to the user.
-    pub(super) people: BTreeSet<&'static str>,
+    pub(in crate::consolidate) people: BTreeSet<&'static str>,
     /// Surroundings named.
-    pub(super) settings: BTreeSet<&'static str>,
+    pub(in crate::consolidate) settings: BTreeSet<&'static str>,
     /// Numbers and days in words.
-    pub(super) figures: BTreeSet<&'static str>,
+    pub(in crate::consolidate) figures: BTreeSet<&'static str>,
     /// The text without grammar-like cues, words separated by spaces.
-    pub(super) rest: String,
+    pub(in crate::consolidate) rest: String,
 }
 
 /// The compiled table: one automaton, and the cue of each of its patterns.
@@ -257,7 +257,7 @@ fn wrap(word: &str) -> String {
 }
 
 /// Listens to `words` and returns what their cues tell.
-pub(super) fn hear(words: &[Word]) -> Heard {
+pub(in crate::consolidate) fn hear(words: &[Word]) -> Heard {
     let text: String = words.iter().map(|word| wrap(&word.text.to_lowercase())).collect();
     let text = &without_contrast(&text);
     let (mut heard, mut end) = (Heard::default(), 0);

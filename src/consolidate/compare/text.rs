@@ -137,7 +137,7 @@ fn starts_word(c: char, next: char) -> bool {
 }
 
 /// Cuts a run into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of characters.
-pub(super) fn tokens_of(word: &Word, out: &mut Vec<String>) {
+pub(in crate::consolidate) fn tokens_of(word: &Word, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {
         Script::Spaced => {

@@ -106,7 +106,7 @@ fn is_plural(name: &str) -> bool {
 
 /// What one value is to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Values {
+pub(in crate::consolidate) enum Values {
     /// The same.
     Equal,
     /// The first says more: a version, or the country of a city.
@@ -120,7 +120,7 @@ pub(super) enum Values {
 }
 
 /// Compares two values of one attribute; `None` if either is missing.
-pub(super) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Values> {
+pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str>) -> Option<Values> {
     let (a, b) = (incoming?, known?);
     let (a_text, b_text) = (value_text(a), value_text(b));
     if a_text.is_empty() || b_text.is_empty() {

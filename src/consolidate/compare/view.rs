@@ -23,13 +23,13 @@ pub struct View<'a> {
     pub key: Option<String>,
     /// Its subject, normalised.
     pub subject: Option<String>,
-    pub(super) speakers: BTreeSet<String>,
-    pub(super) about: About,
+    pub(in crate::consolidate) speakers: BTreeSet<String>,
+    pub(in crate::consolidate) about: About,
 }
 
 /// Whom or what a claim speaks about, by its first words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum About {
+pub(in crate::consolidate) enum About {
     User,
     Project,
     Other(String),
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
 
 impl View<'_> {
     /// Whether the words say that a name or number of `other` was left behind, as in `moved from 9 to 10`.
-    pub(super) fn leaves_what_names(&self, other: &Self) -> bool {
+    pub(in crate::consolidate) fn leaves_what_names(&self, other: &Self) -> bool {
         let text = format!(" {} ", self.features.text);
         let left = |name: &String| {
             let before = LEFT_BEFORE.split('|').any(|word| text.contains(&format!("{word}{name}")));

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::memory::{Memory, MemoryId, Status};
 use crate::store::{Database, Likeness, StoreError};
 
-use super::key::attribute;
-use super::plan::Surrounded;
-use super::{Incoming, Known, Rejected};
+use super::Surrounded;
+use crate::consolidate::compare::key::attribute;
+use crate::consolidate::{Incoming, Known, Rejected};
 
 /// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
 /// words in only half of the cases, and among ten in nine of ten.

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
 
-use super::case::is_covered;
-use super::key::canonical;
-use super::ruling::enrich;
-use super::{Change, Conflict, Decision, Known};
+use crate::consolidate::compare::key::canonical;
+use crate::consolidate::decide::case::is_covered;
+use crate::consolidate::decide::ruling::enrich;
+use crate::consolidate::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that support alone leads to.
 pub const MAX_SUPPORTED: f64 = 0.99;
@@ -17,15 +17,15 @@ const SUPPORT_GAIN: f64 = 0.3;
 
 /// What a change writes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Effects {
+pub(in crate::consolidate) struct Effects {
     /// A memory that is made, with what it rests on.
-    pub(super) made: Option<(Memory, Vec<Evidence>)>,
+    pub(in crate::consolidate) made: Option<(Memory, Vec<Evidence>)>,
     /// Memories as they are afterwards.
-    pub(super) changed: Vec<Memory>,
+    pub(in crate::consolidate) changed: Vec<Memory>,
     /// Evidence that the target gains.
-    pub(super) gained: Vec<Evidence>,
+    pub(in crate::consolidate) gained: Vec<Evidence>,
     /// Links that are made.
-    pub(super) relations: Vec<Relation>,
+    pub(in crate::consolidate) relations: Vec<Relation>,
 }
 
 /// Returns the confidence of a claim after a confirmation.
@@ -40,7 +40,7 @@ pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
 }
 
 /// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added.
-pub(super) fn effects(change: &Change, targets: &[Known], now: Timestamp) -> Effects {
+pub(in crate::consolidate) fn effects(change: &Change, targets: &[Known], now: Timestamp) -> Effects {
     let target = targets.iter().find(|known| Some(&known.memory.id) == change.target.as_ref());
     match (change.decision, target) {
         (Decision::Skip, _) => Effects::default(),
@@ -132,7 +132,7 @@ fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Opt
 }
 
 fn known_from(known: &Known) -> Option<Timestamp> {
-    super::order::When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
+    crate::consolidate::decide::order::When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
 /// A new memory in the inbox, linked to what it would change.

@@ -6,7 +6,7 @@ use super::features::TimeScope;
 use super::view::{About, View};
 
 /// Names the difference that no similarity bridges.
-pub(super) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
     if left.people != right.people || speakers_differ(a, b) || subjects_differ(a, b) {
         return Some("about another person");
@@ -27,7 +27,7 @@ pub(super) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
 }
 
 /// Names what forbids that two claims become one, even if somebody calls them alike.
-pub(super) fn unmergeable(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+pub(in crate::consolidate) fn unmergeable(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (new, old) = (extra(a, b), extra(b, a));
     if a.features.polarity != b.features.polarity {
         Some("one is a negation")
@@ -63,7 +63,7 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     }
 }
 
-pub(super) fn is_episode(view: &View<'_>) -> bool {
+pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {
     view.claim.memory_type == MemoryType::Episodic
 }
 
@@ -77,18 +77,18 @@ fn days_differ(a: &View<'_>, b: &View<'_>) -> bool {
 }
 
 /// Which kinds of names and numbers one claim has that the other lacks.
-pub(super) struct Extra {
-    pub(super) figures: bool,
-    pub(super) entities: bool,
+pub(in crate::consolidate) struct Extra {
+    pub(in crate::consolidate) figures: bool,
+    pub(in crate::consolidate) entities: bool,
 }
 
 impl Extra {
-    pub(super) const fn any(&self) -> bool {
+    pub(in crate::consolidate) const fn any(&self) -> bool {
         self.figures || self.entities
     }
 }
 
-pub(super) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
+pub(in crate::consolidate) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
     Extra {
         figures: !a.features.figures.is_subset(&b.features.figures),
         entities: a.features.entities.iter().any(|name| !b.features.text.contains(name.as_str())),

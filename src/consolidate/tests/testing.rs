@@ -7,25 +7,25 @@ use crate::memory::{
 };
 use crate::transcript::MessageTime;
 
-use super::{Incoming, Known};
+use crate::consolidate::{Incoming, Known};
 
 /// The time at which tests decide.
-pub(super) fn now() -> Timestamp {
+pub(in crate::consolidate) fn now() -> Timestamp {
     at("2026-06-01")
 }
 
-pub(super) fn at(day: &str) -> Timestamp {
+pub(in crate::consolidate) fn at(day: &str) -> Timestamp {
     format!("{day}T12:00:00Z").parse().unwrap()
 }
 
 /// A claim with its surroundings, read from `name=value; name=value | content`; the part before `|` may be missing.
-pub(super) struct Line<'a> {
+pub(in crate::consolidate) struct Line<'a> {
     options: Vec<(&'a str, &'a str)>,
     content: &'a str,
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn parse(text: &'a str) -> Self {
+    pub(in crate::consolidate) fn parse(text: &'a str) -> Self {
         let (options, content) = text.split_once('|').unwrap_or(("", text));
         let options = options.split(';').map(str::trim).filter(|option| !option.is_empty());
         Self {
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
 }
 
 /// A stored memory, said on 2026-01-10 unless the line says otherwise.
-pub(super) fn known(id: &str, text: &str) -> Known {
+pub(in crate::consolidate) fn known(id: &str, text: &str) -> Known {
     let line = Line::parse(text);
     let mut memory = Memory::new(line.claim(), line.namespace(), "test", ExtractionMethod::Auto, at("2026-05-01"));
     memory.id = MemoryId::from_stored(id);
@@ -84,7 +84,7 @@ pub(super) fn known(id: &str, text: &str) -> Known {
 }
 
 /// A candidate, said on 2026-02-10 unless the line says otherwise.
-pub(super) fn incoming(text: &str) -> Incoming {
+pub(in crate::consolidate) fn incoming(text: &str) -> Incoming {
     let line = Line::parse(text);
     Incoming {
         candidate: Candidate {
