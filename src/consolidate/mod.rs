@@ -134,6 +134,8 @@ pub struct Ruling {
     pub related: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
+    /// For [`Decision::Contradict`]: what the target says besides and still holds, to be kept as a memory of its own.
+    pub rest: Option<Claim>,
     /// Whether the incoming claim is the older one.
     pub born_superseded: bool,
     /// Whether it waits in the inbox.
@@ -176,6 +178,9 @@ pub struct Change {
     pub new_id: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
+    /// For [`Decision::Contradict`]: what the target says besides and still holds, kept as a memory of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
     /// Whether the incoming claim is the older one by valid time, and is kept as superseded from the start.
     pub born_superseded: bool,
     /// Whether it waits in the inbox instead of being active: an open conflict, or a pinned target.
@@ -188,4 +193,13 @@ pub struct Change {
     /// From when the incoming claim holds, as the rules saw it.
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
+}
+
+/// What still holds of a memory of which a part was contradicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// Id that the memory gets.
+    pub id: MemoryId,
+    /// What it says, in words of the memory that it is left of.
+    pub claim: Claim,
 }

@@ -177,7 +177,7 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
 
     let store = Store::in_memory().unwrap();
     let model =
-        Scripted::saying(&[r#"{"relations":[{"candidate":1,"relation":"duplicate","known":1,"why":"unclear"}]}"#]);
+        Scripted::saying(&[r#"{"relations":[{"memory":2,"relation":"duplicate","to":1,"why":"unclear","rest":""}]}"#]);
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
     write(&store, &planned);
     assert_eq!(decisions(&planned), [Decision::Add, Decision::Support]);
@@ -213,8 +213,9 @@ fn questions(store: &Store, count: usize) -> Vec<Incoming> {
 fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
     let store = Store::in_memory().unwrap();
     let open = questions(&store, 81);
-    let model =
-        Scripted::saying(&[r#"{"relations":[{"candidate":40,"relation":"contradicts","known":40,"why":"changed"}"#; 3]);
+    let model = Scripted::saying(
+        &[r#"{"relations":[{"memory":80,"relation":"contradicts","to":79,"why":"changed","rest":""}"#; 3],
+    );
     let planned = plan_with(&store, Some(&model), open.clone());
     assert_eq!(model.asked.borrow().len(), 3);
     // Each call's fortieth candidate was answered, in a reply cut short; the last call has no such candidate.
@@ -262,7 +263,7 @@ fn a_model_cannot_retire_or_merge_what_the_guards_keep_apart() {
         "key=project.stack; value=React Native | The project uses React Native.",
         "subject=limits | The API now allows 200 requests per minute.",
     ];
-    let answer = r#"{"relations":[{"candidate":1,"relation":"contradicts","known":1,"why":"changed"},{"candidate":2,"relation":"duplicate","known":2,"why":"unclear"},{"candidate":9,"relation":"duplicate","known":1,"why":"unclear"},{"candidate":2,"relation":"duplicate","known":77,"why":"unclear"}]}"#;
+    let answer = r#"{"relations":[{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":""},{"memory":4,"relation":"duplicate","to":3,"why":"unclear","rest":""},{"memory":9,"relation":"duplicate","to":1,"why":"unclear","rest":""},{"memory":4,"relation":"duplicate","to":77,"why":"unclear","rest":""}]}"#;
     let model = Scripted::saying(&[answer]);
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
     let told: Vec<_> =
