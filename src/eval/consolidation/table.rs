@@ -155,6 +155,9 @@ fn end(memories: &[&str], links: &[(usize, &'static str, usize)]) -> End {
     End { memories: memories.iter().map(left).collect(), links, failed_acts: Vec::new() }
 }
 
+/// Fields of a stream, memories and links in the end, and the faults that these are.
+type StreamRow<'a> = (&'a Value, &'a [&'a str], &'a [(usize, &'static str, usize)], &'a [(StreamFault, &'a str)]);
+
 #[test]
 fn every_fault_of_a_stream_is_seen() {
     use StreamFault as F;
@@ -162,7 +165,7 @@ fn every_fault_of_a_stream_is_seen() {
     let inbox = json!({"active": [["a"], ["b"]], "waiting": [["c"]], "gone": ["d"]});
     let parts = json!({"p": true, "active": [["a"], ["b"], ["p"]], "gone": ["c", "d"]});
     let linked: &[(usize, &str, usize)] = &[(1, "supersedes", 2)];
-    let rows: Vec<(&Value, &[&str], &[(usize, &'static str, usize)], &[(F, &str)])> = vec![
+    let rows: Vec<StreamRow<'_>> = vec![
         (&plain, &["A:ab", "A:c", "S:d"], linked, &[]),
         // A chain of replacements is a link, and so is a memory that rests on more.
         (&plain, &["A:ab", "A:c", "S:", "S:d"], &[(1, "supersedes", 2), (2, "supersedes", 3)], &[]),
