@@ -14,15 +14,15 @@ use crate::memory::{Claim, Namespace};
 /// Most words of one claim; the first ones are, subject, key and value before the rest.
 const MAX_WORDS: usize = 160;
 /// Endings that are cut from English words, the longest first.
-const ENDINGS: &[&str] = &[
-    "ations", "ation", "ments", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ers", "er", "ed", "es", "ly",
-    "s", "e",
-];
+const ENDINGS: &[&str] =
+    &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
 /// Fewest letters that are left of a word when its ending is cut.
 const MIN_ROOT: usize = 3;
 
-/// Returns the words of `claim` in `namespace`, each once. The first is its subject, if it has one.
-pub(super) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
+/// Returns the words by which claims that may say the same as `claim` are found in `namespace`: twelve hex digits each,
+/// each once. The first is its subject, if it has one. Claims of different namespaces have no word in common.
+#[must_use]
+pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let place = namespace.to_string();
     let mut filed = Filed { place: &place, seen: HashSet::new(), words: Vec::new() };
     if let Some(subject) = claim.subject.as_deref() {

@@ -18,8 +18,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Tells our files from those of other programs: `aftr` in ASCII.
 const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another. Each is one transaction.
-static MIGRATIONS: LazyLock<[M<'_>; 9]> = LazyLock::new(|| {
-    [
+static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
+    vec![
         M::up(include_str!("migrations/0001_memories.sql")),
         M::up(include_str!("migrations/0002_ledger.sql")),
         M::up(include_str!("migrations/0003_files.sql")),
@@ -28,6 +28,7 @@ static MIGRATIONS: LazyLock<[M<'_>; 9]> = LazyLock::new(|| {
         M::up(include_str!("migrations/0006_packs.sql")),
         M::up(include_str!("migrations/0007_batches.sql")),
         M::up(include_str!("migrations/0008_lacking.sql")),
+        M::up(include_str!("migrations/0009_settled.sql")),
         M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
     ]
 });

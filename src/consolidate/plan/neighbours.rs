@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::memory::{Memory, MemoryId};
-use crate::store::{Around, Database, StoreError};
+use crate::store::{Around, Database, Fingerprint, StoreError};
 
 use super::Surrounded;
 use crate::consolidate::compare::key::spellings;
@@ -27,6 +27,11 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 }
 
 fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
+    if let Some(memory) = settled(db, &incoming)? {
+        let (settled, known) =
+            (Some(memory.id.clone()), vec![Known { evidence: db.evidence(&memory.id)?, memory, fresh: false }]);
+        return Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming });
+    }
     let claim = &incoming.candidate.claim;
     // Memories that a person or an import wrote bear their key as it was spelled.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
@@ -46,7 +51,15 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     });
     let known = known.collect();
     let rejected = rejected(db, &incoming, keys.first().map(String::as_str))?;
-    Ok(Surrounded { id: MemoryId::new(), known, rejected, incoming })
+    Ok(Surrounded { id: MemoryId::new(), known, rejected, settled: None, incoming })
+}
+
+/// What the very same candidate led to before, if that is still there.
+fn settled(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreError> {
+    let candidate = &incoming.candidate;
+    let Some(print) = Fingerprint::of(&candidate.claim.content, &candidate.evidence) else { return Ok(None) };
+    let Some(id) = db.settled(&incoming.namespace, &print)? else { return Ok(None) };
+    db.find(&id)
 }
 
 /// The memory that the extractor names, if it lies in the candidate's own namespace.
