@@ -169,7 +169,9 @@ impl Said {
                 text.push_str(word);
             } else {
                 let filler = FILLERS[(index * 7 + self.words.len()) % FILLERS.len()];
-                text.push_str(&format!(" {filler} {word}{}", ENDINGS[self.endings[index]]));
+                let ending = ENDINGS[self.endings[index]];
+                let root = if ending.len() > 1 { word.trim_end_matches('e') } else { word };
+                text.push_str(&format!(" {filler} {root}{ending}"));
             }
         }
         text + if self.is_chinese { "。" } else { "." }

@@ -1,11 +1,13 @@
 //! What a decision costs, how that grows with the store, and whether what says the same is found.
+//!
+//! Times are those on the processor, so that other programs on the same machine count less.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use afterthought::consolidate::plan::neighbours::gather;
-use afterthought::consolidate::plan::{Answers, Surrounded, draft};
+use afterthought::consolidate::plan::{Answers, Stage, Surrounded, draft};
 use afterthought::consolidate::{Incoming, Plan, apply};
 use afterthought::guard::Guard;
 use afterthought::memory::{Audience, Candidate, ExtractionMethod, Memory, MemoryId, Namespace};
@@ -17,7 +19,7 @@ use super::report::{Goal, Report, Row, figure, ms};
 
 /// Memories that are there, the first being what the others are compared with.
 const STORED: [usize; 3] = [1_000, 10_000, 100_000];
-const INCOMING: usize = 600;
+const INCOMING: usize = 3_000;
 /// Every so many of the incoming say what a stored one says.
 const TWIN_EVERY: usize = 5;
 /// Searches that the neighbours are set beside.
@@ -60,7 +62,7 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let path = folder.path().join("memories.db");
     let (mut speech, guard, now) = (Speech::new(3), Guard::default(), Timestamp::now());
     let said: Vec<Said> = (0..stored).map(|_| speech.say()).collect();
-    let (ids, filling) = fill(&path, &guard, &said, now);
+    let (ids, filling) = timed(|| fill(&path, &guard, &said, now));
     let name = |what: &str| format!("{what}, {stored} stored");
     report.add(Row::new(name("writing memories"), figure(stored) / filling.as_secs_f64(), "a second"));
     let store = Store::open(&path).unwrap();
@@ -71,10 +73,12 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let finding = add_times(report, &name("finding"), times, searching);
     add_recall(report, &name("twins found"), &cases, &twins);
 
-    let one_by_one: Vec<Duration> =
-        cases.iter().map(|case| timed(|| draft(std::slice::from_ref(case), &Answers::new(), now)).1).collect();
+    let one_by_one: Vec<Duration> = cases
+        .iter()
+        .map(|case| timed(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1)
+        .collect();
     add_times(report, &name("deciding alone"), one_by_one, None);
-    let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), now));
+    let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), Stage::Last, now));
     report.add(Row::new(name("deciding in one batch"), ms(deciding / each()), "ms a claim"));
     let plan = Plan { changes, ..Plan::default() };
     let (applied, applying) = timed(|| apply(&store, &guard, &plan, None, now).unwrap());
@@ -89,7 +93,7 @@ fn each() -> u32 {
     u32::try_from(INCOMING).unwrap()
 }
 
-fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> (Vec<MemoryId>, Duration) {
+fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> Vec<MemoryId> {
     let store = Store::open(path).unwrap();
     let write = |(part, said): (usize, &[Said])| {
         store.write::<_, StoreError>(None, now, |writer| {
@@ -103,7 +107,7 @@ fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> (Vec<Memor
             made.collect::<Result<Vec<MemoryId>, _>>()
         })
     };
-    timed(|| said.chunks(1_000).enumerate().flat_map(|part| write(part).unwrap()).collect())
+    said.chunks(1_000).enumerate().flat_map(|part| write(part).unwrap()).collect()
 }
 
 /// Index of an incoming claim, how it says again what is stored, and the memory that says it.
@@ -181,8 +185,15 @@ fn add_recall(report: &mut Report, what: &str, cases: &[Surrounded], twins: &[Pl
     }
 }
 
+/// Returns what `work` returns and its time on the processor where that is known, else all its time.
 fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
-    let started = Instant::now();
+    let (before, started) = (on_processor(), Instant::now());
     let result = work();
-    (result, started.elapsed())
+    let taken = before.zip(on_processor()).map_or_else(|| started.elapsed(), |(before, now)| now - before);
+    (result, taken)
+}
+
+fn on_processor() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }

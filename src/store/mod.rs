@@ -49,6 +49,8 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod near_tests;
+#[cfg(test)]
 mod project_tests;
 #[cfg(test)]
 pub(crate) mod samples;

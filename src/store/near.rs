@@ -1,7 +1,7 @@
 //! Finding the claims that may say the same, at a cost that does not grow with the store.
 //!
-//! Words that stand in few claims of the namespace are looked up whole, those that stand in many only together with
-//! others. What shares most, each word weighed by how few have it, comes first.
+//! Words are looked up from the rarest on, until a claim that says the same stands out even if it puts some of them
+//! otherwise. What shares most, each word weighed by how few have it, comes first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,14 +12,16 @@ use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use super::{Database, StoreError, Writer, normalised_hash};
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 
-/// Claims that have a word at most if it is to be looked up by itself.
-const MAX_SHARED: usize = 1_000;
+/// Claims that a word is looked up in before it counts as common.
+const PROBED: usize = 200;
+/// Claims that have a word at most if it is to be looked up at all.
+const MAX_SHARED: usize = 10_000;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
-/// Words that stand in many claims and are looked up together, two by two.
-const COMMON_TOGETHER: usize = 4;
-/// Fewest words of a claim that stand in few others; with less, those that stand in many are looked up too.
-const ENOUGH_RARE: usize = 3;
+/// Words of a claim that another who says the same may well put otherwise.
+const PUT_OTHERWISE: usize = 2;
+/// Claims that share as much by chance, at most, when enough words have been looked up.
+const BY_CHANCE: f64 = 10.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
 /// Fewest claims that are returned where there are so many, however little they share.
@@ -40,13 +42,14 @@ pub struct Around<'a> {
     pub keys: &'a [String],
 }
 
-/// Words found to stand in many claims, with about how many.
+/// Words found to stand in many claims, with how many of all claims have them as far as the first of those tell.
 pub(super) type CommonWords = HashMap<String, f64>;
 
-/// How much each claim shares with the one that is asked about.
+/// How much each claim shares with the one that is asked about, one entry a shared word.
 struct Sharing {
     everything: f64,
-    shared: HashMap<i64, f64>,
+    shared: Vec<(i64, f64)>,
+    weights: Vec<f64>,
 }
 
 /// Claims by how much they share, the most first.
@@ -78,7 +81,7 @@ impl Database {
         self.read(|conn| {
             let scored = self.scored(conn, around)?;
             let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
-                Some(word) => holding(conn, &word, MAX_SHARED)?.into_iter().collect(),
+                Some(word) => holding(conn, &word, PROBED)?.into_iter().collect(),
                 None => HashSet::new(),
             };
             let mut same_subject: Vec<i64> =
@@ -97,58 +100,72 @@ impl Database {
 
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
-        let everything = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
-        let mut sharing = Sharing { everything, shared: HashMap::new() };
-        let (mut rare, mut common) = (0, Vec::new());
+        let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
+        let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
+        let mut common = Vec::new();
         for word in near_words(around.namespace, around.claim).into_iter().take(MAX_LOOKED_UP) {
-            let remembered = self.common.borrow().get(&word).copied();
-            let found = if remembered.is_none() { holding(conn, &word, MAX_SHARED + 1)? } else { Vec::new() };
-            if remembered.is_none() && found.len() <= MAX_SHARED {
-                rare += usize::from(!found.is_empty());
-                sharing.note(&found, count(found.len()));
+            if let Some(share) = self.common.borrow().get(&word) {
+                common.push((share * everything, word));
+                continue;
+            }
+            let found = holding(conn, &word, PROBED + 1)?;
+            if found.len() <= PROBED {
+                sharing.note(&found);
             } else {
-                let claims = remembered.unwrap_or_else(|| estimated(&found, everything));
-                self.remember(&word, claims);
-                common.push((claims, word));
+                let share = density(&found);
+                self.remember(&word, share);
+                common.push((share * everything, word));
             }
         }
-        if rare < ENOUGH_RARE || sharing.shared.len() < LEAST {
-            sharing.note_together(conn, common)?;
+        common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        for (claims, word) in common {
+            if sharing.is_enough() || claims > count(MAX_SHARED) {
+                break;
+            }
+            sharing.note(&holding(conn, &word, MAX_SHARED)?);
         }
         Ok(sharing.scored())
     }
 
-    fn remember(&self, word: &str, claims: f64) {
+    fn remember(&self, word: &str, share: f64) {
         let mut common = self.common.borrow_mut();
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
-        common.insert(word.to_owned(), claims);
+        common.insert(word.to_owned(), share);
     }
 }
 
 impl Sharing {
-    fn note(&mut self, found: &[i64], claims: f64) {
-        let weight = (1.0 + self.everything / claims.max(1.0)).ln();
-        found.iter().for_each(|seq| *self.shared.entry(*seq).or_default() += weight);
-    }
-
-    /// Notes what holds two of the rarest among the common words.
-    fn note_together(&mut self, conn: &Connection, mut common: Vec<(f64, String)>) -> Result<(), StoreError> {
-        common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        common.truncate(COMMON_TOGETHER);
-        for (index, (claims, word)) in common.iter().enumerate() {
-            for (_, other) in &common[index + 1..] {
-                self.note(&holding(conn, &format!("{word} AND {other}"), MAX_SHARED)?, *claims);
-            }
+    fn note(&mut self, found: &[i64]) {
+        if !found.is_empty() {
+            let weight = (1.0 + self.everything / count(found.len())).ln();
+            self.weights.push(weight);
+            self.shared.extend(found.iter().map(|seq| (*seq, weight)));
         }
-        Ok(())
     }
 
-    fn scored(self) -> Scored {
-        let mut shared: Vec<(i64, f64)> = self.shared.into_iter().collect();
-        shared.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        Scored(shared)
+    /// Whether a claim that puts its rarest words otherwise still shares more than others do by chance: words of the
+    /// weights w are together in about `everything · exp(−Σ w)` claims.
+    fn is_enough(&self) -> bool {
+        let mut weights = self.weights.clone();
+        weights.sort_by(|a, b| b.total_cmp(a));
+        let left: f64 = weights.iter().skip(PUT_OTHERWISE).sum();
+        self.shared.len() >= LEAST && left >= (self.everything / BY_CHANCE).ln()
+    }
+
+    fn scored(mut self) -> Scored {
+        // Lists that are each in order are quickly put into one.
+        self.shared.sort_by_key(|(seq, _)| *seq);
+        self.shared.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        self.shared.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        Scored(self.shared)
     }
 }
 
@@ -164,11 +181,10 @@ fn count(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
-/// About how many claims hold a word, from how densely the first of them lie.
-fn estimated(first: &[i64], everything: f64) -> f64 {
+/// What part of all claims holds a word, from how densely the first of them lie.
+fn density(first: &[i64]) -> f64 {
     let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
-    let span = u32::try_from(span).map_or(f64::MAX, f64::from);
-    (everything * count(first.len()) / span).max(count(first.len()))
+    count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
 fn holding(conn: &Connection, words: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
