@@ -98,6 +98,28 @@ impl Database {
         })
     }
 
+    /// Returns at most `limit` forgotten memories that share words with a claim, the closest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn forgotten_around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let namespace = around.namespace.to_string();
+            let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
+            if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
+                return Ok(Vec::new());
+            }
+            let close: Vec<i64> = self.scored(conn, around)?.0.into_iter().map(|(seq, _)| seq).collect();
+            let mut statement = conn.prepare_cached(
+                "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
+                 WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
+            )?;
+            let values = params![super::writer::to_json(&close)?, namespace, super::memories::rows(limit)];
+            let found = statement.query_map(values, |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+            load(conn, &found)
+        })
+    }
+
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;

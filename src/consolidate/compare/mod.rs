@@ -4,6 +4,7 @@ pub(super) mod cues;
 pub mod features;
 pub(super) mod guards;
 pub mod key;
+pub mod language;
 pub mod pair;
 pub mod text;
 pub mod view;

@@ -6,6 +6,7 @@ use crate::memory::{Claim, Evidence};
 
 use super::features::Features;
 use super::key::attribute;
+use super::language::{Language, language};
 use super::text::normalise;
 use super::words::Words;
 
@@ -25,6 +26,7 @@ pub struct View<'a> {
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     pub(in crate::consolidate) about: About,
+    pub(in crate::consolidate) language: Option<Language>,
 }
 
 /// Whom or what a claim speaks about, by its first words.
@@ -48,6 +50,7 @@ impl<'a> View<'a> {
         Self {
             claim,
             about: about(&features),
+            language: language(&claim.content),
             features,
             key,
             subject: claim.subject.as_deref().map(normalise).filter(|subject| !subject.is_empty()),

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub(super) mod effects;
+mod foreign;
 mod lines;
 pub mod neighbours;
 mod rounds;

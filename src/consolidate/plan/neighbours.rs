@@ -6,6 +6,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::store::{Around, Database, Fingerprint, StoreError};
 
 use super::Surrounded;
+use super::foreign::Foreign;
 use crate::consolidate::compare::key::spellings;
 use crate::consolidate::{Incoming, Known, Rejected};
 
@@ -16,6 +17,9 @@ pub const MAX_NEIGHBOURS: usize = 20;
 /// Memories that are no longer recalled and that a candidate is compared with at most.
 const MAX_PAST: usize = 10;
 
+/// Memories that a person has forgotten and that a candidate is compared with at most, since it may say the same.
+const MAX_FORGOTTEN: usize = 5;
+
 /// Gathers, for each candidate, what is stored in its own namespace: the same words, the same attribute, the same
 /// subject, shared words, the memory that the extractor says it replaces, what rests on the same words, and what was
 /// known or rejected once.
@@ -23,10 +27,11 @@ const MAX_PAST: usize = 10;
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
-    db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming)).collect())
+    let mut foreign = Foreign::default();
+    db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
-fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
+fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<Surrounded, StoreError> {
     if let Some(memory) = settled(db, &incoming)? {
         let (settled, known) =
             (Some(memory.id.clone()), vec![Known { evidence: db.evidence(&memory.id)?, memory, fresh: false }]);
@@ -38,6 +43,8 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let mut memories = db.around(&around, MAX_NEIGHBOURS)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
+    memories.extend(db.forgotten_around(&around, MAX_FORGOTTEN)?);
+    memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
