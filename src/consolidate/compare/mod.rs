@@ -2,9 +2,14 @@
 
 pub(super) mod cues;
 pub mod features;
+mod figures;
+mod frame;
 pub(super) mod guards;
 pub mod key;
+mod lexicon;
 pub mod pair;
+mod slots;
 pub mod text;
+mod tokens;
 pub mod view;
 pub(super) mod words;

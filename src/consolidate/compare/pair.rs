@@ -1,8 +1,9 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
 use super::features::Polarity;
+use super::frame::{Frame, by_frame};
 use super::guards::{extra, guard, is_episode};
-use super::key::{Arity, Values, arity, compare};
+use super::key::{Arity, Values, are_numbers, arity, compare};
 use super::text::normalise;
 use super::view::{About, RETIRE_OVERLAP, View};
 use super::words::Words;
@@ -99,6 +100,13 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
 fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
+    let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
+    if are_numbers(x, y) {
+        return another_number(a, b, special);
+    }
+    if a.features.also && !says_so {
+        return (Pairing::Apart, "stands beside the known value");
+    }
     match arity {
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
         Arity::Single => (Pairing::Opposed, "another value of one attribute"),
@@ -107,6 +115,18 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         Arity::Many if hinted => (Pairing::Unsure, "named as the one it replaces"),
         Arity::Many => (Pairing::Apart, "one of several values"),
         Arity::Open => (Pairing::Unsure, "another value, which may stand beside the known one"),
+    }
+}
+
+/// What is counted or measured has one number at a time, unless it is another thing that is.
+fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
+    let (new, old) = (extra(a, b), extra(b, a));
+    if special || (new.entities && old.entities) {
+        (Pairing::Unsure, "another number, perhaps of another thing")
+    } else if is_episode(a) || is_episode(b) {
+        (Pairing::Unsure, "another number on another occasion")
+    } else {
+        (Pairing::Opposed, "another number of one attribute")
     }
 }
 
@@ -138,7 +158,10 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
 fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
-    let close = words.overlap() >= enough && words.shared >= 2;
+    let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a));
+    if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
+        return found;
+    }
     if !close {
         return if hinted {
             (Pairing::Unsure, "named as the one it replaces")
@@ -150,8 +173,8 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         return (Pairing::Unsure, "the same words in another order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
-    let keys_differ = a.key.is_some() && b.key.is_some() && a.key != b.key;
-    if keys_differ {
+    let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
+    if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
             (Pairing::Unsure, "the same words, another attribute")
@@ -161,9 +184,6 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
     if a.features.polarity != b.features.polarity {
         return opposite(a, b, words);
-    }
-    if new.any() && same_subject && words.overlap() >= RETIRE_OVERLAP && a.leaves_what_names(b) {
-        return (Pairing::Opposed, "says that it moved on from there");
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
@@ -182,6 +202,16 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         (true, false) => (Pairing::More, "the known words and more"),
         (true, true) => (Pairing::Unsure, "much the same words"),
     }
+}
+
+/// Whether claims of differently named attributes say one thing: the same words throughout, or one value in words that
+/// the known claim has all of.
+fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
+    let (new, old) = (extra(a, b), extra(b, a));
+    let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
+    let equal = compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal);
+    let same_subject = a.about == b.about;
+    same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
 /// Whether the same names stand in another order, as in `from A to B` and `from B to A`, or another one comes first.

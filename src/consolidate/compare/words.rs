@@ -32,6 +32,19 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
+    pub(in crate::consolidate) fn part(&self, part: usize, whole: usize) -> f64 {
+        ratio(part, whole)
+    }
+
+    /// Whether a claim of few words stands whole in the other, as `smokes` in `no longer smokes`.
+    pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
+        let all_but = self.incoming_only.min(self.known_only);
+        !incoming.features.tokens.is_empty()
+            && self.shared > 0
+            && all_but == 0
+            && self.incoming_only + self.known_only <= 1
+    }
+
     pub(in crate::consolidate) fn overlap(&self) -> f64 {
         ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
     }
