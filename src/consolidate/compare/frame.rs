@@ -1,12 +1,13 @@
 //! Claims in much the same sentence: what the few words that differ make of them.
 
-use super::features::Polarity;
+use super::features::{Polarity, Turn};
 use super::figures::{is_measured, unit};
 use super::guards::{extra, is_episode};
 use super::key::{Arity, arity};
 use super::pair::Pairing;
 use super::slots::{Slot, each_adds, only_substitution, slots};
 use super::text::normalise;
+use super::tokens::is_stop_word;
 use super::view::{RETIRE_OVERLAP, View};
 use super::words::Words;
 
@@ -34,7 +35,9 @@ pub(super) fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame)
     if leaves(a, b, words, frame) {
         return Some((Pairing::Opposed, "says that it moved on from there"));
     }
-    let alike = frame.close || (words.shared >= CORE_WORDS && words.overlap() >= CORE_OVERLAP);
+    let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
+    let core = words.shared >= CORE_WORDS || dated;
+    let alike = frame.close || (core && words.overlap() >= CORE_OVERLAP);
     let one_turn = a.features.polarity == b.features.polarity
         && a.features.polarity != Polarity::Mixed
         && a.features.except == b.features.except
@@ -50,9 +53,8 @@ pub(super) fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame)
         return Some((Pairing::Opposed, "another value in the place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
-    let core =
-        words.shared >= CORE_WORDS || (words.shared >= 2 && !a.features.figures.is_disjoint(&b.features.figures));
-    if core && !keys_differ && !same_measure_differs(a, b) && words.known_only > 0 && each_adds(&slots) {
+    let has_own = words.known_only > 0 || extra(b, a).any();
+    if core && !keys_differ && has_own && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((Pairing::Both, "the same fact, each with its own detail"));
     }
     None
@@ -67,7 +69,20 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
         words.shared >= 2 && words.part(words.shared, whole) >= SAME_MATTER
     };
     let brings = extra(a, b).any() || words.incoming_only > 0;
-    matter && brings && is_episode(b) == is_episode(a) && a.leaves_what_names(b)
+    let told = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));
+    matter && brings && is_episode(b) == is_episode(a) && told
+}
+
+/// Whether a word that is no number stands where the other claim has another one.
+pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
+    let names = |units: &[String], view: &View<'_>| {
+        let value = view.claim.value.as_deref().map(normalise).unwrap_or_default();
+        let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
+        let is_number = |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit());
+        units.iter().any(|unit| !is_number(unit) && !is_kana(unit) && !is_stop_word(unit) && !value.contains(unit.as_str()))
+    };
+    slots(&a.features.text, &b.features.text)
+        .is_some_and(|slots| slots.iter().any(|slot| names(&slot.incoming, a) && names(&slot.known, b)))
 }
 
 /// Whether one number stands in the place of another of its kind, and the claims are of one thing.
@@ -77,7 +92,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     let old: Vec<&String> = right.figures.difference(&left.figures).collect();
     let ([.., x], [y]) = (new.as_slice(), old.as_slice()) else { return false };
     let names = extra(a, b).entities || extra(b, a).entities;
-    if names || words.known_only > 0 || is_episode(a) || a.features.also || new.len() > 2 {
+    if names || words.known_only > 0 || is_episode(a) || a.features.also || new.len() > 4 {
         return false;
     }
     let x = new.iter().find(|figure| unit(figure) == unit(y)).unwrap_or(x);
@@ -88,7 +103,8 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
         slots.iter().find(|slot| !slot.known.is_empty()).is_some_and(|slot| slot.shared_before >= UNITS_BEFORE);
     let one_talk = !a.places.is_disjoint(&b.places) && !a.speakers.is_empty() && a.speakers != b.speakers;
     let exact = words.incoming_only == 0 && new.len() == 1 && is_measured(x);
-    one_kind && told_apart && ((frame.same_subject && (says_so || exact)) || (one_talk && exact))
+    let grown = left.cue == Some(Turn::Changed) && is_measured(x) && a.about == b.about;
+    one_kind && told_apart && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
 }
 
 /// Whether another word stands where the value of the known claim's attribute stood, which has one value at a time.

@@ -78,8 +78,8 @@ fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
     let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
-    let alike = left.tokens.intersection(&right.tokens).count() * 3 >= left.tokens.len().min(right.tokens.len());
-    own && !other && alike && !left.tokens.is_empty()
+    // Without a common word they may be two languages' words for one thing.
+    own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 
 pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {

@@ -168,6 +168,13 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
             (false, false) => Values::Different,
         });
     }
+    let same_figures = !left.figures.is_empty() && left.figures == right.figures && left.entities == right.entities;
+    if same_figures && left.tokens.is_superset(&right.tokens) {
+        return Some(Values::More);
+    }
+    if same_figures && left.tokens.is_subset(&right.tokens) {
+        return Some(Values::Less);
+    }
     Some(if starts_list(&a_text, &b_text) {
         Values::More
     } else if starts_list(&b_text, &a_text) {

@@ -1,7 +1,7 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
-use super::features::Polarity;
-use super::frame::{Frame, by_frame};
+use super::features::{Polarity, Turn};
+use super::frame::{Frame, by_frame, names_another_thing};
 use super::guards::{extra, guard, is_episode};
 use super::key::{Arity, Values, are_numbers, arity, compare};
 use super::text::normalise;
@@ -78,7 +78,7 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, 
     match values {
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
-        Some(Values::Different) => another_value(a, b, arity, hinted),
+        Some(Values::Different) => another_value(a, b, words, arity, hinted),
         Some(Values::Unclear) => (Pairing::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
@@ -97,12 +97,18 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     (Pairing::Unsure, "may say the opposite")
 }
 
-fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
+fn another_value(
+    a: &View<'_>,
+    b: &View<'_>,
+    words: &Words,
+    arity: Arity,
+    hinted: bool,
+) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
     if are_numbers(x, y) {
-        return another_number(a, b, special);
+        return another_number(a, b, words, special);
     }
     if a.features.also && !says_so {
         return (Pairing::Apart, "stands beside the known value");
@@ -119,9 +125,10 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
 }
 
 /// What is counted or measured has one number at a time, unless it is another thing that is.
-fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
+fn another_number(a: &View<'_>, b: &View<'_>, words: &Words, special: bool) -> (Pairing, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
-    if special || (new.entities && old.entities) {
+    let other_word = words.overlap() >= GREY_OVERLAP && names_another_thing(a, b);
+    if special || other_word || (new.entities && old.entities) {
         (Pairing::Unsure, "another number, perhaps of another thing")
     } else if is_episode(a) || is_episode(b) {
         (Pairing::Unsure, "another number on another occasion")
@@ -225,8 +232,14 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     };
     let whole = words.incoming_only == 0 && words.known_only == 0;
     let other_first =
-        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x != y && x.is_ascii() && y.is_ascii());
+        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
     (whole && other_first) || order(a) != order(b)
+}
+
+/// Whether two words are likely forms of one.
+fn begin_alike(x: &str, y: &str) -> bool {
+    const ROOT: usize = 4;
+    x == y || (x.len() >= ROOT && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
@@ -239,6 +252,16 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         || mixed
     {
         return (Pairing::Unsure, "may say the opposite");
+    }
+    let denies = a.features.polarity == Polarity::Negative;
+    // `no longer` with all that was known is the end of it, whatever is told besides.
+    if denies && one_matter && a.features.cue == Some(Turn::Changed) && words.known_only == 0 && !old.any() {
+        return (Pairing::Opposed, "says that it is over");
+    }
+    // `does not smoke in the car` leaves all other places open.
+    let narrower = if denies { words.incoming_only } else { words.known_only };
+    if narrower > 0 && a.features.cue.is_none() {
+        return (Pairing::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation among many more words, or in an instruction beside a fact, may be about something else.

@@ -100,8 +100,11 @@ const OPENERS: &str = "in at on for with by from to because since until after be
     im am an auf für mit von vom bei beim aus zu zum zur nach weil da wenn wo seit bis und durch wegen während ohne unter über \
     damit jeden jede";
 
-/// The same in Chinese, and the particles that tie a noun to its clause in Japanese.
-const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了のにでとを";
+/// The same in Chinese.
+const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了";
+
+/// The last characters of particles that tie a noun to its clause in Japanese.
+const WIDE_TIES: &str = "でらにとへの";
 
 /// Particles that tie a Korean noun to its clause; the last word of a detail ends with one.
 const HANGUL_TIES: &[&str] =
@@ -118,6 +121,9 @@ fn opener(units: &[String]) -> Option<&str> {
         return Some(first);
     }
     let last = units.last()?;
+    if last.chars().count() == 1 && WIDE_TIES.contains(last.as_str()) {
+        return Some(last);
+    }
     HANGUL_TIES.iter().find(|tie| last.ends_with(**tie)).copied()
 }
 

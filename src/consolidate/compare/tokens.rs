@@ -56,7 +56,7 @@ pub(super) fn tokens_of(word: &Word, tongue: Tongue, out: &mut Vec<String>) {
             }
         }
         Script::Han if lower.chars().any(is_hiragana) => japanese(&lower, out),
-        Script::Han => lower.replace("用户", "的").split(is_glue).for_each(|part| pairs(part, out)),
+        Script::Han => without_articles(&lower).split(is_glue).for_each(|part| pairs(part, out)),
         Script::Hangul => {
             let root = without_ending(&lower);
             if !is_stop_word(&lower) && !is_stop_word(&root) {
@@ -95,6 +95,19 @@ fn japanese(run: &str, out: &mut Vec<String>) {
     }
 }
 
+/// Takes out `一` with its counter, which says no more than `a` does.
+fn without_articles(run: &str) -> String {
+    const COUNTERS: &str = "个只位名条件张台本家间辆份种";
+    let mut out = run.replace("用户", "的");
+    while let Some((at, counter)) = out.match_indices('一').find_map(|(at, one)| {
+        let counter = out[at + one.len()..].chars().next().filter(|next| COUNTERS.contains(*next))?;
+        Some((at, counter))
+    }) {
+        out.replace_range(at..at + '一'.len_utf8() + counter.len_utf8(), "的");
+    }
+    out
+}
+
 fn is_particle(c: char) -> bool {
     matches!(c, 'は' | 'が' | 'を' | 'の' | 'に' | 'で' | 'と' | 'も' | 'へ')
 }
@@ -115,12 +128,14 @@ fn pairs(part: &str, out: &mut Vec<String>) {
 
 /// Endings and particles of Korean, longest first.
 const HANGUL_ENDINGS: &str = "했습니다 하였습니다 됩니다 합니다 입니다 습니다 하고있다 에서는 으로는 까지는 하였다 했다 한다 하다 된다 되다 였다 \
-    해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
+    해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 었다 았다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
 
 fn without_ending(word: &str) -> String {
+    const OF_SHORT_VERBS: &[&str] = &["습니다", "는다", "었다", "았다", "지"];
+    let least = |ending: &str| if OF_SHORT_VERBS.contains(&ending) { 1 } else { 2 };
     let cut = HANGUL_ENDINGS
         .split_whitespace()
-        .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.chars().count() >= 2));
+        .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.chars().count() >= least(ending)));
     let Some(root) = cut else { return word.to_owned() };
     if word.ends_with('다') { open_syllable(root) } else { root.to_owned() }
 }
@@ -202,7 +217,7 @@ const fn unaccented(c: char) -> char {
     }
 }
 
-fn is_stop_word(word: &str) -> bool {
+pub(super) fn is_stop_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
     WORDS.contains(word)
 }
@@ -218,6 +233,7 @@ const STOP_WORDS: &str = "something someone a an the is are was were be been bei
     usuaria usuarios nos les le ha han está están fue era ser desde hasta muy más ya este esta estos estas \
     a veces actualmente ahora desde usuario's nutzers nutzerin nutzerinnen seine ihre seinen ihren ihrem seinem \
     wurde wurden werden war waren seit bis nach bei aus sehr mehr auch noch schon manchmal jetzt als wie \
+    possibly perhaps maybe probably vielleicht womöglich quizá quizás posiblemente 모른다 아마 아마도 일지도 지도 \
     있다 있습니다 한다 합니다 된다 있는 하는 것 수 때 위해 \
     ある いる する した して いた です ます まで から より ため こと もの ている という として";
 

@@ -27,6 +27,10 @@ impl Words {
             wide && token.chars().all(|c| known.features.text.contains(c))
         };
         let incoming_only: Vec<&String> = incoming_only.collect();
+        // A noun of one character stands in a longer one: `猫` in `橘猫`.
+        let incoming_text = &incoming.features.text;
+        let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
+        unmatched.retain(|token| !stands(token));
         let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
         let incoming_only = news;
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
