@@ -102,6 +102,17 @@ pub fn attribute(key: &str) -> Option<String> {
     (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
 
+/// Returns the spellings of the attribute that `key` names, the one that is compared first; none if it names none.
+#[must_use]
+pub fn spellings(key: &str) -> Vec<String> {
+    let Some(key) = attribute(key) else { return Vec::new() };
+    let (head, tail) = key.rsplit_once('.').map_or(("", key.as_str()), |(head, tail)| (head, tail));
+    let names = ALIASES.iter().find(|names| names[0] == tail).copied().unwrap_or_default();
+    let joined = |name: &&str| if head.is_empty() { (*name).to_owned() } else { format!("{head}.{name}") };
+    let others: Vec<String> = names.iter().skip(1).map(joined).collect();
+    std::iter::once(key).chain(others).collect()
+}
+
 /// Returns how many values a canonical `key` has at a time.
 ///
 /// One for the names listed as such, by the last part; but under a preference it is open, since

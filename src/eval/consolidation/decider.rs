@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::similar;
 use crate::consolidate::plan::Surrounded;
-use crate::consolidate::plan::apply::settle;
+use crate::consolidate::plan::settle;
 use crate::consolidate::{Change, Decision};
 use crate::guard::Guard;
 use crate::llm::{Complete, Cost, LlmError, Reply, Request};
@@ -84,6 +84,7 @@ pub(super) fn change(case: &Surrounded, decision: Decision, reason: &str) -> Cha
         also: Vec::new(),
         related: None,
         new_id: makes.then(|| case.id.clone()),
+        rest: None,
         merged: None,
         born_superseded: false,
         pending: false,
