@@ -4,4 +4,5 @@ mod crowd;
 mod story;
 mod table;
 mod testing;
+mod tongues;
 mod unseen;
