@@ -20,12 +20,13 @@ pub use moving::{Moved, merge_projects};
 pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// What is done with an incoming candidate. One vocabulary everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// Nothing like it is known: a new memory.
@@ -61,7 +62,7 @@ impl Decision {
 }
 
 /// Why two claims that cannot both hold came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conflict {
     /// The world moved on.

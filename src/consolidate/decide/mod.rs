@@ -76,6 +76,12 @@ impl<'a> Met<'a> {
     }
 }
 
+/// Decides on a candidate that was decided on before, in the very same words: nothing, whatever became of it since.
+#[must_use]
+pub fn decided_before(known: &Known) -> Verdict {
+    Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
+}
+
 /// Decides what is done with `incoming`, given the `known` memories that come into question.
 ///
 /// Memories of other namespaces are not looked at. Cheap rules come first: rejected values, the same words, a common

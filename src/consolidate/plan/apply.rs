@@ -8,7 +8,7 @@ use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
-use crate::store::{Database, RunId, Store, StoreError, Writer};
+use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
 use super::effects::{Effects, effects};
 use super::neighbours::gather;
@@ -154,13 +154,19 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
 fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
+    let led_to = change.new_id.as_ref().or_else(|| targets.first().map(|known| &known.memory.id));
     let (reason, _) = guard.redact(change.reason.clone());
     let why = change.pending.then_some(reason.as_str());
     for (memory, evidence) in std::mem::take(&mut effects.made) {
         applied.made.push(memory.id.clone());
         writer.insert_because(&guard.redact(memory).0, &guard.redact(evidence).0, why)?;
     }
-    write_around(writer, guard, change, effects, applied)
+    write_around(writer, guard, change, effects, applied)?;
+    let candidate = &change.incoming.candidate;
+    match led_to.zip(Fingerprint::of(&candidate.claim.content, &candidate.evidence)) {
+        Some((memory, print)) => writer.note_settled(&print, memory),
+        None => Ok(()),
+    }
 }
 
 /// Writes what a change makes of the memories that were there.

@@ -17,9 +17,9 @@ use self::effects::effects;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::decide::asks::Ask;
-use crate::consolidate::decide::decide;
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::decide::order::When;
+use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
 
 pub use lines::{DiffLine, Sign};
@@ -42,6 +42,8 @@ pub struct Surrounded {
     pub known: Vec<Known>,
     /// Values that were rejected in its namespace.
     pub rejected: Vec<Rejected>,
+    /// What the very same candidate led to before.
+    pub settled: Option<MemoryId>,
 }
 
 /// What a model said, by index of the candidate.
@@ -87,7 +89,8 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
     for (index, case) in cases.iter().enumerate() {
         let known = working.around(case);
         let suspicion = suspicion_of(&case.incoming);
-        let verdict = decide(&case.incoming, &known, &case.rejected, now);
+        let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
+        let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
         // An order is not put before a model, not even as one of two texts to compare.
         let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::memory::{Memory, MemoryId, Status};
-use crate::store::{Database, Likeness, StoreError};
+use crate::store::{Database, Fingerprint, Likeness, StoreError};
 
 use super::Surrounded;
 use crate::consolidate::compare::key::attribute;
@@ -26,6 +26,11 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 }
 
 fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
+    if let Some(memory) = settled(db, &incoming)? {
+        let (settled, known) =
+            (Some(memory.id.clone()), vec![Known { evidence: db.evidence(&memory.id)?, memory, fresh: false }]);
+        return Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming });
+    }
     let claim = &incoming.candidate.claim;
     let key = claim.key.as_deref().and_then(attribute);
     let likeness = Likeness {
@@ -56,7 +61,15 @@ fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError>
     });
     let known = known.collect::<Result<_, StoreError>>()?;
     let rejected = rejected(db, &incoming, key.as_deref())?;
-    Ok(Surrounded { id: MemoryId::new(), known, rejected, incoming })
+    Ok(Surrounded { id: MemoryId::new(), known, rejected, settled: None, incoming })
+}
+
+/// What the very same candidate led to before, if that is still there.
+fn settled(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreError> {
+    let candidate = &incoming.candidate;
+    let Some(print) = Fingerprint::of(&candidate.claim.content, &candidate.evidence) else { return Ok(None) };
+    let Some(id) = db.settled(&incoming.namespace, &print)? else { return Ok(None) };
+    db.find(&id)
 }
 
 /// The memory that the extractor names, if it lies in the candidate's own namespace.

@@ -191,6 +191,45 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
 }
 
 #[test]
+fn what_a_model_settled_once_is_not_asked_again_whatever_its_words() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, &["The user wants every answer kept short and plain."]);
+    let other = || vec![incoming("Replies should be brief: the user wants no long answer.")];
+    let answer = r#"{"relations":[{"memory":2,"relation":"duplicate","to":1,"why":"unclear","rest":""}]}"#;
+    let model = Scripted::saying(&[answer]);
+    let run = store.begin_run("run", &serde_json::json!({}), now()).unwrap();
+    let planned = plan_with(&store, Some(&model), other());
+    apply(&store, &Guard::default(), &planned, Some(&run.id), now()).unwrap();
+    store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), now()).unwrap();
+    assert_eq!(decisions(&planned), [Decision::Support]);
+    assert_eq!(decisions(&plan_with(&store, Some(&model), other())), [Decision::Skip]);
+    store.undo_run(&run.id, now()).unwrap();
+    let again = Scripted::saying(&[answer]);
+    assert_eq!(decisions(&plan_with(&store, Some(&again), other())), [Decision::Support]);
+}
+
+#[test]
+fn a_contradiction_of_one_part_keeps_the_other() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, &["Sunniva signs off the releases, and the board meets on Wednesdays."]);
+    let new = || vec![incoming("said=2026-03-01 | The board meets on Thursdays now.")];
+    let saying = |rest: &str| {
+        let entry = format!(r#"{{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":"{rest}"}}"#);
+        Scripted::saying(&[&format!(r#"{{"relations":[{entry}]}}"#)])
+    };
+    // Words that never stood there are not put into anybody's mouth: both are kept.
+    let invented = plan_with(&store, Some(&saying("Henrik signs off the releases.")), new());
+    assert_eq!((decisions(&invented), invented.changes[0].rest.is_some()), (vec![Decision::Add], false));
+    write(&store, &plan_with(&store, Some(&saying("Sunniva signs off the releases.")), new()));
+    assert_eq!(
+        with_status(&store, Status::Active),
+        ["The board meets on Thursdays now.", "Sunniva signs off the releases."]
+    );
+    assert_eq!(with_status(&store, Status::Superseded).len(), 1);
+    assert_eq!(evidence_of(&store, "Sunniva signs off the releases.").len(), 1);
+}
+
+#[test]
 fn a_failed_call_loses_no_candidate_and_is_counted() {
     let store = Store::in_memory().unwrap();
     learn(&store, &["key=project.api; value=REST | The API is REST."]);
