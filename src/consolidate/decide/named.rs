@@ -10,6 +10,7 @@ use super::case::Case;
 use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
 use crate::consolidate::compare::guards::{extra, other_people};
+use crate::consolidate::compare::key::{Values, compare};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
 use crate::consolidate::{Decision, Incoming, Known, Ruling};
@@ -138,11 +139,26 @@ fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
         Some("other numbers")
-    } else if new.entities && old.entities {
+    } else if new.entities && old.entities && !is_spelled_in_another_script(a, b) {
         Some("other names")
     } else {
         is_turned(a, b)
     }
+}
+
+/// Whether both give one attribute the same value, and the names that only one of them has are in two scripts: リヨン
+/// may well be Lyon, which no rule can tell.
+fn is_spelled_in_another_script(a: &View<'_>, b: &View<'_>) -> bool {
+    let same_value = compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal);
+    let own = |view: &View<'_>, other: &View<'_>, latin: bool| {
+        let names = view.features.entities.iter().filter(|name| !other.features.text.contains(name.as_str()));
+        names.flat_map(|name| name.chars()).filter(|c| c.is_alphabetic()).all(|c| is_latin(c) == latin)
+    };
+    a.same_key(b) && same_value && [true, false].iter().any(|latin| own(a, b, *latin) && own(b, a, !latin))
+}
+
+fn is_latin(character: char) -> bool {
+    character < '\u{0250}'
 }
 
 /// Another person, or nearly the same words with a negation on one side.
