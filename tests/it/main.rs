@@ -19,6 +19,7 @@ mod inbox;
 mod ingest_agents;
 mod layering;
 mod llm_faults;
+mod machine;
 mod memory_imports;
 mod packs;
 mod people;

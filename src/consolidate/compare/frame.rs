@@ -79,7 +79,9 @@ pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         let value = view.claim.value.as_deref().map(normalise).unwrap_or_default();
         let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
         let is_number = |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit());
-        units.iter().any(|unit| !is_number(unit) && !is_kana(unit) && !is_stop_word(unit) && !value.contains(unit.as_str()))
+        units
+            .iter()
+            .any(|unit| !is_number(unit) && !is_kana(unit) && !is_stop_word(unit) && !value.contains(unit.as_str()))
     };
     slots(&a.features.text, &b.features.text)
         .is_some_and(|slots| slots.iter().any(|slot| names(&slot.incoming, a) && names(&slot.known, b)))

@@ -97,13 +97,7 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     (Pairing::Unsure, "may say the opposite")
 }
 
-fn another_value(
-    a: &View<'_>,
-    b: &View<'_>,
-    words: &Words,
-    arity: Arity,
-    hinted: bool,
-) -> (Pairing, &'static str) {
+fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
@@ -231,8 +225,7 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
         names.into_iter().map(|(_, name)| name.clone()).collect::<Vec<_>>()
     };
     let whole = words.incoming_only == 0 && words.known_only == 0;
-    let other_first =
-        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
+    let other_first = matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
     (whole && other_first) || order(a) != order(b)
 }
 

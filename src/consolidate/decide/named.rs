@@ -12,6 +12,7 @@ use super::case::{Case, is_covered};
 use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
 use crate::consolidate::compare::guards::{extra, other_people};
+use crate::consolidate::compare::key::{Arity, Values, arity, compare};
 use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
@@ -174,11 +175,23 @@ fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let much_the_same = words.shared >= 2 && words.incoming_only.max(words.known_only) <= 1;
     if other_numbers(&a.features.figures, &b.features.figures) {
         Some("other numbers")
+    } else if other_values(a, b) {
+        Some("another value of one attribute")
     } else if new.entities && old.entities && much_the_same {
         Some("other names")
     } else {
         is_turned(a, b)
     }
+}
+
+/// Whether both give an attribute that has one value at a time another one, as far as two spellings in one script tell.
+fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
+    let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
+    let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');
+    let single = a.key.as_deref().is_some_and(|key| arity(key) == Arity::Single);
+    let shared = !Features::of(x).tokens.is_disjoint(&Features::of(y).tokens);
+    let differ = compare(Some(x), Some(y)) == Some(Values::Different);
+    single && a.same_key(b) && is_latin(x) == is_latin(y) && differ && !shared
 }
 
 /// Whether each side has a number of a kind that the other has only others of. A day covers its month and year, and a
