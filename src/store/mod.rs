@@ -11,6 +11,7 @@
 mod aliases;
 mod batch;
 mod edits;
+mod concepts;
 mod error;
 mod evidence;
 mod failures;
@@ -71,6 +72,7 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
+pub use concepts::concepts;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
