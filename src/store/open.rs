@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{M, Migrations};
 
-use super::near::fill_near;
+use super::near_index::fill_near;
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
