@@ -266,9 +266,9 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
             let Some(seq) = next else { continue };
             any = true;
             if active[&seq] {
-                holding += 1
+                holding += 1;
             } else {
-                waiting += 1
+                waiting += 1;
             }
             taken.push(seq);
         }
