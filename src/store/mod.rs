@@ -24,6 +24,7 @@ mod ledger;
 mod maintain;
 mod memories;
 mod near;
+mod near_index;
 mod near_words;
 mod normal;
 mod open;
