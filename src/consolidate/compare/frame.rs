@@ -5,7 +5,7 @@ use super::figures::{is_measured, unit};
 use super::guards::{extra, is_episode};
 use super::key::{Arity, arity};
 use super::pair::Pairing;
-use super::slots::{Slot, each_adds, only_substitution, slots};
+use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::text::normalise;
 use super::tokens::is_stop_word;
 use super::view::{RETIRE_OVERLAP, View};
@@ -22,10 +22,16 @@ pub(super) struct Frame {
 const CORE_WORDS: usize = 3;
 
 /// Part of the shorter claim's words that they must share for that.
-const CORE_OVERLAP: f64 = 0.4;
+const CORE_OVERLAP: f64 = 0.33;
 
 /// Part of the known claim's words that the incoming one must hold to say of it, without a common tag, that it is over.
 const SAME_MATTER: f64 = 0.6;
+
+/// Overlap from which two sentences are much alike.
+const MUCH_ALIKE: f64 = 0.6;
+
+/// Shared units from which one text is held to say all of the other.
+const UNITS_CONTAINED: usize = 3;
 
 /// Shared units before a number from which it tells how much, and not which one.
 const UNITS_BEFORE: usize = 3;
@@ -42,14 +48,15 @@ pub(super) fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame)
         && a.features.polarity != Polarity::Mixed
         && a.features.except == b.features.except
         && a.features.settings == b.features.settings;
-    if !alike || !one_turn || is_episode(a) != is_episode(b) {
+    let placed = b.key.is_some() && a.key.is_none() && words.shared >= 1;
+    if !(alike || placed) || !one_turn || is_episode(a) != is_episode(b) {
         return None;
     }
     let slots = slots(&a.features.text, &b.features.text)?;
     if frame.close && is_another_number(a, b, words, &slots, frame) {
         return Some((Pairing::Opposed, "another number in the same words"));
     }
-    if frame.close && takes_its_place(a, b, &slots) {
+    if (frame.close || placed) && takes_its_place(a, b, &slots) {
         return Some((Pairing::Opposed, "another value in the place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
@@ -66,23 +73,62 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
     let matter = if frame.same_subject {
         words.overlap() >= RETIRE_OVERLAP
     } else {
-        words.shared >= 2 && words.part(words.shared, whole) >= SAME_MATTER
+        let (left, right) = (&a.features, &b.features);
+        let named =
+            left.figures.intersection(&right.figures).count() + left.entities.intersection(&right.entities).count();
+        words.shared >= 1 && words.shared + named >= 2 && words.part(words.shared, whole) >= SAME_MATTER
     };
     let brings = extra(a, b).any() || words.incoming_only > 0;
     let told = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));
     matter && brings && is_episode(b) == is_episode(a) && told
 }
 
-/// Whether a word that is no number stands where the other claim has another one.
-pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
+/// Whether two sentences have the very same words in another order, and begin with different ones.
+pub(super) fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
+    let sorted = |text: &str| {
+        let mut units = units(text);
+        units.sort_unstable();
+        units
+    };
+    a.features.text != b.features.text && sorted(&a.features.text) == sorted(&b.features.text)
+}
+
+/// Which of two claims holds all units of the other in their order: the incoming one, and the known one.
+pub(super) fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
+    let Some(slots) = slots(&a.features.text, &b.features.text) else { return (false, false) };
+    let long = |text: &str| units(text).len() >= UNITS_CONTAINED;
+    let known_whole = slots.iter().all(|slot| slot.known.is_empty()) && long(&b.features.text);
+    let incoming_whole = slots.iter().all(|slot| slot.incoming.is_empty()) && long(&a.features.text);
+    (known_whole, incoming_whole)
+}
+
+/// Whether a word that is no number stands where the other claim has another one, or before what both begin with.
+pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>, overlap: f64) -> bool {
     let names = |units: &[String], view: &View<'_>| {
         let value = view.claim.value.as_deref().map(normalise).unwrap_or_default();
         let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
         let is_number = |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit());
-        units.iter().any(|unit| !is_number(unit) && !is_kana(unit) && !is_stop_word(unit) && !value.contains(unit.as_str()))
+        // Words of change and correction name nothing.
+        let is_content = |unit: &str| {
+            let root: String = unit.chars().take(3).collect();
+            view.features.tokens.iter().chain(&view.features.entities).any(|token| token.contains(&root))
+        };
+        units.iter().any(|unit| {
+            !is_number(unit)
+                && !is_kana(unit)
+                && !is_stop_word(unit)
+                && !value.contains(unit.as_str())
+                && is_content(unit)
+        })
     };
-    slots(&a.features.text, &b.features.text)
-        .is_some_and(|slots| slots.iter().any(|slot| names(&slot.incoming, a) && names(&slot.known, b)))
+    let much_alike = overlap >= MUCH_ALIKE;
+    slots(&a.features.text, &b.features.text).is_some_and(|slots| {
+        slots.iter().any(|slot| {
+            let at_start = slot.shared_before <= 1;
+            let (new, old) = (names(&slot.incoming, a), names(&slot.known, b));
+            (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old))
+        })
+    })
 }
 
 /// Whether one number stands in the place of another of its kind, and the claims are of one thing.
@@ -113,7 +159,8 @@ fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     let Some(slot) = only_substitution(slots) else { return false };
     let stood = normalise(&slot.known.concat());
     let value: String = normalise(value).split_whitespace().collect();
-    arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
+    let framed = slot.shared_before >= UNITS_CONTAINED;
+    framed && arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
 }
 
 /// Whether each claim measures something of one kind, with another result.

@@ -91,15 +91,16 @@ impl View<'_> {
         let value = other.claim.value.as_deref().map(normalise).filter(|value| value.chars().count() > 1);
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
-        named.into_iter().any(|name| left(name)) || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 3 && left(word))
+        named.into_iter().any(|name| left(name))
+            || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 3 && left(word))
     }
 }
 
 /// Whether a text ends with words of leaving, small words after them left aside: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
-        "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus", "el", "la", "los",
-        "las", "en", "con", "del",
+        "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",
+        "el", "la", "los", "las", "en", "con", "del",
     ];
     let mut rest = text;
     for _ in 0..3 {
@@ -117,20 +118,25 @@ fn is_after_leaving(text: &str) -> bool {
 }
 
 /// What stands before the name of what is left behind.
-const LEFT_BEFORE: &str = " from | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
-     not | never | not from | was never |从|由|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
+const LEFT_BEFORE: &str = " from | left | quit | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
+     not | never | not from | was never |从|由|离开|告别|辞去|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
      nicht aus | nicht in | de | desde | en lugar de | en vez de | en lugar del | ya no con | ya no con el | ya no con la | ya no en | ya no usa ";
 
 /// What stands after it.
-const LEFT_AFTER: &str = "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用";
+const LEFT_AFTER: &str =
+    "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
 fn about(features: &Features) -> About {
     const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";
     const PROJECT: &str = "project project's proyecto projekt repository repo app";
     const BARE_USER: &[&str] = &["用户", "使用者", "我", "ユーザー", "ユーザ", "사용자", "私"];
     const BARE_PROJECT: &[&str] = &["项目", "本项目", "该项目", "プロジェクト", "프로젝트"];
-    let mut words =
-        features.text.split(' ').filter(|word| !matches!(*word, "the" | "el" | "la" | "los" | "las" | "der" | "die" | "das" | "dem" | "den" | "des" | "am" | "im"));
+    let mut words = features.text.split(' ').filter(|word| {
+        !matches!(
+            *word,
+            "the" | "el" | "la" | "los" | "las" | "der" | "die" | "das" | "dem" | "den" | "des" | "am" | "im"
+        )
+    });
     let first = words.next().unwrap_or_default();
     let is = |list: &str, bare: &[&str]| {
         list.split(' ').any(|word| word == first) || bare.iter().any(|word| first.starts_with(word))

@@ -82,11 +82,7 @@ const ROWS: &[Row] = &[
         "key=docs.language; value=Englisch | Die Anleitung wird auf Englisch geschrieben.",
         "contradict changed",
     ),
-    asks(
-        "key=club.tools; value=drill | The club lends out a drill.",
-        "The club lends out a ladder.",
-        "add",
-    ),
+    asks("key=club.tools; value=drill | The club lends out a drill.", "The club lends out a ladder.", "add"),
     row(
         "key=shop.repairs; value=clocks | The shop repairs clocks.",
         "key=shop.repairs; value=watches | The shop also repairs watches.",
@@ -97,11 +93,7 @@ const ROWS: &[Row] = &[
         "key=user.sport; value=padel | La usuaria también juega al pádel.",
         "add",
     ),
-    asks(
-        "key=user.sport; value=羽毛球 | 用户打羽毛球。",
-        "key=user.sport; value=网球 | 用户打网球。",
-        "add",
-    ),
+    asks("key=user.sport; value=羽毛球 | 用户打羽毛球。", "key=user.sport; value=网球 | 用户打网球。", "add"),
     // Moved on, by the words themselves.
     row(
         "key=team.chat; value=Zulip | The team chats on Zulip.",
@@ -138,11 +130,7 @@ const ROWS: &[Row] = &[
         "key=server.location; value=札幌 | バックアップサーバーは札幌にあり、福岡というのは勘違いだった。",
         "contradict corrected",
     ),
-    row(
-        "The team deploys with Ansible.",
-        "The team plans to deploy with Nix instead of Ansible.",
-        "add",
-    ),
+    row("The team deploys with Ansible.", "The team plans to deploy with Nix instead of Ansible.", "add"),
     row("Das Team nutzt Jenkins.", "Das Team überlegt, statt Jenkins Woodpecker zu nutzen.", "add"),
     // More of one fact, each its own.
     row(
@@ -174,11 +162,7 @@ const ROWS: &[Row] = &[
     row("El usuario cultiva tomates.", "El usuario cultiva tomates en la terraza desde 2023.", "refine"),
     row("사용자는 된장을 직접 담근다.", "사용자는 해마다 봄에 된장을 직접 담근다.", "refine"),
     row("The choir left the hall.", "The choir left the hall because nobody heated it.", "refine"),
-    row(
-        "Die Werkstatt ist freitags ab 15 Uhr geschlossen.",
-        "Die Werkstatt ist freitags geschlossen.",
-        "support",
-    ),
+    row("Die Werkstatt ist freitags ab 15 Uhr geschlossen.", "Die Werkstatt ist freitags geschlossen.", "support"),
     row("Los ensayos empiezan puntuales.", "El ensayo empieza puntual.", "support"),
     row("The user waits half an hour.", "The user waits 30 min.", "support"),
     // Other people.
