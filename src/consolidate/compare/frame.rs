@@ -61,7 +61,8 @@ pub(super) fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame)
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();
-    if core && !keys_differ && has_own && !same_measure_differs(a, b) && each_adds(&slots) {
+    let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
+    if core && !keys_differ && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
         return Some((Pairing::Both, "the same fact, each with its own detail"));
     }
     None

@@ -92,7 +92,7 @@ impl View<'_> {
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
         named.into_iter().any(|name| left(name))
-            || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 3 && left(word))
+            || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 2 && left(word))
     }
 }
 

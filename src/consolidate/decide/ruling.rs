@@ -103,6 +103,12 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
+/// Whether two people said it in one conversation.
+fn disagree(a: &View<'_>, b: &View<'_>) -> bool {
+    let named = !a.speakers.is_empty() && !b.speakers.is_empty();
+    named && a.speakers.is_disjoint(&b.speakers) && !a.places.is_disjoint(&b.places)
+}
+
 /// Settles a candidate that cannot hold together with memories that are held now.
 ///
 /// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
@@ -115,7 +121,9 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
-    let (order, turn) = (case.holds(target), case.turn);
+    // Whose word counts is not told by who spoke last.
+    let disagree = case.turn.is_none() && disagree(&case.view, view);
+    let (order, turn) = (case.holds(target).filter(|_| !disagree), case.turn);
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
     if known_is_later {
