@@ -1,6 +1,8 @@
 //! Claims in much the same sentence: what the few words that differ make of them.
 
-use super::features::{Polarity, Turn};
+use std::collections::BTreeSet;
+
+use super::features::{Features, Polarity, Turn};
 use super::figures::{is_measured, unit};
 use super::guards::{extra, is_episode};
 use super::key::{Arity, arity};
@@ -9,7 +11,7 @@ use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::text::normalise;
 use super::tokens::is_stop_word;
 use super::view::{RETIRE_OVERLAP, View};
-use super::words::Words;
+use super::words::{Words, part};
 
 /// What is known of two claims before their sentences are laid side by side.
 pub(super) struct Frame {
@@ -26,9 +28,6 @@ const CORE_OVERLAP: f64 = 0.33;
 
 /// Part of the known claim's words that the incoming one must hold to say of it, without a common tag, that it is over.
 const SAME_MATTER: f64 = 0.6;
-
-/// Overlap from which two sentences are much alike.
-const MUCH_ALIKE: f64 = 0.6;
 
 /// Shared units from which one text is held to say all of the other.
 const UNITS_CONTAINED: usize = 3;
@@ -77,7 +76,7 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
         let (left, right) = (&a.features, &b.features);
         let named =
             left.figures.intersection(&right.figures).count() + left.entities.intersection(&right.entities).count();
-        words.shared >= 1 && words.shared + named >= 2 && words.part(words.shared, whole) >= SAME_MATTER
+        words.shared >= 1 && words.shared + named >= 2 && part(words.shared, whole) >= SAME_MATTER
     };
     let brings = extra(a, b).any() || words.incoming_only > 0;
     let told = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));
@@ -103,33 +102,80 @@ pub(super) fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     (known_whole, incoming_whole)
 }
 
-/// Whether a word that is no number stands where the other claim has another one, or before what both begin with.
-pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>, overlap: f64) -> bool {
-    let names = |units: &[String], view: &View<'_>| {
-        let value = view.claim.value.as_deref().map(normalise).unwrap_or_default();
-        let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
-        let is_number = |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit());
-        // Words of change and correction name nothing.
-        let is_content = |unit: &str| {
-            let root: String = unit.chars().take(3).collect();
-            view.features.tokens.iter().chain(&view.features.entities).any(|token| token.contains(&root))
-        };
-        units.iter().any(|unit| {
-            !is_number(unit)
-                && !is_kana(unit)
-                && !is_stop_word(unit)
-                && !value.contains(unit.as_str())
-                && is_content(unit)
-        })
-    };
-    let much_alike = overlap >= MUCH_ALIKE;
+/// Whether a word beside the value stands where the other claim has another one, or before what both begin with: the
+/// attribute is then one of another thing, or of a special case.
+pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
+    let value = |view: &View<'_>| view.claim.value.as_deref().map(Features::of).unwrap_or_default();
+    let (x, y) = (value(a), value(b));
+    if days(&x).is_empty() && days(&y).is_empty() && days(&a.features) != days(&b.features) {
+        return true;
+    }
+    let (left, right) = (frame_words(a, &x), frame_words(b, &y));
+    let shared = left.intersection(&right).count();
+    let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && a.features.cue.is_none();
     slots(&a.features.text, &b.features.text).is_some_and(|slots| {
         slots.iter().any(|slot| {
-            let at_start = slot.shared_before <= 1;
-            let (new, old) = (names(&slot.incoming, a), names(&slot.known, b));
+            let new = names(&slot.incoming, &x.text, &slot.known);
+            let old = names(&slot.known, &y.text, &slot.incoming);
+            let at_start = slot.shared_before <= 1 && shared > 0;
             (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old))
         })
     })
+}
+
+/// Days of the week that a text names.
+fn days(features: &Features) -> Vec<&str> {
+    const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    DAYS.iter().filter(|day| features.figures.contains(**day)).copied().collect()
+}
+
+/// The content words of a claim without those of its value.
+fn frame_words<'a>(view: &'a View<'_>, value: &Features) -> BTreeSet<&'a str> {
+    view.features.tokens.iter().filter(|token| !value.tokens.contains(*token)).map(String::as_str).collect()
+}
+
+/// Whether two words are likely forms of one.
+pub(super) fn begin_alike(x: &str, y: &str) -> bool {
+    const ROOT: usize = 4;
+    x == y || (x.len() >= ROOT && x.is_ascii() && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
+}
+
+/// Whether some units, apart from the value, grammar and words of change, name something.
+fn names(units: &[String], value: &str, others: &[String]) -> bool {
+    let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
+    let is_number =
+        |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit()) || !Features::of(unit).figures.is_empty();
+    let is_form = |unit: &str| others.iter().any(|other| begin_alike(unit, other));
+    let named = units.iter().any(|unit| {
+        unit != ","
+            && !is_form(unit)
+            && !is_number(unit)
+            && !is_kana(unit)
+            && !is_stop_word(unit)
+            && !value.contains(unit.as_str())
+    });
+    named
+        && Features::of(&units.join(if units.iter().all(|unit| unit.chars().count() == 1) { "" } else { " " }))
+            .cue
+            .is_none()
+}
+
+/// Whether a word of both claims moved to or from the place after a word that tells a direction: `tabs to spaces`.
+pub(super) fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
+    const TOWARDS: &[&str] = &[
+        "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",
+        "von", "vor", "als", "an", "gegen",
+    ];
+    let Some(slots) = slots(&a.features.text, &b.features.text) else { return false };
+    let own = |side: fn(&Slot) -> &Vec<String>| slots.iter().flat_map(side).cloned().collect::<BTreeSet<String>>();
+    let (new, old) = (own(|slot| &slot.incoming), own(|slot| &slot.known));
+    let moved: Vec<&String> =
+        new.intersection(&old).filter(|unit| unit.chars().count() > 2 && !is_stop_word(unit)).collect();
+    let follows = |view: &View<'_>| {
+        let units = units(&view.features.text);
+        units.windows(2).any(|pair| TOWARDS.contains(&pair[0].as_str()) && moved.contains(&&pair[1]))
+    };
+    !moved.is_empty() && (follows(a) || follows(b))
 }
 
 /// Whether one number stands in the place of another of its kind, and the claims are of one thing.

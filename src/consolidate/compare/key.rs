@@ -123,7 +123,7 @@ pub fn spellings(key: &str) -> Vec<String> {
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
-    let head = parts.clone().last().unwrap_or_default();
+    let head = key.split_once('.').map_or("", |(head, _)| head);
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
     // The language of a thing is one; people and projects have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");

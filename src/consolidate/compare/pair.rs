@@ -1,7 +1,7 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
 use super::features::{Features, Polarity, Turn};
-use super::frame::{Frame, by_frame, containment, is_reordered, names_another_thing};
+use super::frame::{Frame, begin_alike, by_frame, containment, is_reordered, is_turned_about, names_another_thing};
 use super::guards::{extra, guard, is_episode};
 use super::key::{Arity, Values, are_numbers, arity, compare};
 use super::text::normalise;
@@ -78,7 +78,7 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, 
     match values {
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
-        Some(Values::Different) => another_value(a, b, words, arity, hinted),
+        Some(Values::Different) => another_value(a, b, arity, hinted),
         Some(Values::Unclear) => (Pairing::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
@@ -97,17 +97,20 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     (Pairing::Unsure, "may say the opposite")
 }
 
-fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
+fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
     if are_numbers(x, y) {
-        return another_number(a, b, words, special);
+        return another_number(a, b, special);
     }
     if a.features.also && !says_so {
         return (Pairing::Apart, "stands beside the known value");
     }
     match arity {
+        Arity::Single if !says_so && names_another_thing(a, b) => {
+            (Pairing::Unsure, "another value, perhaps of another thing")
+        }
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
         Arity::Single => (Pairing::Opposed, "another value of one attribute"),
         Arity::Many | Arity::Open if says_so => (Pairing::Opposed, "says that it replaces the known value"),
@@ -119,13 +122,9 @@ fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted
 }
 
 /// What is counted or measured has one number at a time, unless it is another thing that is.
-fn another_number(a: &View<'_>, b: &View<'_>, words: &Words, special: bool) -> (Pairing, &'static str) {
+fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
-    if special
-        || names_another_thing(a, b, words.overlap())
-        || numbers_aside_differ(a, b)
-        || (new.entities && old.entities)
-    {
+    if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
         (Pairing::Unsure, "another number, perhaps of another thing")
     } else if is_episode(a) || is_episode(b) {
         (Pairing::Unsure, "another number on another occasion")
@@ -224,6 +223,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
     match (news, left_out) {
         (false, _) => (Pairing::Same, "nothing that is not known"),
+        (true, false) if is_turned_about(a, b) => (Pairing::Unsure, "the same words in another order"),
         (true, false) if moved_on => (Pairing::Unsure, "the known words, and others of change"),
         (true, false) => (Pairing::More, "the known words and more"),
         (true, true) => (Pairing::Unsure, "much the same words"),
@@ -253,12 +253,6 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let other_first = matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
     let both_other = matches!((&a.about, &b.about), (About::Other(_), About::Other(_)));
     (whole && other_first) || (both_other && is_reordered(a, b)) || order(a) != order(b)
-}
-
-/// Whether two words are likely forms of one.
-fn begin_alike(x: &str, y: &str) -> bool {
-    const ROOT: usize = 4;
-    x == y || (x.len() >= ROOT && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
