@@ -110,13 +110,14 @@ pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     if days(&x).is_empty() && days(&y).is_empty() && days(&a.features) != days(&b.features) {
         return true;
     }
+    let values = format!("{} {}", x.text, y.text);
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
     let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && a.features.cue.is_none();
     slots(&a.features.text, &b.features.text).is_some_and(|slots| {
         slots.iter().any(|slot| {
-            let new = names(&slot.incoming, &x.text, &slot.known);
-            let old = names(&slot.known, &y.text, &slot.incoming);
+            let new = names(&slot.incoming, &values, &slot.known);
+            let old = names(&slot.known, &values, &slot.incoming);
             let at_start = slot.shared_before <= 1 && shared > 0;
             (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old))
         })
@@ -137,11 +138,12 @@ fn frame_words<'a>(view: &'a View<'_>, value: &Features) -> BTreeSet<&'a str> {
 /// Whether two words are likely forms of one.
 pub(super) fn begin_alike(x: &str, y: &str) -> bool {
     const ROOT: usize = 4;
-    x == y || (x.len() >= ROOT && x.is_ascii() && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
+    let letters = x.len() >= ROOT && x.bytes().all(|byte| byte.is_ascii_lowercase());
+    x == y || (letters && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
-/// Whether some units, apart from the value, grammar and words of change, name something.
-fn names(units: &[String], value: &str, others: &[String]) -> bool {
+/// Whether some units, apart from the values, grammar and words of change, name something.
+fn names(units: &[String], values: &str, others: &[String]) -> bool {
     let is_kana = |unit: &str| unit.chars().all(|c| matches!(c, '\u{3040}'..='\u{309F}'));
     let is_number =
         |unit: &str| unit.starts_with(|c: char| c.is_ascii_digit()) || !Features::of(unit).figures.is_empty();
@@ -152,7 +154,7 @@ fn names(units: &[String], value: &str, others: &[String]) -> bool {
             && !is_number(unit)
             && !is_kana(unit)
             && !is_stop_word(unit)
-            && !value.contains(unit.as_str())
+            && !values.contains(unit.as_str())
     });
     named
         && Features::of(&units.join(if units.iter().all(|unit| unit.chars().count() == 1) { "" } else { " " }))
