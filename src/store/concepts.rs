@@ -27,8 +27,10 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         let name = line.split('|').next().unwrap_or(line);
         line.split('|').map(move |spelling| (spelling, name))
     });
-    let (patterns, names): (Vec<String>, Vec<&str>) =
-        spellings.map(|(spelling, name)| (pattern(spelling), name)).filter(|(pattern, _)| !pattern.trim().is_empty()).unzip();
+    let (patterns, names): (Vec<String>, Vec<&str>) = spellings
+        .map(|(spelling, name)| (pattern(spelling), name))
+        .filter(|(pattern, _)| !pattern.trim().is_empty())
+        .unzip();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
