@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
 
+mod apply;
 mod args;
 mod batches;
 mod completions;
@@ -17,6 +18,7 @@ mod list;
 mod maintain;
 mod printer;
 mod projects;
+mod question;
 mod remember;
 mod report;
 mod run;
@@ -50,6 +52,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Plan(run::PlanArgs),
+    Apply(apply::ApplyArgs),
     Sources(sources::SourcesArgs),
     Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
@@ -111,6 +114,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     match &cli.command {
         Command::Run(args) => run::run(args, &context),
         Command::Plan(args) => run::plan(args, &context),
+        Command::Apply(args) => apply::run(args, &context),
         Command::Sources(args) => sources::run(args, &context),
         Command::Formats(args) => formats::run(args, &context),
         Command::Remember(args) => remember::run(args, &context),

@@ -18,6 +18,7 @@ mod tests;
 
 pub use moving::{Moved, merge_projects};
 pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
+pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

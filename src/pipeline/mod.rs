@@ -46,7 +46,7 @@ pub use files::FileMark;
 pub use ledgered::Ledgered;
 pub use place::{Place, project_at};
 pub use read::{FileReport, ReadEvent, Sources};
-pub use run::{plan, run};
+pub use run::{Planned, plan, run};
 pub use select::{LeftOut, Selection, named_project};
 pub use setup::Pipeline;
 pub use stamp::path_key;

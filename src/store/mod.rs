@@ -10,6 +10,7 @@
 
 mod aliases;
 mod batch;
+mod carried;
 mod edits;
 mod error;
 mod evidence;
@@ -34,6 +35,7 @@ mod replies;
 mod row;
 mod runs;
 mod search;
+mod since;
 mod spending;
 mod stats;
 mod tombstones;
@@ -65,6 +67,7 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
+pub use carried::Carried;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};

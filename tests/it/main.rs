@@ -22,6 +22,7 @@ mod llm_faults;
 mod memory_imports;
 mod packs;
 mod people;
+mod plans;
 mod projects;
 mod providers;
 mod replay;

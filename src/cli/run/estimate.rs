@@ -20,7 +20,7 @@ use crate::cli::spend::prices;
 pub(super) fn start(args: &Shared, in_batches: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
     let guard = guard_of(&config);
-    count(&Job { args, mode: Mode::Plan, config: &config, context, guard: &guard }, in_batches)
+    count(&Job { args, mode: Mode::Plan, out: None, config: &config, context, guard: &guard }, in_batches)
 }
 
 fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {

@@ -1,9 +1,12 @@
 //! One run or plan from its settings to its exit code.
 
+use std::path::Path;
+
 use afterthought::config::{Config, ExtractorChoice};
+use afterthought::consolidate::SavedPlan;
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, DayLimit, Limits, Source};
-use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Summary};
+use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Planned, Summary};
 use afterthought::store::{Spent, Store, StoreError};
 use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
@@ -13,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::model::{model_settings, reachable, source};
 use super::shared::Shared;
-use crate::cli::args::Context;
+use crate::cli::apply;
+use crate::cli::args::{Context, now};
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::Printer;
 use crate::cli::report;
@@ -31,10 +35,15 @@ pub(super) enum Mode {
     Plan,
 }
 
-pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(super) fn start(
+    args: &Shared,
+    mode: Mode,
+    out: Option<&Path>,
+    context: &Context<'_>,
+) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
     let guard = guard_of(&config);
-    let job = Job { args, mode, config: &config, context, guard: &guard };
+    let job = Job { args, mode, out, config: &config, context, guard: &guard };
     let runtime = runtime()?;
     let replays = args.replay.is_some();
     let settings =
@@ -64,6 +73,8 @@ pub(in crate::cli) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub(super) struct Job<'a> {
     pub(super) args: &'a Shared,
     pub(super) mode: Mode,
+    /// Where a plan is saved.
+    pub(super) out: Option<&'a Path>,
     pub(super) config: &'a Config,
     pub(super) context: &'a Context<'a>,
     pub(super) guard: &'a Guard,
@@ -85,21 +96,33 @@ impl Job<'_> {
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
         let mut hint = self.without_model(pipeline.extractor);
+        let mut changes = Vec::new();
         let mut watch = |event: &Event<'_>| {
+            if let (Event::Settled(plan), Some(_)) = (event, self.out) {
+                changes.extend(plan.changes.iter().cloned());
+            }
             let is_under_way = !matches!(event, Event::Failure(_));
             if let Some(hint) = hint.take_if(|_| is_under_way) {
                 bar.suspend(|| out.note(hint));
             }
             follow(event, &bar, out, &mut told);
         };
-        let summary = match self.mode {
+        let (summary, planned) = match self.mode {
             Mode::Write | Mode::Batches { .. } => {
-                pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?
+                (pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?, None)
             }
-            Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Plan => {
+                let Planned { summary, seen, ledger } =
+                    pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?;
+                (summary, Some((seen, ledger)))
+            }
         };
         bar.finish_and_clear();
         told.finish(&summary)?;
+        if let Some((path, (seen, ledger))) = self.out.zip(planned) {
+            let plan = SavedPlan::new(store.identity()?, seen, changes, ledger, now());
+            apply::save(path, &plan, out)?;
+        }
         Ok(exit_status(&summary))
     }
 
@@ -110,10 +133,11 @@ impl Job<'_> {
             .then_some("no model is configured and no Ollama answers, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
-    /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
+    /// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not make one.
     fn store(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
         let path = &self.config.db.value;
-        let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
+        let makes_none =
+            self.mode == Mode::Plan && self.out.is_none() && matches!(extractor, Extractor::Rules) && !path.exists();
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
     }
 

@@ -166,7 +166,12 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
+pub(super) fn write_change(
+    writer: &Writer<'_>,
+    guard: &Guard,
+    change: &Change,
+    applied: &mut Applied,
+) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
     if let Some((memory, evidence)) = effects.made.take() {

@@ -2,8 +2,10 @@
 
 pub mod apply;
 pub(super) mod effects;
+mod later;
 mod lines;
 pub mod neighbours;
+mod saved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,7 +22,9 @@ use crate::consolidate::decide::ruling::{GreyPair, Named, cautious, resolve};
 use crate::consolidate::decide::{Verdict, decide};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Ruling};
 
+pub use later::{AppliedPlan, Reviewed, applied_by, apply_saved};
 pub use lines::{DiffLine, Sign};
+pub use saved::{APPLY, SavedPlan, SavedPlanError, VERSION};
 
 /// Memories of the same batch that a candidate is compared with at most.
 const MAX_FRESH: usize = 20;
