@@ -27,6 +27,7 @@ mod search;
 mod sources;
 mod spend;
 mod stats;
+mod undo;
 mod when;
 
 use std::process::ExitCode;
@@ -72,7 +73,7 @@ enum Command {
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Batches(batches::BatchesArgs),
-    Undo(runs::UndoArgs),
+    Undo(undo::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
@@ -134,7 +135,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Batches(args) => batches::run(args, &context),
-        Command::Undo(args) => runs::undo(args, &context),
+        Command::Undo(args) => undo::run(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),

@@ -58,6 +58,8 @@ mod snapshot;
 #[cfg(test)]
 mod story;
 #[cfg(test)]
+mod undo_tests;
+#[cfg(test)]
 mod work_tests;
 
 use std::ops::Deref;
@@ -87,7 +89,7 @@ pub use search::{Hit, Likeness};
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
-pub use undo::{Kept, KeptBecause, Undone};
+pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;

@@ -33,4 +33,5 @@ mod secret_table;
 mod secrets;
 mod sources;
 mod story;
+mod undo;
 mod world;
