@@ -31,6 +31,7 @@ mod rules_blind;
 mod rules_ground;
 mod secret_table;
 mod secrets;
+mod settled_imports;
 mod sources;
 mod story;
 mod undo;

@@ -5,12 +5,11 @@ use std::path::Path;
 use afterthought::config::{Config, ExtractorChoice};
 use afterthought::consolidate::SavedPlan;
 use afterthought::guard::Guard;
-use afterthought::llm::{Budget, DayLimit, Limits, Source};
+use afterthought::llm::Source;
 use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Planned, Summary};
-use afterthought::store::{Spent, Store, StoreError};
+use afterthought::store::Store;
 use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
-use jiff::Zoned;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +20,6 @@ use crate::cli::args::{Context, now};
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::Printer;
 use crate::cli::report;
-use crate::cli::spend::prices;
 
 /// Whether memories are written, and how a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +43,11 @@ pub(super) fn start(
     let guard = guard_of(&config);
     let job = Job { args, mode, out, config: &config, context, guard: &guard };
     let runtime = runtime()?;
-    let replays = args.replay.is_some();
+    let replays = args.asking.replay.is_some();
     let settings =
         if replays { model_settings(&config)? } else { runtime.block_on(reachable(&config, context.out))? };
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || replays)?;
-    let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
+    let source = if with_model { Some(source(&args.asking, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
     ensure!(
         !matches!(mode, Mode::Batches { .. }) || with_model,
@@ -85,7 +83,7 @@ impl Job<'_> {
         // A mistake in what to read is told before a database is made.
         let options = self.args.options(self.config, self.context.out.is_verbose())?;
         let store = self.store(extractor)?;
-        let budget = self.budget(&extractor.label(), &store)?;
+        let budget = self.args.asking.budget(self.config, &extractor.label(), &store)?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
         let pipeline = match batching(self.mode, extractor) {
             Some(batching) => pipeline.in_batches(batching),
@@ -139,26 +137,6 @@ impl Job<'_> {
         let makes_none =
             self.mode == Mode::Plan && self.out.is_none() && matches!(extractor, Extractor::Rules) && !path.exists();
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
-    }
-
-    fn budget(&self, model: &str, store: &Store) -> anyhow::Result<Budget> {
-        let prices = prices(self.config)?;
-        let day = self.config.max_cost_per_day.value.map(|max_cost| {
-            let today = Zoned::now();
-            let spent = store.spending(today.date(), today.time_zone())?;
-            let cost = |one: Spent| {
-                let price = prices.of(&one.model).or(self.args.price);
-                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-            };
-            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
-        });
-        let limits = Limits {
-            max_cost: self.config.max_cost.value,
-            max_tokens: self.config.max_tokens.value,
-            day: day.transpose()?,
-        };
-        let price = self.args.price_of(model, &prices);
-        Ok(Budget::new(limits, price, model)?)
     }
 
     /// What tells one run from another when an interrupted one is looked for.

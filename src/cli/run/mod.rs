@@ -1,5 +1,6 @@
 //! `run` and `plan`: the main job.
 
+mod asking;
 mod estimate;
 mod job;
 mod model;
@@ -9,11 +10,11 @@ use std::path::PathBuf;
 
 use super::args::Context;
 use super::exit::ExitStatus;
+pub(in crate::cli) use asking::{Asking, price};
 use job::{Mode, start};
 pub(in crate::cli) use job::{guard_of, runtime, stop_on_interrupt};
-pub(in crate::cli) use model::{Tape, exchange, model_settings};
+pub(in crate::cli) use model::{Tape, exchange, model_settings, reachable, source};
 use shared::Shared;
-pub(in crate::cli) use shared::price;
 
 /// Turn conversation logs into memories
 ///
