@@ -12,6 +12,7 @@ mod faults;
 mod estimate;
 mod evals;
 mod filters;
+mod forgetting;
 mod formats;
 mod growing;
 mod http;
