@@ -25,18 +25,25 @@ const NAMED: usize = 5;
 pub struct UndoArgs {
     /// Id of the run, its start or end of at least four characters, or `last`
     run: String,
-    /// Leave as they are the memories that were changed again since
-    #[arg(long)]
-    keep: bool,
-    /// Take back the later runs that have built on it, too, the newest first
-    #[arg(long, conflicts_with = "keep")]
-    with_later: bool,
+    #[command(flatten)]
+    later: Later,
     /// Show what would be taken back, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Let the next `run` apply the same candidates afresh
     #[arg(long)]
     redo: bool,
+}
+
+/// What becomes of what was built on the run.
+#[derive(Debug, clap::Args)]
+struct Later {
+    /// Leave as they are the memories that were changed again since
+    #[arg(long)]
+    keep: bool,
+    /// Take back the later runs that have built on it, too, the newest first
+    #[arg(long, conflicts_with = "keep")]
+    with_later: bool,
 }
 
 pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -96,10 +103,10 @@ fn choose(
         Some(runs)
     };
     // What a person changed by hand stays anyhow, so that alone is nothing to ask about.
-    if args.keep || later.iter().all(|one| one.run.is_none()) {
+    if args.later.keep || later.iter().all(|one| one.run.is_none()) {
         return Ok(alone());
     }
-    if args.with_later {
+    if args.later.with_later {
         return Ok(with_later());
     }
     for one in later {

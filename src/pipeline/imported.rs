@@ -165,3 +165,100 @@ fn with_evidence(db: &Database, guard: &Guard, arrival: Arrival) -> Result<Arriv
     });
     Ok(arrival)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::llm::{Cost, Finish, LlmError, Reply, Request};
+    use crate::memory::{Audience, Candidate, Claim, ExtractionMethod, MemoryType, Namespace};
+    use crate::store::{Filter, Order};
+
+    const FACTS: [[&str; 3]; 5] = [
+        ["Ana drinks green tea.", "It is green tea that Ana drinks.", "Green tea is the drink of Ana."],
+        ["Bo keeps bees behind the barn.", "Behind the barn Bo keeps bees.", "Bees are what Bo keeps behind the barn."],
+        ["Caro rides a red bicycle to work.", "To work Caro takes a red bicycle.", "A red bicycle takes Caro to work."],
+        ["Dan plays the cello on Sundays.", "On Sundays Dan plays cello.", "The cello is what Dan plays on Sundays."],
+        ["Eve grows roses by the wall.", "By the wall Eve grows roses.", "Roses by the wall are grown by Eve."],
+    ];
+
+    /// Says that two claims about the same person are one.
+    struct Persons(Cell<usize>);
+
+    impl Complete for Persons {
+        async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+            self.0.set(self.0.get() + 1);
+            let text = &*request.turns[0].text;
+            let (known, candidates) = text.split_once("<candidates>").unwrap();
+            let about = |text: &str| -> Vec<(usize, &str)> {
+                let lines = text.lines().filter(|line| line.starts_with('['));
+                lines
+                    .filter_map(|line| {
+                        let person = ["Ana", "Bo ", "Caro", "Dan", "Eve"]
+                            .into_iter()
+                            .find(|one| line.split_whitespace().any(|word| word.trim_matches('.') == one.trim()))?;
+                        Some((line[1..].split_once(']')?.0.parse().ok()?, person))
+                    })
+                    .collect()
+            };
+            let known = about(known);
+            let entry = |(candidate, person): (usize, &str)| {
+                let same = known.iter().find(|(_, one)| *one == person);
+                let relation = if same.is_some() { "duplicate" } else { "unrelated" };
+                json!({"candidate": candidate, "relation": relation, "known": same.map(|one| one.0), "why": "unclear"})
+            };
+            let relations: Vec<_> = about(candidates).into_iter().map(entry).collect();
+            let reply = Reply {
+                text: json!({ "relations": relations }).to_string(),
+                model: "m".into(),
+                prompt_tokens: 1,
+                completion_tokens: 1,
+                finish: Finish::Stop,
+            };
+            Ok((reply, Cost::Call))
+        }
+
+        fn model(&self) -> &str {
+            "m"
+        }
+    }
+
+    fn arrival(content: &str) -> Arrival {
+        let claim = Claim::new(MemoryType::Semantic, "fact", "t", content);
+        let candidate =
+            Candidate { claim, audience: Audience::Project, evidence: Vec::new(), replaces: None, is_pasted: false };
+        let incoming = Incoming {
+            candidate,
+            namespace: Namespace::global(),
+            source: "import".into(),
+            method: ExtractionMethod::Imported,
+        };
+        Arrival { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
+    }
+
+    #[tokio::test]
+    async fn wordings_that_were_merged_keep_their_sources_and_are_known_the_next_time() {
+        let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
+        let import = |model: &'static str| store.begin_run("import", &json!(model), Timestamp::now()).unwrap().id;
+        // One wording of each after the other, as three files would bring them.
+        for wording in 0..3 {
+            let arrivals = FACTS.iter().map(|fact| arrival(fact[wording])).collect();
+            settle_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();
+        }
+        let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        assert_eq!(active.len(), 5, "{:#?}", active.iter().map(|one| &one.claim.content).collect::<Vec<_>>());
+        let quotes: BTreeSet<String> =
+            active.iter().flat_map(|one| store.evidence(&one.id).unwrap()).map(|piece| piece.quote).collect();
+        assert_eq!(quotes, FACTS.iter().flatten().map(|&text| text.to_owned()).collect());
+
+        let (asked, changes) = (model.0.get(), store.last_change().unwrap());
+        let all: Vec<Arrival> = FACTS.iter().flatten().map(|text| arrival(text)).collect();
+        let again = settle_imported(&store, &guard, Some(&model), all, &import("again")).await.unwrap();
+        assert!(again.changes.iter().all(|(_, change)| change.decision == Decision::Skip && change.target.is_some()));
+        assert_eq!((model.0.get(), store.last_change().unwrap()), (asked, changes));
+    }
+}

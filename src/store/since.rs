@@ -99,7 +99,7 @@ mod tests {
     fn only_what_is_different_in_the_end_counts_as_changed() {
         let store = Store::in_memory().unwrap();
         let (tea, milk, salt) = (memory("Tea", "Tea."), memory("Milk", "Milk."), memory("Salt", "Salt."));
-        [&tea, &milk, &salt].map(|one| insert(&store, one));
+        [&tea, &milk, &salt].into_iter().for_each(|one| insert(&store, one));
         let since = store.last_change().unwrap();
         assert_eq!(store.changed_since(since).unwrap(), BTreeSet::new());
         let run = store.begin_run("run", &serde_json::json!([]), day(1)).unwrap().id;

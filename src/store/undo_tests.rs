@@ -191,7 +191,7 @@ fn what_was_changed_by_hand_is_named_last_and_stays() {
     store.write(Some(&first), day(1), |w| w.insert(&clean(tea.clone()), &clean(vec![]))).unwrap();
     store.write(None, day(1), |w| w.set_pinned(&tea.id, true)).unwrap();
     store.write(Some(&second), day(1), |w| w.set_confidence(&tea.id, 0.5, "decay", None)).unwrap();
-    [&first, &second].map(|run| end(&store, run));
+    [&first, &second].into_iter().for_each(|run| end(&store, run));
     let by: Vec<_> = store.built_upon(&first).unwrap().into_iter().map(|one| one.run).collect();
     assert_eq!(by, [Some(second.clone()), None]);
     let undone = store.undo_runs(&[first, second], day(2)).unwrap();
