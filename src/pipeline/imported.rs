@@ -222,7 +222,7 @@ mod tests {
             Ok((reply, Cost::Call))
         }
 
-        fn model(&self) -> &str {
+        fn model(&self) -> &'static str {
             "m"
         }
     }
