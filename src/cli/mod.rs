@@ -3,6 +3,7 @@
 mod args;
 mod batches;
 mod completions;
+mod consolidate;
 mod doctor;
 mod edit;
 mod eval;
@@ -66,6 +67,7 @@ enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Inbox(inbox::InboxArgs),
+    Consolidate(consolidate::ConsolidateArgs),
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Batches(batches::BatchesArgs),
@@ -127,6 +129,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Export(args) => export::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Inbox(args) => inbox::run(args, &context),
+        Command::Consolidate(args) => consolidate::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Batches(args) => batches::run(args, &context),

@@ -25,6 +25,7 @@ const MIGRATIONS: &[M<'_>] = &[
     M::up(include_str!("migrations/0006_packs.sql")),
     M::up(include_str!("migrations/0007_batches.sql")),
     M::up(include_str!("migrations/0008_lacking.sql")),
+    M::up(include_str!("migrations/0009_passes.sql")),
 ];
 
 impl Store {

@@ -9,9 +9,9 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use job::{Mode, start};
 pub(in crate::cli) use job::{guard_of, runtime, stop_on_interrupt};
-pub(in crate::cli) use model::{Tape, exchange, model_settings};
+pub(in crate::cli) use model::{Tape, exchange, model_settings, reachable};
 use shared::Shared;
-pub(in crate::cli) use shared::price;
+pub(in crate::cli) use shared::{ExtractorArg, price};
 
 /// Turn conversation logs into memories
 ///

@@ -49,7 +49,7 @@ pub(in crate::cli) fn exchange<'g>(
 }
 
 /// Returns how to reach the model: the configured one, else an Ollama on this machine; `None` if there is neither.
-pub(super) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
+pub(in crate::cli) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
     let configured = model_settings(config)?;
     if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
         return Ok(configured);

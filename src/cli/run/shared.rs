@@ -88,13 +88,24 @@ pub(super) struct Shared {
 
 /// What reads the conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ExtractorArg {
+pub(in crate::cli) enum ExtractorArg {
     /// The model where one is configured, else the rules
     Auto,
     /// The model
     Llm,
     /// The offline rules
     Rules,
+}
+
+impl ExtractorArg {
+    /// Returns it as a setting.
+    pub(in crate::cli) const fn choice(self) -> ExtractorChoice {
+        match self {
+            Self::Auto => ExtractorChoice::Auto,
+            Self::Llm => ExtractorChoice::Llm,
+            Self::Rules => ExtractorChoice::Rules,
+        }
+    }
 }
 
 impl Shared {
@@ -118,11 +129,7 @@ impl Shared {
         self.pii.iter().try_for_each(|text| guard.set(text).map_err(|why| anyhow!("--pii {text}: {why}")))?;
         context.global.settings(Partial {
             guard: (!self.pii.is_empty()).then_some(guard),
-            extractor: self.extractor.map(|choice| match choice {
-                ExtractorArg::Auto => ExtractorChoice::Auto,
-                ExtractorArg::Llm => ExtractorChoice::Llm,
-                ExtractorArg::Rules => ExtractorChoice::Rules,
-            }),
+            extractor: self.extractor.map(ExtractorArg::choice),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             jobs: self.jobs,
