@@ -38,6 +38,9 @@ pub use namespace::pass_over;
 /// Calls that a pass makes at most for each active memory.
 pub const MAX_CALLS_PER_MEMORY: f64 = 0.15;
 
+/// Calls that a pass may make however few memories there are, so that one pass is enough for a small file.
+pub const MIN_CALLS: u64 = 4;
+
 /// What a pass works with.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a, C> {
@@ -81,11 +84,11 @@ const RULES: &str = "rules-1";
 pub struct Allowance(Cell<u64>);
 
 impl Allowance {
-    /// Returns what `memories` active memories allow for: one call at least.
+    /// Returns what `memories` active memories allow for: [`MIN_CALLS`] at least.
     #[must_use]
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     pub fn of(memories: usize) -> Self {
-        Self(Cell::new((memories as f64 * MAX_CALLS_PER_MEMORY).ceil() as u64))
+        Self(Cell::new(((memories as f64 * MAX_CALLS_PER_MEMORY) as u64).max(MIN_CALLS)))
     }
 
     /// Takes at most `wanted` calls, and returns how many it has.

@@ -16,6 +16,9 @@ use crate::consolidate::{Conflict, Decision, Known, Ruling};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::HashPair;
 
+/// Memories that a memory is asked about at most, beside the closest.
+const MAX_DOUBTS: usize = 10;
+
 /// Links that say that somebody has settled what two memories are to each other.
 const SETTLED: &[RelationType] =
     &[RelationType::Supersedes, RelationType::Contradicts, RelationType::Refines, RelationType::DerivedFrom];
@@ -74,7 +77,11 @@ fn settle(field: &mut Field, memory: &Known, mut others: Vec<Known>, said: &Said
     while !others.is_empty() {
         let ruling = match judge(memory, &others, now) {
             Judged::Ruled(ruling) => ruling,
-            Judged::Open(ids) => return settle_doubt(field, memory, &ids, said, now, swept),
+            Judged::Open(mut ids) => {
+                others.retain(|other| !ids.contains(&other.memory.id));
+                ids.extend(more_doubts(memory, others, now));
+                return settle_doubt(field, memory, &ids, said, now, swept);
+            }
         };
         match act(field, memory, &ruling, now) {
             Outcome::Done(deed) => return done(field, *deed, swept),
@@ -86,6 +93,17 @@ fn settle(field: &mut Field, memory: &Known, mut others: Vec<Known>, said: &Said
             Outcome::Refused => others.retain(|other| Some(&other.memory.id) != ruling.target.as_ref()),
         }
     }
+}
+
+/// Returns what else of `others` the words do not tell from `memory`: to ask about all at once saves calls later.
+fn more_doubts(memory: &Known, mut others: Vec<Known>, now: Timestamp) -> Vec<MemoryId> {
+    let mut more = Vec::new();
+    while more.len() < MAX_DOUBTS && !others.is_empty() {
+        let Judged::Open(ids) = judge(memory, &others, now) else { break };
+        others.retain(|other| !ids.contains(&other.memory.id));
+        more.extend(ids);
+    }
+    more
 }
 
 fn settle_doubt(field: &mut Field, memory: &Known, ids: &[MemoryId], said: &Said, now: Timestamp, swept: &mut Swept) {
