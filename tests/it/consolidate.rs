@@ -286,6 +286,14 @@ fn a_list_grows_and_loses_nothing() {
     let list = find(&memories, "The user speaks German, English, Spanish and Dutch.");
     assert_eq!(list["sources"].as_array().unwrap().len(), languages.len());
     assert_eq!(summary(&world, RULES)["steps"], json!({}));
+    // One value that is denied later does not take the others with it.
+    let mut denial = Lines::default();
+    denial.add("The user does not speak English.", "2026-06-01", &json!({}));
+    std::fs::write(world.path("denial.jsonl"), denial.0[0].to_string()).unwrap();
+    world.good(&["import", "--consolidate", "denial.jsonl"]);
+    assert!(world.active().contains(&"The user speaks German, English, Spanish and Dutch.".to_owned()));
+    summary(&world, RULES);
+    assert!(world.active().contains(&"The user speaks German, English, Spanish and Dutch.".to_owned()));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::consolidate::ask::{Asked, MAX_CANDIDATES, ask};
+use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::guards::unmergeable;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
@@ -50,6 +51,17 @@ pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
     let says_part = |paired| matches!(paired, Pairing::Same | Pairing::More | Pairing::Both);
     unmergeable(&one, &other).is_none()
         && (says_part(pair(&one, &other, false).pairing) || says_part(pair(&other, &one, false).pairing))
+}
+
+/// Whether it is safe to take one memory for a part of what another says.
+///
+/// All its words stand in one clause of the other: "Ole plays the bass" is no part of "Ole sings, and Eva plays the bass".
+pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
+    let (short, long) = (view(part), view(whole));
+    let clauses =
+        whole.memory.claim.content.split([',', ';', ':', '.', '(', ')', '，', '；', '：', '。', '、', '（', '）']);
+    let holds = |text: &str| short.features.tokens.is_subset(&Features::of(text).tokens);
+    short.same_key(&long) || clauses.into_iter().any(holds)
 }
 
 /// Whether neither says more than the other.

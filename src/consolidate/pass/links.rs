@@ -10,14 +10,15 @@ use super::field::{Field, said_hash};
 use super::judge::{COMPLEMENTARY, view};
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
+use crate::consolidate::compare::words::Words;
 use crate::memory::{MemoryId, RelationType};
 use crate::store::HashPair;
 
 /// Links of this kind that a memory has at most; more would say nothing about any of them.
 const MAX_LINKS: usize = 3;
 
-/// Overlap of content words from which two memories that the words do not tell apart are of one matter.
-const MIN_OVERLAP: f64 = 0.6;
+/// Shared content words over those of either from which two memories of no common subject are of one matter.
+const MIN_COMMON: f64 = 0.5;
 
 /// The kinds that are made here.
 const MADE: &[RelationType] = &[RelationType::Supports, RelationType::Refines, RelationType::Related];
@@ -96,7 +97,7 @@ fn relation<'s>(
         Pairing::Both => (RelationType::Related, paired.why),
         Pairing::Unsure => match said() {
             Some(COMPLEMENTARY) => (RelationType::Related, "of one matter"),
-            None if paired.overlap >= MIN_OVERLAP => (RelationType::Related, paired.why),
+            None if is_one_matter(a, b) => (RelationType::Related, paired.why),
             Some(_) | None => return None,
         },
         Pairing::Apart if a.same_key(b) && paired.why == "one of several values" => {
@@ -105,6 +106,13 @@ fn relation<'s>(
         Pairing::Opposed | Pairing::Apart => return None,
     };
     Some((kind.0, kind.1, paired.overlap))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words")]
+fn is_one_matter(a: &View<'_>, b: &View<'_>) -> bool {
+    let words = Words::of(a, b);
+    let common = words.shared as f64 / (words.shared + words.incoming_only + words.known_only).max(1) as f64;
+    a.same_key(b) || (a.subject.is_some() && a.subject == b.subject) || common >= MIN_COMMON
 }
 
 fn counts(field: &Field) -> BTreeMap<MemoryId, usize> {

@@ -9,7 +9,7 @@ use super::field::{Field, arrived};
 use super::same::new_evidence;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
-use crate::consolidate::compare::key::{Arity, arity, attribute};
+use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
 use crate::consolidate::compare::text::normalise;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 
@@ -21,9 +21,6 @@ const MAX_VALUES: usize = 12;
 
 /// Longest value, in characters.
 const MAX_VALUE: usize = 40;
-
-/// What stands between values in the `value` of a list. No comma, which stands between parts of one value.
-const BETWEEN: &str = "; ";
 
 /// What a list says where a memory was made of others.
 pub(super) const SOURCE: &str = "consolidate";

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::around::Around;
 use super::deed::{Deed, Step};
 use super::field::{Field, arrived, said_at, said_hash};
-use super::judge::{Doubt, Judged, Said, by_name, is_same_both_ways, judge, may_be_shown, may_merge};
+use super::judge::{Doubt, Judged, Said, by_name, is_part_of, is_same_both_ways, judge, may_be_shown, may_merge};
 use super::{lists, reflect};
 use crate::consolidate::decide::case::is_covered;
 use crate::consolidate::decide::ruling::enrich;
@@ -83,7 +83,8 @@ fn settle(field: &mut Field, memory: &Known, mut others: Vec<Known>, said: &Said
                 return settle_doubt(field, memory, &ids, said, now, swept);
             }
         };
-        match act(field, memory, &ruling, now) {
+        let outcome = if is_safe(field, memory, &ruling) { act(field, memory, &ruling, now) } else { Outcome::Refused };
+        match outcome {
             Outcome::Done(deed) => return done(field, *deed, swept),
             Outcome::Nothing => return,
             Outcome::Held(what) => {
@@ -127,6 +128,16 @@ fn settle_doubt(field: &mut Field, memory: &Known, ids: &[MemoryId], said: &Said
 fn done(field: &mut Field, deed: Deed, swept: &mut Swept) {
     field.apply(&deed);
     swept.deeds.push(deed);
+}
+
+/// Whether what the rules take for a part of another memory is one. What a model says needs no such proof.
+fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
+    let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return true };
+    match ruling.decision {
+        Decision::Skip | Decision::Support => is_same_both_ways(memory, target) || is_part_of(memory, target),
+        Decision::Refine => is_part_of(target, memory),
+        Decision::Add | Decision::Merge | Decision::Contradict => true,
+    }
 }
 
 fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
