@@ -162,6 +162,9 @@ fn arguments(context: &Context<'_>) -> serde_json::Value {
 
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
     match event {
+        Event::LookedUp(namespace, done, all) => {
+            bar.set_message(format!("{namespace}: {done} of {all} memories looked up"));
+        }
         Event::Step(namespace, step) => bar.set_message(format!("{namespace}: {step}")),
         Event::Did(namespace, deeds) => bar.suspend(|| {
             for deed in *deeds {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::Event;
 use super::field::{Field, said_hash};
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::compare::text::normalise;
@@ -12,6 +13,9 @@ use crate::store::{Database, Likeness, StoreError};
 /// Memories of one attribute that are all set against each other; of more, only the closest by words.
 const MAX_OF_KEY: usize = 30;
 
+/// Memories that are looked up in one go.
+const GIVES_WAY: usize = 64;
+
 /// Who is close to whom. Kept from round to round: what has not changed is not looked up again.
 #[derive(Debug, Default)]
 pub(super) struct Around {
@@ -21,8 +25,19 @@ pub(super) struct Around {
 
 impl Around {
     /// Looks up the neighbours of what is new or says something else now.
-    pub(super) fn update(&mut self, db: &Database, field: &Field) -> Result<(), StoreError> {
-        for (id, known) in &field.active {
+    ///
+    /// Gives way now and then, so that whoever waits beside can say that the work goes on; tells `watch` how far it came.
+    pub(super) async fn update(
+        &mut self,
+        db: &Database,
+        field: &Field,
+        watch: &dyn Fn(&Event<'_>),
+    ) -> Result<(), StoreError> {
+        for (place, (id, known)) in field.active.iter().enumerate() {
+            if place % GIVES_WAY == 0 {
+                watch(&Event::LookedUp(&field.namespace, place, field.active.len()));
+                tokio::task::yield_now().await;
+            }
             let hash = said_hash(known);
             if self.found.get(id).is_some_and(|(looked_up, _)| *looked_up == hash) {
                 continue;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::TakenBack;
 use super::deed::{Deed, Step};
+use super::judge::says_apart;
 use crate::consolidate::Known;
 use crate::consolidate::decide::order::When;
 use crate::memory::{MemoryId, Namespace, RelationType, Status};
@@ -55,6 +56,10 @@ impl Field {
                 field.gave_way.entry(gone.clone()).or_default().insert(by.clone());
             }
             field.reopened = db.steps_taken_back(namespace, Step::TaskClosed.as_str())?;
+        }
+        if taken_back == TakenBack::Again {
+            // What came of these was taken back with the rest: they are asked again, and mostly known from the ledger.
+            field.judged.retain(|_, said| says_apart(said));
         }
         let filter = Filter::exactly(std::slice::from_ref(namespace));
         for memory in db.list(&filter, Order::Id, usize::MAX, 0)? {

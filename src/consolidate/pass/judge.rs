@@ -130,9 +130,16 @@ pub(super) const fn spelled(named: Option<Named>) -> &'static str {
         Some(Named::MoreDetail) => "more_detail",
         Some(Named::Complementary) => COMPLEMENTARY,
         Some(Named::Contradicts(_)) => "contradicts",
-        Some(Named::Unrelated) | None => "unrelated",
+        Some(Named::Unrelated) | None => UNRELATED,
     }
 }
+
+/// Whether an answer leaves what it is about as it is.
+pub(super) fn says_apart(said: &str) -> bool {
+    [COMPLEMENTARY, UNRELATED, super::reflect::NONE].contains(&said)
+}
+
+const UNRELATED: &str = "unrelated";
 
 /// The spelling of two memories of one matter that both hold.
 pub(super) const COMPLEMENTARY: &str = "complementary";
@@ -150,5 +157,26 @@ fn as_incoming(known: &Known) -> Incoming {
         namespace: memory.namespace.clone(),
         source: memory.source.clone(),
         method: memory.extraction_method,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::tests::testing::known;
+
+    #[test]
+    fn a_part_stands_in_one_clause_of_the_whole() {
+        let rows = [
+            ("Ole spielt Bass.", "Während Fraukes Pause singt Ole, und Henrike spielt den Bass auf dem Nord.", false),
+            ("Fermín es el socio de Nerea.", "Nerea lleva el taller Pedal Norte con su socio Fermín.", true),
+            ("The daughter has a parrot.", "The user's daughter is Carys, 14, who has a parrot.", false),
+            ("岑雨是客服主管。", "任何发给家长的文案都要客服主管岑雨过目。", true),
+        ];
+        for (part, whole, expected) in rows {
+            assert_eq!(is_part_of(&known("a", part), &known("b", whole)), expected, "{part}");
+        }
+        let keyed = |text| known("a", &format!("key=user.pet;value=parrot | {text}"));
+        assert!(is_part_of(&keyed("A parrot lives there."), &keyed("The user has a bird, a parrot.")));
     }
 }

@@ -138,3 +138,50 @@ fn leads_to(field: &Field, from: &MemoryId, to: &MemoryId) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::pass::TakenBack;
+    use crate::store::samples::{day, insert, memory, relation, shop};
+    use crate::store::{Store, StoreError};
+
+    fn field(store: &Store) -> Field {
+        Field::read(store, &shop(), TakenBack::Stays).unwrap()
+    }
+
+    #[tokio::test]
+    async fn links_are_few_never_doubled_and_end() {
+        let store = Store::in_memory().unwrap();
+        let values = ["tea", "coffee", "milk", "juice", "water", "cocoa"];
+        for value in values {
+            let mut one = memory("Drink", &format!("The user likes to drink {value} in the morning."));
+            (one.claim.key, one.claim.value) = (Some("user.preference.drink".into()), Some(value.into()));
+            insert(&store, &one);
+        }
+        let (mut field, mut around) = (field(&store), Around::default());
+        around.update(&store, &field, &|_| {}).await.unwrap();
+        let made = link(&mut field, &around, day(1));
+        assert!(!made.is_empty());
+        assert!(counts(&field).values().all(|count| *count <= MAX_LINKS), "{:?}", counts(&field));
+        assert_eq!(link(&mut field, &around, day(1)), []);
+    }
+
+    #[test]
+    fn a_ring_of_refinements_is_seen() {
+        let store = Store::in_memory().unwrap();
+        let all = ["a", "b", "c"].map(|name| memory(name, &format!("The {name} is here.")));
+        all.iter().for_each(|one| insert(&store, one));
+        let links = [(0, 1), (1, 2)];
+        store
+            .write::<_, StoreError>(None, day(1), |w| {
+                links.iter().try_for_each(|(from, to)| {
+                    w.relate(&relation(&all[*from].id, RelationType::Refines, &all[*to].id)).map(drop)
+                })
+            })
+            .unwrap();
+        let field = field(&store);
+        assert!(leads_to(&field, &all[0].id, &all[2].id));
+        assert!(!leads_to(&field, &all[2].id, &all[0].id));
+    }
+}

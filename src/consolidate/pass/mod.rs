@@ -143,6 +143,8 @@ impl std::ops::AddAssign for Report {
 /// Says what a pass does, for whoever shows it.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// So many of so many memories were looked up.
+    LookedUp(&'a Namespace, usize, usize),
     /// A step begins.
     Step(&'a Namespace, &'static str),
     /// Changes were written.

@@ -107,8 +107,7 @@ async fn round<C: Complete>(
     let namespace = field.namespace.clone();
     let step = |name| watch(&Event::Step(&namespace, name));
     let mut round = Round::default();
-    step("neighbours");
-    around.update(terms.store, &field)?;
+    around.update(terms.store, &field, watch).await?;
     step("tasks");
     round.deeds.extend(tasks::close(&mut field, around, terms.now));
     step("duplicates and contradictions");

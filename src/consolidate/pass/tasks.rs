@@ -19,6 +19,9 @@ use crate::memory::{Memory, RelationType, Status};
 /// Part of a task's words that whoever says that it is done must say.
 const DONE_OVERLAP: f64 = 0.75;
 
+/// The same where words do not stand apart, so that pairs of characters across their edges count as words.
+const DONE_OVERLAP_UNSPACED: f64 = 0.5;
+
 /// Time after the end of a due day until it is over everywhere.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
 
@@ -96,11 +99,13 @@ fn says_done(other: &Known, task: &Known) -> bool {
         return false;
     }
     let (by, of) = (view(other), view(task));
+    let is_unspaced = of.features.text.chars().any(|c| matches!(c, '\u{3040}'..='\u{9FFF}'));
+    let enough = if is_unspaced { DONE_OVERLAP_UNSPACED } else { DONE_OVERLAP };
     by.features.polarity == Polarity::Positive
         && !by.features.planned
         && by.features.people == of.features.people
         && names_all_of(&by, &of)
-        && (by.same_key(&of) || overlap_of_task(&by, &of) >= DONE_OVERLAP)
+        && (by.same_key(&of) || overlap_of_task(&by, &of) >= enough)
 }
 
 /// Whether all names and numbers of the task are said again; a day by which it was due need not be.
@@ -138,6 +143,7 @@ fn finished(task: &Known, by: &Known, now: Timestamp) -> Deed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consolidate::tests::testing::known;
 
     #[test]
     fn a_due_day_is_one_that_is_named_as_such() {
@@ -152,6 +158,30 @@ mod tests {
         ];
         for (text, day) in rows {
             assert_eq!(due_day(text).map(|day| day.to_string()).as_deref(), day, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_task_is_done_only_where_just_it_is_said_to_be_done_later() {
+        let task = "The user has to migrate the billing tables to Postgres 17.";
+        let rows = [
+            (task, "The user migrated the billing tables to Postgres 17; it is done.", true),
+            (task, "The user has not completed migrating the billing tables to Postgres 17.", false),
+            (task, "The user finished migrating the billing tables to Postgres 16.", false),
+            (task, "The user finished migrating the search tables.", false),
+            (task, "The user plans to have the billing tables migrated to Postgres 17, done by May.", false),
+            ("用户要修复登录页面的崩溃", "登录页面的崩溃已修复", true),
+            (
+                "Der Nutzer muss die Steuererklärung abgeben.",
+                "Die Steuererklärung ist erledigt und abgeben ist getan.",
+                true,
+            ),
+        ];
+        for (task, later, expected) in rows {
+            let (of, by) = (known("a", task), known("b", &format!("said=2026-02-01 | {later}")));
+            assert_eq!(says_done(&by, &of), expected, "{later}");
+            let earlier = known("b", &format!("said=2026-01-01 | {later}"));
+            assert!(!says_done(&earlier, &of), "{later}");
         }
     }
 }

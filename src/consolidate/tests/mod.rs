@@ -3,5 +3,5 @@
 mod crowd;
 mod story;
 mod table;
-mod testing;
+pub(super) mod testing;
 mod unseen;

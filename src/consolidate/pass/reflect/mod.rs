@@ -29,7 +29,7 @@ pub(super) use statement::Span;
 const MAX_CONFIDENCE: f64 = 0.9;
 
 /// How it is kept that a group has nothing in common.
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 
 /// Whether two memories are an episode and what may be derived from its like; the one is never merged into the other.
 pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
