@@ -21,12 +21,13 @@ pub use moving::{Moved, merge_projects};
 pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// What is done with an incoming candidate. One vocabulary everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// Nothing like it is known: a new memory.
@@ -62,7 +63,7 @@ impl Decision {
 }
 
 /// Why two claims that cannot both hold came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conflict {
     /// The world moved on.
@@ -135,6 +136,8 @@ pub struct Ruling {
     pub related: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
+    /// For [`Decision::Contradict`]: what the target says besides and still holds, to be kept as a memory of its own.
+    pub rest: Option<Claim>,
     /// Whether the incoming claim is the older one.
     pub born_superseded: bool,
     /// Whether it waits in the inbox.
@@ -177,6 +180,9 @@ pub struct Change {
     pub new_id: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
+    /// For [`Decision::Contradict`]: what the target says besides and still holds, kept as a memory of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
     /// Whether the incoming claim is the older one by valid time, and is kept as superseded from the start.
     pub born_superseded: bool,
     /// Whether it waits in the inbox instead of being active: an open conflict, or a pinned target.
@@ -189,4 +195,13 @@ pub struct Change {
     /// From when the incoming claim holds, as the rules saw it.
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
+}
+
+/// What still holds of a memory of which a part was contradicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// Id that the memory gets.
+    pub id: MemoryId,
+    /// What it says, in words of the memory that it is left of.
+    pub claim: Claim,
 }

@@ -10,7 +10,7 @@ use crate::store::{Filter, Order, StoreError, Within, Writer};
 
 use super::plan::apply::{Applied, look_around, read_targets, write_around};
 use super::plan::effects::effects;
-use super::plan::{Answers, draft};
+use super::plan::{Answers, Stage, draft};
 use super::{Change, Decision, Incoming};
 
 /// Memories that are settled together.
@@ -72,7 +72,7 @@ fn settle_batch(
     for (case, memory) in cases.iter_mut().zip(memories) {
         case.id = memory.id.clone();
     }
-    let (changes, _) = draft(&cases, &Answers::new(), writer.now());
+    let (changes, _) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
         writer.set_namespace(&memory.id, into, reason)?;
@@ -98,7 +98,7 @@ fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) 
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
     let action = change.decision.as_str();
-    if let Some((made, evidence)) = effects.made.take() {
+    if let Some((made, evidence)) = std::mem::take(&mut effects.made).into_iter().next() {
         let namespace = change.incoming.namespace.clone();
         let after = Memory { claim: made.claim, status: made.status, namespace, ..memory.clone() };
         if (&after.claim, after.status) != (&memory.claim, memory.status) {

@@ -23,13 +23,22 @@ pub struct Interval {
 /// The same cases in the same order always give the same intervals.
 #[must_use]
 pub fn intervals(cases: &[&Counts], measures: &[fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
+    drawn(cases, Counts::sum, measures)
+}
+
+/// Returns what [`intervals`] does, of counts of any kind that `sum` adds up.
+pub(super) fn drawn<'a, T>(
+    cases: &[&'a T],
+    sum: impl Fn(Vec<&'a T>) -> T,
+    measures: &[fn(&T) -> Option<f64>],
+) -> Vec<Option<Interval>> {
     if cases.len() < 2 {
         return vec![None; measures.len()];
     }
     let mut random = SplitMix(SEED);
     let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); measures.len()];
     for _ in 0..DRAWS {
-        let drawn = Counts::sum((0..cases.len()).map(|_| cases[random.below(cases.len())]));
+        let drawn = sum((0..cases.len()).map(|_| cases[random.below(cases.len())]).collect());
         for (values, measure) in values.iter_mut().zip(measures) {
             values.extend(measure(&drawn));
         }
@@ -45,9 +54,14 @@ fn middle(mut values: Vec<f64>) -> Option<Interval> {
 }
 
 /// `SplitMix64`: small, and good enough to draw cases.
-struct SplitMix(u64);
+pub(super) struct SplitMix(u64);
 
 impl SplitMix {
+    /// Returns a source of numbers that are the same for the same seed.
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -57,7 +71,7 @@ impl SplitMix {
     }
 
     /// Returns a number below `limit`; the remainder's bias is far below what a draw can show.
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! How good the extraction is: cases with gold memories, and a scoring without any judge.
+//! How good extraction and consolidation are: cases that say what is right, and a scoring without any judge.
 //!
 //! ```text
 //! case.json ─▶ Case ─▶ Rules (compiled) ┐
@@ -13,6 +13,7 @@ mod assign;
 mod case;
 mod case_report;
 mod check;
+pub mod consolidation;
 mod control;
 mod counts;
 mod interval;
@@ -46,7 +47,7 @@ pub use prediction::{Cited, Messages, Prediction};
 pub use report::{Group, Measured, Report, Unlisted};
 pub use run::{Ran, RunOptions, Subject, run_case, run_logs};
 pub use score::{Finding, Scored, Standing, score};
-pub use suite::{Discovered, Loaded, discover};
+pub use suite::{Discovered, Loaded, discover, holds_cases};
 
 /// Why something could not be measured; one variant for each thing a person does differently.
 #[derive(Debug, thiserror::Error)]

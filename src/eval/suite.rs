@@ -66,6 +66,13 @@ pub struct Discovered {
     pub loaded: Result<Loaded, EvalError>,
 }
 
+/// Whether there is a case in or below `path`.
+#[must_use]
+pub fn holds_cases(path: &Path) -> bool {
+    let entries = walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok);
+    entries.into_iter().any(|entry| entry.file_name() == CASE_FILE && entry.file_type().is_file())
+}
+
 /// Reads every case in or below `paths`, by path. A case that cannot be read is told with its folder.
 ///
 /// # Errors

@@ -11,6 +11,7 @@
 mod aliases;
 mod batch;
 mod edits;
+mod concepts;
 mod error;
 mod evidence;
 mod failures;
@@ -22,6 +23,9 @@ mod known_context;
 mod ledger;
 mod maintain;
 mod memories;
+mod near;
+mod near_index;
+mod near_words;
 mod normal;
 mod open;
 mod packs;
@@ -35,6 +39,7 @@ mod replies;
 mod row;
 mod runs;
 mod search;
+mod settled;
 mod spending;
 mod stats;
 mod tombstones;
@@ -46,6 +51,8 @@ mod writer;
 
 #[cfg(test)]
 mod concurrency;
+#[cfg(test)]
+mod near_tests;
 #[cfg(test)]
 mod project_tests;
 #[cfg(test)]
@@ -59,6 +66,7 @@ mod story;
 #[cfg(test)]
 mod work_tests;
 
+use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
@@ -66,6 +74,7 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
+pub use concepts::concepts;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
@@ -75,6 +84,8 @@ pub use inbox::Waiting;
 pub use known_context::KnownLine;
 pub use ledger::{SeenTranscript, TranscriptId};
 pub use maintain::Purged;
+pub use near::Around;
+pub use near_words::near_words;
 pub use normal::{normalised, normalised_hash};
 pub use packs::{OpenWindow, PackPlace};
 pub use passes::{HashPair, PassMark};
@@ -83,6 +94,7 @@ pub use project_list::Project;
 pub use projects::Placement;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
+pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
@@ -97,6 +109,8 @@ pub struct Database {
     conn: Connection,
     /// The file, for messages; `:memory:` where there is none.
     path: PathBuf,
+    /// Words that need not be counted again.
+    common: RefCell<near::CommonWords>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -113,6 +127,10 @@ impl Deref for Store {
 }
 
 impl Database {
+    fn new(conn: Connection, path: PathBuf) -> Self {
+        Self { conn, path, common: RefCell::default() }
+    }
+
     /// Names the file in whatever error `read` ends with.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.conn).map_err(|error| error.at(&self.path))

@@ -73,6 +73,8 @@ impl Store {
             let kept = kept(w, run, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             w.forget_merges(run)?;
+            let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
+            w.forget_settled(run, &left)?;
             w.read(|conn| {
                 let values = params![run.as_str(), w.now.as_millisecond()];
                 conn.execute(

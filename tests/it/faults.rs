@@ -239,7 +239,7 @@ impl Server {
 fn reply(body: &Value, fault: Fault, is_healed: bool) -> Sent {
     let prompt = body["messages"][1]["content"].as_str().unwrap();
     let good = answer(prompt, &said_in(prompt, "<conversation>", "</conversation>"));
-    if is_healed || prompt.contains("<candidates>") { stop(good) } else { fault(&good) }
+    if is_healed || prompt.contains("<questions>") { stop(good) } else { fault(&good) }
 }
 
 fn send(stream: &mut TcpStream, sent: &Sent) -> std::io::Result<()> {

@@ -186,7 +186,7 @@ pub fn facts_of(prompt: &str) -> Vec<(i64, String)> {
 
 /// Returns what a model answers to a prompt.
 pub fn answer(prompt: &str, facts: &[(i64, String)]) -> String {
-    let content = if prompt.contains("<candidates>") {
+    let content = if prompt.contains("<questions>") {
         relations(prompt)
     } else {
         json!({"memories": facts.iter().map(|(number, fact)| proposal(*number, fact)).collect::<Vec<_>>()})
@@ -203,26 +203,27 @@ pub fn completion(content: &str) -> Value {
     })
 }
 
-/// Says of each candidate that it changes the memory about the same service, and has to do with no other.
+/// Says of each memory asked about that it changes the one about the same service, and has to do with no other.
 fn relations(prompt: &str) -> Value {
-    let (known, candidates) = prompt.split_once("<candidates>").unwrap();
-    let named = |text: &str| {
-        let lines = text.lines().filter(|line| line.contains("service called "));
-        lines
-            .map(|line| {
-                let number: usize = line[1..].split_once(']').unwrap().0.parse().unwrap();
-                (number, line.split_once("service called ").unwrap().1.split(' ').next().unwrap().to_owned())
-            })
-            .collect::<Vec<_>>()
-    };
-    let known = named(known);
-    let entry = |(candidate, name): &(usize, String)| match known.iter().find(|(_, one)| one == name) {
-        Some((number, _)) => {
-            json!({"candidate": candidate, "relation": "contradicts", "known": number, "why": "changed"})
+    let (memories, questions) = prompt.split_once("<questions>").unwrap();
+    let number = |line: &str| line[1..].split_once(']').unwrap().0.parse::<usize>().unwrap();
+    let named = memories.lines().filter_map(|line| {
+        let name = line.split_once("service called ")?.1.split(' ').next()?;
+        Some((number(line), name.to_owned()))
+    });
+    let named: BTreeMap<usize, String> = named.collect();
+    let asked = questions.lines().filter(|line| line.starts_with('[')).map(|line| {
+        let against = line.split_once("] to ").unwrap().1.split(", ").map(|number| number.parse().unwrap());
+        (number(line), against.collect::<Vec<usize>>())
+    });
+    let entry = |(memory, against): (usize, Vec<usize>)| {
+        let same = against.iter().find(|to| named.contains_key(to) && named.get(to) == named.get(&memory));
+        match same {
+            Some(to) => json!({"memory": memory, "relation": "contradicts", "to": to, "why": "changed", "rest": ""}),
+            None => json!({"memory": memory, "relation": "unrelated", "to": null, "why": "unclear", "rest": ""}),
         }
-        None => json!({"candidate": candidate, "relation": "unrelated", "known": null, "why": "unclear"}),
     };
-    json!({"relations": named(candidates).iter().map(entry).collect::<Vec<_>>()})
+    json!({"relations": asked.map(entry).collect::<Vec<_>>()})
 }
 
 fn proposal(number: i64, fact: &str) -> Value {

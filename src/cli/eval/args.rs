@@ -9,20 +9,21 @@ use clap::ValueEnum;
 
 use crate::cli::run::price;
 
-/// Measure the quality of extraction on cases with gold memories
+/// Measure the quality of extraction and consolidation on cases that say what is right
 ///
-/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a LoCoMo file. Each case runs through the
-/// whole pipeline into a store of its own; what is active afterwards is scored without any judge. Exits 3 if a case could
-/// not be run; it is named and counts for nothing.
+/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a LoCoMo file. Each conversation runs
+/// through the whole pipeline into a store of its own; what is active afterwards is scored without any judge. Files named
+/// *-pairs.jsonl and *-streams.jsonl hold memories that arrive where others are known: what is decided about them, and
+/// what is left in the end, is scored. Exits 3 if a case could not be read or run; it is named and counts for nothing.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought eval evals/smoke --extractor rules\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval locomo10.json --extractor rules"
+    after_help = "Examples:\n  afterthought eval evals/smoke --extractor rules\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules"
 )]
 pub struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
-    /// What is measured; the last three must fail [default: auto]
+    /// What is measured; all but the first three must fail [default: auto]
     #[arg(long, value_enum)]
     pub(super) extractor: Option<ExtractorArg>,
     /// Name of the model [env: AFTERTHOUGHT_MODEL]
@@ -31,6 +32,9 @@ pub struct EvalArgs {
     /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// Invented memories in each namespace of a consolidation case, to find what matters among
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) distractors: usize,
     /// Cases at a time
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(super) jobs: usize,
@@ -78,12 +82,14 @@ pub(super) enum ExtractorArg {
     Llm,
     /// The offline rules
     Rules,
-    /// Control: keeps nothing
+    /// Control: keeps nothing; in consolidation, takes everything as new
     None,
     /// Control: keeps every sentence
     EverySentence,
     /// Control: keeps every sentence in which people speak of themselves
     FirstPerson,
+    /// Control, of consolidation alone: goes by the likeness of words
+    Similarity,
 }
 
 impl EvalArgs {

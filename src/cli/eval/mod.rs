@@ -1,15 +1,16 @@
-//! `eval`: how good the extraction is, on cases with gold memories.
+//! `eval`: how good extraction and consolidation are, on cases that say what is right.
 
 mod args;
 mod cases;
 mod retention;
+mod settling;
 mod tell;
 mod worst;
 
 use std::path::PathBuf;
 
 use afterthought::config::ExtractorChoice;
-use afterthought::eval::{self, Control, RunOptions, Subject, Usage, locomo};
+use afterthought::eval::{self, Control, RunOptions, Subject, Usage, consolidation, locomo};
 use afterthought::extract::WindowBudget;
 use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Source};
 use afterthought::pipeline;
@@ -24,7 +25,7 @@ use args::ExtractorArg;
 
 pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.schema {
-        context.out.line(serde_json::to_string_pretty(&eval::schema())?)?;
+        context.out.line(serde_json::to_string_pretty(&schema())?)?;
         return Ok(ExitStatus::Success);
     }
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
@@ -64,6 +65,15 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     })
 }
 
+/// Returns the form of a case in each kind of file.
+fn schema() -> serde_json::Value {
+    let mut schema = eval::schema();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("consolidation".to_owned(), consolidation::schemas());
+    }
+    schema
+}
+
 /// Returns the name of what is measured.
 fn label(args: &EvalArgs, source: Option<&Source<'_>>) -> String {
     match (args.extractor, source) {
@@ -71,6 +81,7 @@ fn label(args: &EvalArgs, source: Option<&Source<'_>>) -> String {
         (Some(ExtractorArg::None), None) => "none".to_owned(),
         (Some(ExtractorArg::EverySentence), None) => "every-sentence".to_owned(),
         (Some(ExtractorArg::FirstPerson), None) => "first-person".to_owned(),
+        (Some(ExtractorArg::Similarity), None) => "similarity".to_owned(),
         (Some(ExtractorArg::Llm | ExtractorArg::Rules | ExtractorArg::Auto) | None, None) => {
             afterthought::extract::rules::VERSION.to_owned()
         }
@@ -92,9 +103,21 @@ impl Job<'_> {
     async fn go(&self) -> anyhow::Result<ExitStatus> {
         let (files, suites): (Vec<PathBuf>, Vec<PathBuf>) =
             self.args.paths.iter().cloned().partition(|path| locomo::is_locomo(path));
+        let settled: Vec<PathBuf> = suites.iter().flat_map(|path| consolidation::files(path)).collect();
+        // A folder may hold cases of both kinds; one with neither is told of.
+        let holds_cases = |path: &PathBuf| consolidation::files(path).is_empty() || eval::holds_cases(path);
+        let suites: Vec<PathBuf> = suites.into_iter().filter(holds_cases).collect();
+        let conversations = !suites.is_empty() || !files.is_empty();
+        ensure!(
+            !conversations || self.args.extractor != Some(ExtractorArg::Similarity),
+            "likeness extracts nothing from conversations; use --extractor similarity for *-pairs.jsonl and *-streams.jsonl"
+        );
         let mut failed = false;
         if !suites.is_empty() {
             failed |= cases::run(self, &suites).await?;
+        }
+        if !settled.is_empty() {
+            failed |= settling::run(self, &settled, suites.is_empty()).await?;
         }
         for file in &files {
             failed |= retention::run(self, file).await?;
@@ -113,7 +136,9 @@ impl EvalArgs {
             Some(ExtractorArg::None) => Some(Control::Nothing),
             Some(ExtractorArg::EverySentence) => Some(Control::EverySentence),
             Some(ExtractorArg::FirstPerson) => Some(Control::FirstPerson),
-            Some(ExtractorArg::Llm | ExtractorArg::Rules | ExtractorArg::Auto) | None => None,
+            Some(ExtractorArg::Llm | ExtractorArg::Rules | ExtractorArg::Auto | ExtractorArg::Similarity) | None => {
+                None
+            }
         }
     }
 
@@ -121,11 +146,14 @@ impl EvalArgs {
         match self.extractor {
             Some(ExtractorArg::Llm) => Some(ExtractorChoice::Llm),
             Some(ExtractorArg::Auto) => Some(ExtractorChoice::Auto),
-            Some(ExtractorArg::Rules) => Some(ExtractorChoice::Rules),
             // A control asks no model.
-            Some(ExtractorArg::None | ExtractorArg::EverySentence | ExtractorArg::FirstPerson) => {
-                Some(ExtractorChoice::Rules)
-            }
+            Some(
+                ExtractorArg::Rules
+                | ExtractorArg::None
+                | ExtractorArg::EverySentence
+                | ExtractorArg::FirstPerson
+                | ExtractorArg::Similarity,
+            ) => Some(ExtractorChoice::Rules),
             None => None,
         }
     }

@@ -1,8 +1,9 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
-use super::features::Polarity;
+use super::features::{Features, Polarity, Turn};
+use super::frame::{Frame, begin_alike, by_frame, containment, is_reordered, is_turned_about, names_another_thing};
 use super::guards::{extra, guard, is_episode};
-use super::key::{Arity, Values, arity, compare, is_list};
+use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::text::normalise;
 use super::view::{About, RETIRE_OVERLAP, View};
 use super::words::Words;
@@ -99,7 +100,17 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
 fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
+    let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
+    if are_numbers(x, y) {
+        return another_number(a, b, special);
+    }
+    if a.features.also && !says_so {
+        return (Pairing::Apart, "stands beside the known value");
+    }
     match arity {
+        Arity::Single if !says_so && names_another_thing(a, b) => {
+            (Pairing::Unsure, "another value, perhaps of another thing")
+        }
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
         Arity::Single => (Pairing::Opposed, "another value of one attribute"),
         Arity::Many | Arity::Open if says_so => (Pairing::Opposed, "says that it replaces the known value"),
@@ -108,6 +119,30 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         Arity::Many => (Pairing::Apart, "one of several values"),
         Arity::Open => (Pairing::Unsure, "another value, which may stand beside the known one"),
     }
+}
+
+/// What is counted or measured has one number at a time, unless it is another thing that is.
+fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
+    let (new, old) = (extra(a, b), extra(b, a));
+    if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
+        (Pairing::Unsure, "another number, perhaps of another thing")
+    } else if is_episode(a) || is_episode(b) {
+        (Pairing::Unsure, "another number on another occasion")
+    } else {
+        (Pairing::Opposed, "another number of one attribute")
+    }
+}
+
+/// Whether each claim has a number, besides its value, that the other lacks: `room 2 seats 40`, `room 5 seats 90`.
+fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let aside = |view: &View<'_>, other: &View<'_>| {
+        let value = Features::of(view.claim.value.as_deref().unwrap_or_default());
+        let digits = |figure: &str| figure.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned();
+        let of_value: Vec<String> = value.figures.iter().map(|figure| digits(figure)).collect();
+        let own = view.features.figures.difference(&other.features.figures);
+        own.into_iter().any(|figure| !of_value.contains(&digits(figure)))
+    };
+    aside(a, b) && aside(b, a)
 }
 
 /// Whether `a` mentions the value that `b` holds.
@@ -121,6 +156,9 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
         return (Pairing::Unsure, "the same value with other numbers");
+    }
+    if is_swapped(a, b, words) {
+        return (Pairing::Unsure, "the same words in another order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (Pairing::Unsure, "one holds in a special case only");
@@ -138,7 +176,11 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
 fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
-    let close = words.overlap() >= enough && words.shared >= 2;
+    let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
+    let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
+    if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
+        return found;
+    }
     if !close {
         return if hinted {
             (Pairing::Unsure, "named as the one it replaces")
@@ -150,8 +192,8 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         return (Pairing::Unsure, "the same words in another order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
-    let keys_differ = a.key.is_some() && b.key.is_some() && a.key != b.key;
-    if keys_differ {
+    let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
+    if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
             (Pairing::Unsure, "the same words, another attribute")
@@ -161,9 +203,6 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
     if a.features.polarity != b.features.polarity {
         return opposite(a, b, words);
-    }
-    if new.any() && same_subject && words.overlap() >= RETIRE_OVERLAP && a.leaves_what_names(b) {
-        return (Pairing::Opposed, "says that it moved on from there");
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
@@ -177,11 +216,28 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
         return (Pairing::Unsure, "much the same words, another turn");
     }
-    match (words.incoming_only > 0 || new.any(), words.known_only > 0 || old.any()) {
+    let (known_whole, incoming_whole) =
+        if words.incoming_only > 0 || words.known_only > 0 { containment(a, b) } else { (true, true) };
+    let news = (words.incoming_only > 0 && !incoming_whole) || new.any();
+    let left_out = (words.known_only > 0 && !known_whole) || old.any();
+    let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
+    match (news, left_out) {
         (false, _) => (Pairing::Same, "nothing that is not known"),
+        (true, false) if is_turned_about(a, b) => (Pairing::Unsure, "the same words in another order"),
+        (true, false) if moved_on => (Pairing::Unsure, "the known words, and others of change"),
         (true, false) => (Pairing::More, "the known words and more"),
         (true, true) => (Pairing::Unsure, "much the same words"),
     }
+}
+
+/// Whether claims of differently named attributes say one thing: the same words throughout, or one value in words that
+/// the known claim has all of.
+fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
+    let (new, old) = (extra(a, b), extra(b, a));
+    let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
+    let equal = compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal);
+    let same_subject = a.about == b.about;
+    same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
 /// Whether the same names stand in another order, as in `from A to B` and `from B to A`, or another one comes first.
@@ -194,9 +250,9 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
         names.into_iter().map(|(_, name)| name.clone()).collect::<Vec<_>>()
     };
     let whole = words.incoming_only == 0 && words.known_only == 0;
-    let other_first =
-        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x != y && x.is_ascii() && y.is_ascii());
-    (whole && other_first) || order(a) != order(b)
+    let other_first = matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
+    let both_other = matches!((&a.about, &b.about), (About::Other(_), About::Other(_)));
+    (whole && other_first) || (both_other && is_reordered(a, b)) || order(a) != order(b)
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
@@ -211,6 +267,17 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         || mixed
     {
         return (Pairing::Unsure, "may say the opposite");
+    }
+    let denies = a.features.polarity == Polarity::Negative;
+    // `no longer` with all that was known is the end of it, whatever is told besides.
+    let all_known = words.known_only == 0 || containment(a, b).0;
+    if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
+        return (Pairing::Opposed, "says that it is over");
+    }
+    // `does not smoke in the car` leaves all other places open, and `guide dogs are allowed` all other dogs out.
+    let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
+    if narrower && a.features.cue.is_none() {
+        return (Pairing::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation among many more words, or in an instruction beside a fact, may be about something else.

@@ -27,18 +27,32 @@ impl Words {
             wide && token.chars().all(|c| known.features.text.contains(c))
         };
         let incoming_only: Vec<&String> = incoming_only.collect();
+        // A noun of one character stands in a longer one: `猫` in `橘猫`.
+        let incoming_text = &incoming.features.text;
+        let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
+        unmatched.retain(|token| !stands(token));
         let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
         let incoming_only = news;
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
+    /// Whether a claim of few words stands whole in the other, as `smokes` in `no longer smokes`.
+    pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
+        let all_but = self.incoming_only.min(self.known_only);
+        !incoming.features.tokens.is_empty()
+            && self.shared > 0
+            && all_but == 0
+            && self.incoming_only + self.known_only <= 1
+    }
+
     pub(in crate::consolidate) fn overlap(&self) -> f64 {
-        ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
+        part(self.shared, self.shared + self.incoming_only.min(self.known_only))
     }
 }
 
+/// Returns `part` over `whole`, 0 of nothing.
 #[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
-fn ratio(part: usize, whole: usize) -> f64 {
+pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 

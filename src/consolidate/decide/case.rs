@@ -13,6 +13,7 @@ use crate::consolidate::compare::view::View;
 use crate::consolidate::{Incoming, Known};
 
 /// A candidate made ready.
+#[derive(Clone)]
 pub(in crate::consolidate) struct Case<'a> {
     pub(in crate::consolidate) incoming: &'a Incoming,
     pub(in crate::consolidate) view: View<'a>,

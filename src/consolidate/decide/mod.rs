@@ -1,7 +1,10 @@
 //! What is done with a candidate, by exact and cheap rules.
 
+pub mod asks;
 pub(super) mod case;
+pub mod named;
 pub mod order;
+mod part;
 pub mod ruling;
 
 use std::cmp::Ordering;
@@ -10,29 +13,31 @@ use jiff::Timestamp;
 
 use crate::memory::Status;
 
+use self::asks::{Ask, choose};
 use self::case::{Case, brings_nothing, is_covered};
-use self::ruling::{GreyPair, merge, more, oppose, same};
+use self::part::{Left, left_of};
+use self::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{Paired, Pairing, pair};
+use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
-use crate::consolidate::{Decision, Incoming, Known, Rejected, Ruling};
-
-/// Known memories that one candidate is asked about at most.
-pub const MAX_ASKED: usize = 5;
+use crate::consolidate::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
 
 /// What the rules make of a candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// The rules settle it.
-    Settled(Box<Ruling>),
-    /// The words do not settle it: these known memories come into question, the closest first.
-    Grey(Vec<GreyPair>),
+pub struct Verdict {
+    /// What is done unless somebody knows better.
+    pub ruling: Ruling,
+    /// Whether the words did not settle it, so that the ruling is the cautious one.
+    pub open: bool,
+    /// Known memories that a model should be asked about, the closest first; none where the rules are certain.
+    pub asks: Vec<Ask>,
 }
 
 impl Verdict {
-    fn settled(ruling: Ruling) -> Self {
-        Self::Settled(Box::new(ruling))
+    const fn certain(ruling: Ruling) -> Self {
+        Self { ruling, open: false, asks: Vec::new() }
     }
 }
 
@@ -41,13 +46,14 @@ struct Met<'a> {
     known: &'a Known,
     view: View<'a>,
     paired: Paired,
+    hinted: bool,
 }
 
 impl<'a> Met<'a> {
     fn of(case: &Case<'_>, known: &'a Known) -> Self {
         let view = View::of(&known.memory.claim, &known.evidence);
         let hinted = case.incoming.candidate.replaces.as_ref() == Some(&known.memory.id);
-        Self { paired: pair(&case.view, &view, hinted), view, known }
+        Self { paired: pair(&case.view, &view, hinted), view, known, hinted }
     }
 
     fn is(&self, pairing: Pairing, statuses: &[Status]) -> bool {
@@ -58,9 +64,24 @@ impl<'a> Met<'a> {
         self.paired.pairing == Pairing::Same && self.view.features.text == case.view.features.text
     }
 
+    /// Whether it says the same in the same words, but for their order and for grammar.
+    fn is_plainly_same(&self, case: &Case<'_>) -> bool {
+        let (a, b) = (&case.view.features, &self.view.features);
+        self.is(Pairing::Same, &[Status::Active, Status::Pending])
+            && (&a.tokens, &a.figures, &a.entities, a.time, a.planned)
+                == (&b.tokens, &b.figures, &b.entities, b.time, b.planned)
+            && case.view.claim.value.as_deref().map(normalise) == self.view.claim.value.as_deref().map(normalise)
+    }
+
     fn is_covered(&self, case: &Case<'_>, pairing: Pairing) -> bool {
         self.paired.pairing == pairing && is_covered(case.evidence(), &self.known.evidence)
     }
+}
+
+/// Decides on a candidate that was decided on before, in the very same words: nothing, whatever became of it since.
+#[must_use]
+pub fn decided_before(known: &Known) -> Verdict {
+    Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
 }
 
 /// Decides what is done with `incoming`, given the `known` memories that come into question.
@@ -72,12 +93,18 @@ impl<'a> Met<'a> {
 pub fn decide(incoming: &Incoming, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
     if is_rejected(&case, known, rejected) {
-        return Verdict::settled(Ruling::new(Decision::Skip, "rejected before"));
+        return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
     }
     let here = known.iter().filter(|known| known.memory.namespace == incoming.namespace);
     let pairs: Vec<Met<'_>> = here.map(|known| Met::of(&case, known)).collect();
-    let ruling = by_identity(&case, &pairs).or_else(|| by_pairs(&case, &pairs));
-    ruling.map_or_else(|| grey(&case, &pairs), Verdict::settled)
+    if let Some(ruling) = by_identity(&case, &pairs) {
+        return Verdict::certain(ruling);
+    }
+    let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
+    match by_pairs(&case, &pairs) {
+        Some(ruling) => Verdict { ruling, open: false, asks },
+        None => Verdict { asks, ..unsettled(&case, &pairs) },
+    }
 }
 
 fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool {
@@ -104,6 +131,10 @@ fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool 
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, Pairing::Same)) {
+        return skip(met.known);
+    }
+    // A new wording of what an earlier run took from the same words is not worth a question.
+    if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, Pairing::Unsure)) {
         return skip(met.known);
     }
     let exact = pairs.iter().filter(|met| met.is_exact(case)).map(|met| met.known);
@@ -144,7 +175,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let opposed = closest(pairs, Pairing::Opposed, &[Status::Active]);
     if let Some(first) = opposed.first() {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
-        let ruling = oppose(case, &against, first.paired.why);
+        let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
         return Some(match closest(pairs, Pairing::Same, &[Status::Superseded]).first() {
             // An old value, said again at no later time: what replaced it stays.
             Some(old) if ruling.born_superseded || is_undecided(case, &opposed) => old_value_again(case, old.known),
@@ -155,6 +186,30 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         return Some(more(met.known, met.paired.why));
     }
     closest(pairs, Pairing::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
+}
+
+/// Keeps what a contradicted memory says besides; where that cannot be told, a person decides.
+fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
+    if ruling.pending || ruling.born_superseded {
+        return ruling;
+    }
+    let left: Vec<Left> = opposed.iter().map(|met| left_of(met.known, &met.view, &case.view)).collect();
+    if left.iter().all(|left| *left == Left::Nothing) {
+        return ruling;
+    }
+    match (opposed, left.as_slice()) {
+        ([_], [Left::Claim(rest)]) => {
+            let reason = format!("{}; the rest of it stays", ruling.reason);
+            Ruling { rest: Some((**rest).clone()), reason, ..ruling }
+        }
+        _ => Ruling {
+            conflict: Some(Conflict::Conflict),
+            pending: true,
+            also: Vec::new(),
+            reason: "contradicts a part of it; the rest could not be told apart".to_owned(),
+            ..ruling
+        },
+    }
 }
 
 /// Returns the memories of a pairing and status, those that share most words first.
@@ -180,25 +235,22 @@ fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
     }
 }
 
-/// Gathers what the rules leave open, or adds the candidate if nothing is.
-fn grey(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
-    // A new wording of what an earlier run took from the same words is not worth a question.
-    if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, Pairing::Unsure)) {
-        return Verdict::settled(Ruling::about(Decision::Skip, met.known, "known from the same words"));
-    }
+/// The cautious choice where the words leave it open, and a new memory where nothing is like it.
+fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
     let open = closest(pairs, Pairing::Unsure, &[Status::Active]);
-    if open.is_empty() {
-        return Verdict::settled(match pairs.iter().find(|met| met.is_exact(case)) {
-            Some(earlier) => Ruling::beside(earlier.known, "holds again"),
-            None => Ruling::new(Decision::Add, "new"),
-        });
-    }
     // Memories of the same attribute must not be crowded out by alike words of other ones.
-    let (same_key, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|met| met.view.same_key(&case.view));
-    let asked = same_key.iter().chain(&others).take(MAX_ASKED).map(|met| GreyPair {
-        id: met.known.memory.id.clone(),
-        why: met.paired.why,
-        overlap: met.paired.overlap,
-    });
-    Verdict::Grey(asked.collect())
+    let same_key = open.iter().find(|met| met.view.same_key(&case.view));
+    if let Some(met) = same_key.or_else(|| open.first()) {
+        return Verdict { open: true, ..Verdict::certain(Ruling::beside(met.known, met.paired.why)) };
+    }
+    Verdict::certain(match pairs.iter().find(|met| met.is_exact(case)) {
+        Some(earlier) => Ruling::beside(earlier.known, "holds again"),
+        None => Ruling::new(Decision::Add, "new"),
+    })
+}
+
+fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
+    let current =
+        |met: &&Met<'_>| matches!(met.known.memory.status, Status::Active | Status::Pending | Status::Forgotten);
+    choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
 }

@@ -2,85 +2,19 @@
 
 use std::cmp::Ordering;
 
-use jiff::Timestamp;
-
-use crate::memory::{Claim, MemoryId};
+use crate::memory::Claim;
 
 use super::case::{Case, brings_nothing};
 use super::order::When;
 use crate::consolidate::compare::features::Turn;
-use crate::consolidate::compare::guards::{guard, unmergeable};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::{Conflict, Decision, Incoming, Known, Ruling};
+use crate::consolidate::{Conflict, Decision, Known, Ruling};
 
 /// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
 const MAX_MERGED_CHARS: usize = 400;
 
 /// Confidence by which the known claim must exceed the incoming one to stand against it at the same time.
 const WEAK_BY: f64 = 0.25;
-
-/// A known memory that the rules could not tell from the candidate, or tell apart from it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GreyPair {
-    /// The known memory.
-    pub id: MemoryId,
-    /// Why the rules leave it open.
-    pub why: &'static str,
-    /// Shared content words over those of the shorter claim, 0–1.
-    pub overlap: f64,
-}
-
-/// How a model says that a candidate relates to a known memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
-    /// It says nothing that is not known.
-    Duplicate,
-    /// It says the same thing in more detail.
-    MoreDetail,
-    /// It belongs to the same matter, and both hold.
-    Complementary,
-    /// Both cannot hold, and for this reason if one is known.
-    Contradicts(Option<Turn>),
-    /// It is about something else.
-    Unrelated,
-}
-
-/// Returns what follows from a relation that was named between `incoming` and `known`.
-///
-/// The relation is taken only as far as the guards allow: names and numbers that differ are never merged, and nothing
-/// is retired that does not share the attribute, or the subject and most of the words. Else both are kept and linked.
-#[must_use]
-pub fn resolve(incoming: &Incoming, known: &Known, named: Named, now: Timestamp) -> Ruling {
-    let case = Case::new(incoming, now);
-    let view = View::of(&known.memory.claim, &known.evidence);
-    match named {
-        Named::Unrelated => Ruling::new(Decision::Add, "new"),
-        Named::Complementary => Ruling::beside(known, "both hold"),
-        Named::Duplicate => match unmergeable(&case.view, &view) {
-            Some(why) => Ruling::beside(known, why),
-            None => same(&case, known),
-        },
-        Named::MoreDetail => match unmergeable(&case.view, &view) {
-            Some(why) => Ruling::beside(known, why),
-            None => more(known, "in more detail"),
-        },
-        Named::Contradicts(turn) if guard(&case.view, &view).is_none() && case.view.may_retire(&view) => {
-            let case = Case { turn: turn.or(case.turn), ..case };
-            oppose(&case, &[(known, &view)], "both cannot hold")
-        }
-        Named::Contradicts(_) => Ruling::beside(known, "named as a contradiction, of another attribute"),
-    }
-}
-
-/// Returns the cautious choice for a candidate that nobody settles: it is kept, and linked to the closest.
-#[must_use]
-pub fn cautious(pairs: &[GreyPair]) -> Ruling {
-    let closest = pairs.first();
-    Ruling {
-        related: closest.map(|pair| pair.id.clone()),
-        ..Ruling::new(Decision::Add, closest.map_or("new", |pair| pair.why))
-    }
-}
 
 impl Ruling {
     /// Returns a ruling without target.
@@ -92,6 +26,7 @@ impl Ruling {
             also: Vec::new(),
             related: None,
             merged: None,
+            rest: None,
             born_superseded: false,
             pending: false,
             reason: reason.to_owned(),
@@ -168,6 +103,18 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
+/// Whether two people said different things on one day, and neither says that the other is out of date.
+fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
+    let said = When::of(&known.memory.claim, &known.evidence, known.memory.created_at);
+    let (ours, theirs) = (&case.view.speakers, &view.speakers);
+    case.turn.is_none()
+        && view.features.cue.is_none()
+        && !ours.is_empty()
+        && !theirs.is_empty()
+        && ours.is_disjoint(theirs)
+        && case.when.is_within_a_day(&said)
+}
+
 /// Settles a candidate that cannot hold together with memories that are held now.
 ///
 /// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
@@ -180,7 +127,8 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
-    let (order, turn) = (case.holds(target), case.turn);
+    let turn = case.turn;
+    let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
     if known_is_later {

@@ -9,8 +9,8 @@ use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::guards::unmergeable;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::decide::ruling::{Named, resolve};
-use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::decide::decide;
+use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::plan::{Question, Surrounded};
 use crate::consolidate::{Incoming, Known, Ruling};
 use crate::extract::Spent;
@@ -34,15 +34,17 @@ pub(super) type Said = BTreeMap<(MemoryId, MemoryId), Named>;
 
 /// Returns what `memory`, as if it came in now, is to the `others`.
 pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Judged {
-    match decide(&as_incoming(memory), others, &[], now) {
-        Verdict::Settled(ruling) => Judged::Ruled(ruling),
-        Verdict::Grey(pairs) => Judged::Open(pairs.into_iter().map(|pair| pair.id).collect()),
+    let verdict = decide(&as_incoming(memory), others, &[], now);
+    if verdict.open && !verdict.asks.is_empty() {
+        Judged::Open(verdict.asks.into_iter().map(|ask| ask.id).collect())
+    } else {
+        Judged::Ruled(Box::new(verdict.ruling))
     }
 }
 
 /// Returns what follows from what a model said.
-pub(super) fn by_name(memory: &Known, other: &Known, named: Named, now: Timestamp) -> Ruling {
-    resolve(&as_incoming(memory), other, named, now)
+pub(super) fn by_name(memory: &Known, other: &Known, named: &Named, now: Timestamp) -> Ruling {
+    resolve(&as_incoming(memory), &[(other, named)], now)
 }
 
 /// Whether the words of two memories allow that they become one.
@@ -108,28 +110,35 @@ pub(super) async fn ask_about<C: Complete>(doubts: &[(Known, Vec<Known>)], guard
             id: memory.memory.id.clone(),
             known: Vec::new(),
             rejected: Vec::new(),
+            settled: None,
         })
         .collect();
-    let questions: Vec<Question> =
-        doubts.iter().enumerate().map(|(index, (_, others))| Question { index, known: others.clone() }).collect();
+    let questions: Vec<Question> = doubts
+        .iter()
+        .enumerate()
+        .map(|(index, (_, others))| Question { index, known: others.clone(), closeness: 1.0 })
+        .collect();
     let Asked { answers, spent, failed } = ask(&cases, &questions, guard, model).await;
     let mut answered = Answered { spent, failed, ..Answered::default() };
     for (index, (memory, others)) in doubts.iter().enumerate() {
-        let Some((target, named)) = answers.get(&index) else { continue };
+        let Some(answer) = answers.get(&index) else { continue };
         let id = &memory.memory.id;
-        answered.said.insert((id.clone(), target.clone()), *named);
+        for (target, named) in &answer.named {
+            answered.said.insert((id.clone(), target.clone()), named.clone());
+        }
         answered.settled.push((id.clone(), others.iter().map(|other| other.memory.id.clone()).collect()));
     }
     answered
 }
 
 /// Returns the spelling under which an answer is kept.
-pub(super) const fn spelled(named: Option<Named>) -> &'static str {
+pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
     match named {
         Some(Named::Duplicate) => "duplicate",
         Some(Named::MoreDetail) => "more_detail",
         Some(Named::Complementary) => COMPLEMENTARY,
-        Some(Named::Contradicts(_)) => "contradicts",
+        Some(Named::Overlapping) => "overlapping",
+        Some(Named::Contradicts { .. }) => "contradicts",
         Some(Named::Unrelated) | None => UNRELATED,
     }
 }

@@ -177,7 +177,7 @@ fn judged(field: &Field, said: &Said, settled: &[Doubt]) -> BTreeMap<HashPair, S
     for (id, others) in settled {
         for other in others {
             let (Some(a), Some(b)) = (field.active.get(id), field.active.get(other)) else { continue };
-            let named = said.get(&(id.clone(), other.clone())).copied();
+            let named = said.get(&(id.clone(), other.clone()));
             judged.insert(HashPair::new(said_hash(a), said_hash(b)), spelled(named).to_owned());
         }
     }

@@ -111,7 +111,7 @@ fn settle_doubt(field: &mut Field, memory: &Known, ids: &[MemoryId], said: &Said
     let id = &memory.memory.id;
     for other in ids.iter().filter_map(|other| field.active.get(other).cloned()) {
         let Some(named) = said.get(&(id.clone(), other.memory.id.clone())) else { continue };
-        match act(field, memory, &by_name(memory, &other, *named, now), now) {
+        match act(field, memory, &by_name(memory, &other, named, now), now) {
             Outcome::Done(deed) => return done(field, *deed, swept),
             Outcome::Held(what) => swept.held.push(what),
             Outcome::Refused | Outcome::Nothing => {}
@@ -243,7 +243,15 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     if is_pinned {
         return held(&ruling.reason, target);
     }
-    Outcome::Done(Box::new(replace(memory, &targets, conflict, &ruling.reason, now)))
+    let mut deed = replace(memory, &targets, conflict, &ruling.reason, now);
+    if let Some(rest) = &ruling.rest {
+        // What it says besides holds still.
+        let kept = &target.memory;
+        let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
+        deed.link(&rest.id, RelationType::DerivedFrom, &kept.id, now);
+        deed.made = Some((rest, target.evidence.clone()));
+    }
+    Outcome::Done(Box::new(deed))
 }
 
 /// Which of the two holds is open: the one that arrived later waits for a person.

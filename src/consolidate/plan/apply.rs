@@ -8,12 +8,12 @@ use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
-use crate::store::{Database, RunId, Store, StoreError, Writer};
+use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
 use super::effects::{Effects, effects};
 use super::neighbours::gather;
-use super::{Answers, Surrounded, draft};
-use crate::consolidate::ask::{Asked, ask};
+use super::rounds::settle;
+use super::{Answers, Stage, Surrounded, draft};
 use crate::consolidate::{Change, Decision, Incoming, Known, Plan};
 
 /// Plans made over again because another process wrote in between, before giving up.
@@ -84,21 +84,6 @@ pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, S
     Ok(LookedAt { cases: gather(db, incoming)?, revisions })
 }
 
-/// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
-pub async fn settle<C: Complete>(
-    cases: &[Surrounded],
-    guard: &Guard,
-    model: Option<&C>,
-    now: Timestamp,
-) -> (Plan, Spent) {
-    let (changes, questions) = draft(cases, &Answers::new(), now);
-    let plan = Plan { changes, ..Plan::default() };
-    let Some(model) = model.filter(|_| !questions.is_empty()) else { return (plan, Spent::default()) };
-    let Asked { answers, spent, failed } = ask(cases, &questions, guard, model).await;
-    let (changes, _) = draft(cases, &answers, now);
-    (Plan { changes, failed_calls: failed, ..plan }, spent)
-}
-
 /// Writes `plan` in one transaction; a plan of skips alone writes nothing.
 ///
 /// # Errors
@@ -146,7 +131,7 @@ pub fn settle_by_rules(
     let mut attempts = 0;
     loop {
         let looked = look_around(store, incoming.to_vec())?;
-        let (changes, _) = draft(&looked.cases, &Answers::new(), now);
+        let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
         let plan = Plan { changes, revisions: looked.revisions, ..Plan::default() };
         attempts += 1;
         match apply(store, guard, &plan, run, now) {
@@ -169,13 +154,19 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
 fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
-    if let Some((memory, evidence)) = effects.made.take() {
+    let led_to = change.new_id.as_ref().or_else(|| targets.first().map(|known| &known.memory.id));
+    let (reason, _) = guard.redact(change.reason.clone());
+    let why = change.pending.then_some(reason.as_str());
+    for (memory, evidence) in std::mem::take(&mut effects.made) {
         applied.made.push(memory.id.clone());
-        let (reason, _) = guard.redact(change.reason.clone());
-        let why = change.pending.then_some(reason.as_str());
         writer.insert_because(&guard.redact(memory).0, &guard.redact(evidence).0, why)?;
     }
-    write_around(writer, guard, change, effects, applied)
+    write_around(writer, guard, change, effects, applied)?;
+    let candidate = &change.incoming.candidate;
+    match led_to.zip(Fingerprint::of(&candidate.claim.content, &candidate.evidence)) {
+        Some((memory, print)) => writer.note_settled(&print, memory),
+        None => Ok(()),
+    }
 }
 
 /// Writes what a change makes of the memories that were there.

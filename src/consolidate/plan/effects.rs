@@ -18,8 +18,8 @@ const SUPPORT_GAIN: f64 = 0.3;
 /// What a change writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::consolidate) struct Effects {
-    /// A memory that is made, with what it rests on.
-    pub(in crate::consolidate) made: Option<(Memory, Vec<Evidence>)>,
+    /// Memories that are made, each with what it rests on.
+    pub(in crate::consolidate) made: Vec<(Memory, Vec<Evidence>)>,
     /// Memories as they are afterwards.
     pub(in crate::consolidate) changed: Vec<Memory>,
     /// Evidence that the target gains.
@@ -89,7 +89,7 @@ fn refine(change: &Change, known: &Known, now: Timestamp) -> Effects {
         .map(|relation| link(&memory.id, &known.memory.id, relation, &change.reason, now));
     let replaced = Memory { status: Status::Superseded, updated_at: now, ..known.memory.clone() };
     Effects {
-        made: Some((memory, evidence)),
+        made: vec![(memory, evidence)],
         changed: vec![replaced],
         relations: relations.into(),
         ..Effects::default()
@@ -120,6 +120,21 @@ fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp)
             effects.relations.push(link(&new, &known.memory.id, relation, conflict.as_str(), now));
         }
     }
+    if let Some(rest) = &change.rest {
+        let memory = Memory {
+            id: rest.id.clone(),
+            claim: rest.claim.clone(),
+            ..Memory::new(
+                rest.claim.clone(),
+                known.memory.namespace.clone(),
+                known.memory.source.clone(),
+                known.memory.extraction_method,
+                now,
+            )
+        };
+        effects.relations.push(link(&memory.id, &old, RelationType::DerivedFrom, "what still holds of it", now));
+        effects.made.push((memory, known.evidence.clone()));
+    }
     effects
 }
 
@@ -144,7 +159,7 @@ fn waiting(change: &Change, known: &Known, relation: RelationType, now: Timestam
 
 impl Effects {
     fn making(change: &Change, memory: Memory) -> Self {
-        Self { made: Some((memory, change.incoming.candidate.evidence.clone())), ..Self::default() }
+        Self { made: vec![(memory, change.incoming.candidate.evidence.clone())], ..Self::default() }
     }
 }
 

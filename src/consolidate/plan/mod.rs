@@ -2,8 +2,10 @@
 
 pub mod apply;
 pub(super) mod effects;
+mod foreign;
 mod lines;
 pub mod neighbours;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,16 +13,19 @@ use jiff::Timestamp;
 
 use crate::guard::{Suspicion, suspicion};
 use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::store::near_words;
 
 use self::effects::effects;
-use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::attribute;
+use crate::consolidate::compare::text::normalise;
+use crate::consolidate::decide::asks::Ask;
+use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::decide::order::When;
-use crate::consolidate::decide::ruling::{GreyPair, Named, cautious, resolve};
-use crate::consolidate::decide::{Verdict, decide};
-use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Ruling};
+use crate::consolidate::decide::{decide, decided_before};
+use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
 
 pub use lines::{DiffLine, Sign};
+pub use rounds::settle;
 
 /// Memories of the same batch that a candidate is compared with at most.
 const MAX_FRESH: usize = 20;
@@ -39,40 +44,67 @@ pub struct Surrounded {
     pub known: Vec<Known>,
     /// Values that were rejected in its namespace.
     pub rejected: Vec<Rejected>,
+    /// What the very same candidate led to before.
+    pub settled: Option<MemoryId>,
 }
 
-/// What a model said about a candidate, by its index: the relation, and the memory it is to.
-pub type Answers = HashMap<usize, (MemoryId, Named)>;
+/// What a model said, by index of the candidate.
+pub type Answers = HashMap<usize, Answer>;
 
-/// A candidate that the rules leave open.
+/// What a model said about one candidate.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// The known memories that it was asked about.
+    pub about: BTreeSet<MemoryId>,
+    /// The relations that it named; to all others the candidate has none.
+    pub named: Vec<(MemoryId, Named)>,
+}
+
+/// A candidate that a model is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Index of the candidate.
     pub index: usize,
-    /// The known memories that come into question, as they are when its turn comes.
+    /// The known memories that it may have to do with, as they are when its turn comes, the closest first.
     pub known: Vec<Known>,
+    /// How close the first of them is, see [`Ask::closeness`].
+    pub closeness: f64,
 }
 
-/// Decides on `cases` in order and returns the changes with the questions that stay open without `answers`.
+/// What a draft is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Finding questions: what is not answered is kept apart for now, so that later candidates are held against it.
+    Asking,
+    /// The plan itself: what is not answered is settled by the rules.
+    Last,
+}
+
+/// Decides on `cases` in order and returns the changes with the questions that are not answered.
 ///
 /// Each candidate sees what the ones before it became, so that duplicates within a batch collapse and a chain of
-/// replacements ends with one active memory. A question without an answer gets the cautious choice.
+/// replacements ends with one active memory.
 #[must_use]
-pub fn draft(cases: &[Surrounded], answers: &Answers, now: Timestamp) -> (Vec<Change>, Vec<Question>) {
+pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timestamp) -> (Vec<Change>, Vec<Question>) {
     let mut working = Working::default();
     let (mut changes, mut questions) = (Vec::with_capacity(cases.len()), Vec::new());
     for (index, case) in cases.iter().enumerate() {
         let known = working.around(case);
         let suspicion = suspicion_of(&case.incoming);
-        let ruling = match decide(&case.incoming, &known, &case.rejected, now) {
-            Verdict::Settled(ruling) => *ruling,
-            // An order is not put before a model, not even as one of two texts to compare.
-            Verdict::Grey(pairs) if suspicion.is_some() => cautious(&pairs),
-            Verdict::Grey(pairs) => {
-                let ruling = answered(case, &known, &pairs, answers.get(&index), now);
-                questions.push(Question { index, known: asked_about(&known, &pairs) });
-                ruling
-            }
+        let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
+        let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
+        // An order is not put before a model, not even as one of two texts to compare.
+        let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
+        let answer = answers.get(&index);
+        let open: Vec<&Ask> =
+            asks.iter().filter(|ask| answer.is_none_or(|answer| !answer.about.contains(&ask.id))).collect();
+        if let Some(first) = open.first() {
+            questions.push(Question { index, closeness: first.closeness, known: asked_about(&known, &open) });
+        }
+        let ruling = match answer {
+            Some(answer) if !asks.is_empty() => answered(case, &known, answer, now),
+            None if !asks.is_empty() && stage == Stage::Asking => Ruling::new(Decision::Add, "not asked yet"),
+            Some(_) | None => verdict.ruling,
         };
         let ruling = match suspicion {
             Some(why) => held_back(ruling, why),
@@ -101,23 +133,17 @@ fn held_back(ruling: Ruling, why: Suspicion) -> Ruling {
     }
 }
 
-fn answered(
-    case: &Surrounded,
-    known: &[Known],
-    pairs: &[GreyPair],
-    answer: Option<&(MemoryId, Named)>,
-    now: Timestamp,
-) -> Ruling {
-    let target = answer.and_then(|(id, named)| {
-        let known = known.iter().find(|known| known.memory.id == *id && known.memory.status == Status::Active)?;
-        Some((known, *named))
+fn answered(case: &Surrounded, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
+    let named = answer.named.iter().filter_map(|(id, named)| {
+        let known = known.iter().find(|known| known.memory.id == *id)?;
+        Some((known, named))
     });
-    target.map_or_else(|| cautious(pairs), |(known, named)| resolve(&case.incoming, known, named, now))
+    resolve(&case.incoming, &named.collect::<Vec<_>>(), now)
 }
 
-fn asked_about(known: &[Known], pairs: &[GreyPair]) -> Vec<Known> {
-    let find = |pair: &GreyPair| known.iter().find(|known| known.memory.id == pair.id).cloned();
-    pairs.iter().filter_map(find).collect()
+fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {
+    let find = |ask: &&Ask| known.iter().find(|known| known.memory.id == ask.id).cloned();
+    asks.iter().filter_map(find).collect()
 }
 
 impl Change {
@@ -138,6 +164,7 @@ impl Change {
             related: ruling.related,
             new_id: makes.then(|| case.id.clone()),
             merged: ruling.merged,
+            rest: ruling.rest.map(|claim| Rest { id: MemoryId::new(), claim }),
             born_superseded: ruling.born_superseded,
             pending: ruling.pending,
             reason: ruling.reason,
@@ -177,16 +204,23 @@ impl Working {
     }
 
     fn closest(&self, incoming: &Incoming) -> Vec<&Known> {
-        let mut shared: HashMap<&MemoryId, usize> = HashMap::new();
+        let mut shared: HashMap<&MemoryId, f64> = HashMap::new();
         for word in index_words(incoming) {
             let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
-            let weight = if word.starts_with(['\u{1}', '\u{2}']) { 1_000 } else { 1 };
+            let weight =
+                if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.memories.len()) };
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
-        let mut ranked: Vec<(&MemoryId, usize)> = shared.into_iter().collect();
-        ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(a.0)));
+        let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
+        let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
+        // Of the held ones at most as many are left out as are wanted.
+        if ranked.len() > 2 * MAX_FRESH {
+            ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
+            ranked.truncate(2 * MAX_FRESH);
+        }
+        ranked.sort_by(closer);
         // What holds now comes first: a long past of the same attribute must not keep it out.
         let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
         let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
@@ -207,7 +241,7 @@ impl Working {
             }
             self.put(Known { memory, evidence, fresh: true }, &change.incoming);
         }
-        if let Some((memory, evidence)) = effects.made {
+        for (memory, evidence) in effects.made {
             self.put(Known { memory, evidence, fresh: true }, &change.incoming);
         }
     }
@@ -235,13 +269,17 @@ impl Working {
     }
 }
 
-/// The words under which a candidate is filed, with its namespace; its key and whole text weigh more than words.
+/// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
 fn index_words(incoming: &Incoming) -> Vec<String> {
-    let features = Features::of(&incoming.candidate.claim.content);
-    let place = incoming.namespace.to_string();
-    let key = key_word(incoming);
-    let whole = format!("\u{2}{}\u{1f}{place}", features.text);
-    features.tokens.iter().map(|word| format!("{word}\u{1f}{place}")).chain(key).chain([whole]).collect()
+    let claim = &incoming.candidate.claim;
+    let whole = format!("\u{2}{}\u{1f}{}", normalise(&claim.content), incoming.namespace);
+    near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
+}
+
+/// What a word weighs that `having` memories of `all` have.
+fn rarity(having: usize, all: usize) -> f64 {
+    let [having, all] = [having, all].map(|count| u32::try_from(count).map_or(f64::MAX, f64::from));
+    (1.0 + all / having.max(1.0)).ln()
 }
 
 fn key_word(incoming: &Incoming) -> Option<String> {

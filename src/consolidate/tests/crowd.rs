@@ -1,6 +1,7 @@
 //! One attribute among many: its value is found whatever stands around it.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use crate::guard::Guard;
 use crate::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
@@ -8,23 +9,35 @@ use crate::memory::Status;
 use crate::store::{Filter, Store};
 
 use super::testing::{incoming, known, now};
-use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::decide::decide;
 use crate::consolidate::{Incoming, apply, consolidate};
 
-/// A model that says of each candidate that it changes the first memory listed for it.
+/// A model that says of each candidate that it changes the first memory listed for it that is about the same service.
 #[derive(Default)]
 struct Contradicting {
     asked: Cell<usize>,
 }
 
+fn number(line: &str) -> usize {
+    line.trim_start_matches('[').split(']').next().unwrap().parse().unwrap()
+}
+
 impl Complete for Contradicting {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         self.asked.set(self.asked.get() + 1);
-        let lines = request.turns[0].text.lines().filter_map(|line| line.split_once("] compare with "));
-        let entries = lines.map(|(number, rest)| {
-            let against: String = rest.chars().take_while(char::is_ascii_digit).collect();
-            let number = number.trim_start_matches('[');
-            format!(r#"{{"candidate":{number},"relation":"contradicts","known":{against},"why":"changed"}}"#)
+        let lines: Vec<&str> = request.turns[0].text.lines().filter(|line| line.starts_with('[')).collect();
+        let service = |line: &str| Some(line.split_once("service called ")?.1.split(' ').next()?.to_owned());
+        let services: HashMap<usize, String> =
+            lines.iter().filter_map(|line| Some((number(line), service(line)?))).collect();
+        let entries = lines.iter().filter_map(|line| {
+            let (new, against) = line.split_once("] to ")?;
+            let own = services.get(&number(new));
+            let mut against = against.split(", ").map(number);
+            let entry = |relation: &str, to: String| {
+                format!(r#"{{"memory":{},"relation":"{relation}","to":{to},"why":"changed","rest":""}}"#, number(new))
+            };
+            let same = against.find(|to| services.get(to) == own);
+            Some(same.map_or_else(|| entry("unrelated", "null".into()), |to| entry("contradicts", to.to_string())))
         });
         let text = format!(r#"{{"relations":[{}]}}"#, entries.collect::<Vec<_>>().join(","));
         let (model, finish) = ("contradicting".into(), Finish::Stop);
@@ -68,7 +81,7 @@ fn ports(key_end: &str, day: u32, first: u32, count: u32) -> Vec<String> {
 
 #[test]
 fn each_attribute_ends_with_its_later_value_in_batches_of_any_size() {
-    // A port of something has one value; a made-up name is open, so the model is asked.
+    // A port of something has one value, so the rules see it; a made-up name is open, so only the model tells.
     for (key_end, model) in
         [(".port", None), (".port", Some(Contradicting::default())), ("_port", Some(Contradicting::default()))]
     {
@@ -81,8 +94,7 @@ fn each_attribute_ends_with_its_later_value_in_batches_of_any_size() {
             let later: Vec<String> = (5_000..5_125).map(|port| port.to_string()).collect();
             assert_eq!(active(&store, "project."), later, "{key_end} in batches of {batch}");
         }
-        let asked = model.map_or(0, |model| model.asked.get());
-        assert_eq!(asked > 0, key_end == "_port", "{key_end}");
+        assert!(model.is_none_or(|model| model.asked.get() > 0), "{key_end}");
     }
 }
 
@@ -140,6 +152,7 @@ fn a_question_names_the_same_attribute_before_alike_words() {
         .collect();
     all.push(known("same", "key=project.review_style; value=pairs | Reviews are done in pairs."));
     let new = "key=project.review_style; value=alone | Every pull request of the team gets reviewed with care before merging.";
-    let Verdict::Grey(pairs) = decide(&incoming(new), &all, &[], now()) else { panic!("it is grey") };
-    assert_eq!((pairs.len(), pairs[0].id.as_str()), (5, "same"));
+    let verdict = decide(&incoming(new), &all, &[], now());
+    assert!(verdict.open);
+    assert_eq!((verdict.asks.len(), verdict.asks[0].id.as_str()), (7, "same"));
 }

@@ -177,7 +177,7 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
 
     let store = Store::in_memory().unwrap();
     let model =
-        Scripted::saying(&[r#"{"relations":[{"candidate":1,"relation":"duplicate","known":1,"why":"unclear"}]}"#]);
+        Scripted::saying(&[r#"{"relations":[{"memory":2,"relation":"duplicate","to":1,"why":"unclear","rest":""}]}"#]);
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
     write(&store, &planned);
     assert_eq!(decisions(&planned), [Decision::Add, Decision::Support]);
@@ -188,6 +188,45 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
         [Decision::Skip; 2]
     );
     assert_eq!(model.asked.borrow().len(), 1);
+}
+
+#[test]
+fn what_a_model_settled_once_is_not_asked_again_whatever_its_words() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, &["The user wants every answer kept short and plain."]);
+    let other = || vec![incoming("Replies should be brief: the user wants no long answer.")];
+    let answer = r#"{"relations":[{"memory":2,"relation":"duplicate","to":1,"why":"unclear","rest":""}]}"#;
+    let model = Scripted::saying(&[answer]);
+    let run = store.begin_run("run", &serde_json::json!({}), now()).unwrap();
+    let planned = plan_with(&store, Some(&model), other());
+    apply(&store, &Guard::default(), &planned, Some(&run.id), now()).unwrap();
+    store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), now()).unwrap();
+    assert_eq!(decisions(&planned), [Decision::Support]);
+    assert_eq!(decisions(&plan_with(&store, Some(&model), other())), [Decision::Skip]);
+    store.undo_run(&run.id, now()).unwrap();
+    let again = Scripted::saying(&[answer]);
+    assert_eq!(decisions(&plan_with(&store, Some(&again), other())), [Decision::Support]);
+}
+
+#[test]
+fn a_contradiction_of_one_part_keeps_the_other() {
+    let store = Store::in_memory().unwrap();
+    learn(&store, &["Sunniva signs off the releases, and the board meets on Wednesdays."]);
+    let new = || vec![incoming("said=2026-03-01 | The board meets on Thursdays now.")];
+    let saying = |rest: &str| {
+        let entry = format!(r#"{{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":"{rest}"}}"#);
+        Scripted::saying(&[&format!(r#"{{"relations":[{entry}]}}"#)])
+    };
+    // Words that never stood there are not put into anybody's mouth: both are kept.
+    let invented = plan_with(&store, Some(&saying("Henrik signs off the releases.")), new());
+    assert_eq!((decisions(&invented), invented.changes[0].rest.is_some()), (vec![Decision::Add], false));
+    write(&store, &plan_with(&store, Some(&saying("Sunniva signs off the releases.")), new()));
+    assert_eq!(
+        with_status(&store, Status::Active),
+        ["The board meets on Thursdays now.", "Sunniva signs off the releases."]
+    );
+    assert_eq!(with_status(&store, Status::Superseded).len(), 1);
+    assert_eq!(evidence_of(&store, "Sunniva signs off the releases.").len(), 1);
 }
 
 #[test]
@@ -202,8 +241,9 @@ fn a_failed_call_loses_no_candidate_and_is_counted() {
 
 /// So many questions, each about another memory.
 fn questions(store: &Store, count: usize) -> Vec<Incoming> {
-    let line =
-        |index: usize, value: &str| format!("key=project.part{index}x; value={value} | Part {index} is {value}.");
+    let line = |index: usize, value: &str| {
+        format!("key=project.part{index}x; value={value}{index} | Zulu{index} {value}{index}.")
+    };
     let known: Vec<String> = (0..count).map(|index| line(index, "old")).collect();
     learn(store, &known.iter().map(String::as_str).collect::<Vec<_>>());
     (0..count).map(|index| incoming(&line(index, "other"))).collect()
@@ -213,8 +253,9 @@ fn questions(store: &Store, count: usize) -> Vec<Incoming> {
 fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
     let store = Store::in_memory().unwrap();
     let open = questions(&store, 81);
-    let model =
-        Scripted::saying(&[r#"{"relations":[{"candidate":40,"relation":"contradicts","known":40,"why":"changed"}"#; 3]);
+    let model = Scripted::saying(
+        &[r#"{"relations":[{"memory":80,"relation":"contradicts","to":79,"why":"changed","rest":""}"#; 3],
+    );
     let planned = plan_with(&store, Some(&model), open.clone());
     assert_eq!(model.asked.borrow().len(), 3);
     // Each call's fortieth candidate was answered, in a reply cut short; the last call has no such candidate.
@@ -262,7 +303,7 @@ fn a_model_cannot_retire_or_merge_what_the_guards_keep_apart() {
         "key=project.stack; value=React Native | The project uses React Native.",
         "subject=limits | The API now allows 200 requests per minute.",
     ];
-    let answer = r#"{"relations":[{"candidate":1,"relation":"contradicts","known":1,"why":"changed"},{"candidate":2,"relation":"duplicate","known":2,"why":"unclear"},{"candidate":9,"relation":"duplicate","known":1,"why":"unclear"},{"candidate":2,"relation":"duplicate","known":77,"why":"unclear"}]}"#;
+    let answer = r#"{"relations":[{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":""},{"memory":4,"relation":"duplicate","to":3,"why":"unclear","rest":""},{"memory":9,"relation":"duplicate","to":1,"why":"unclear","rest":""},{"memory":4,"relation":"duplicate","to":77,"why":"unclear","rest":""}]}"#;
     let model = Scripted::saying(&[answer]);
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
     let told: Vec<_> =

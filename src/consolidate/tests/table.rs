@@ -1,8 +1,7 @@
 //! The decision table: what is known, what comes in, what is right, and what the rules alone make of it.
 
 use super::testing::{incoming, known, now};
-use crate::consolidate::decide::ruling::cautious;
-use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::decide::decide;
 use crate::consolidate::{Conflict, Ruling};
 
 /// A row: known claim, incoming claim, the right answer, and what the rules say where that differs.
@@ -314,7 +313,7 @@ const ROWS: &[Row] = &[
     row("ユーザーはコーヒーを飲みます。", "ユーザーはコーヒーを飲みません。", "contradict changed"),
     row("El usuario bebe café.", "El usuario ya no bebe café.", "contradict changed"),
     row("Der Nutzer trinkt Kaffee.", "Der Nutzer trinkt keinen Kaffee.", "contradict changed"),
-    asks("사용자는 커피를 마신다.", "사용자는 더 이상 커피를 마시지 않는다.", "contradict changed"),
+    row("사용자는 커피를 마신다.", "사용자는 더 이상 커피를 마시지 않는다.", "contradict changed"),
     row("The build caches dependencies.", "The build can't stop caching dependencies.", "support"),
     asks("The user eats meat.", "The user does not eat any meat at work.", "add"),
     // Lexical neighbours.
@@ -406,7 +405,7 @@ const ROWS: &[Row] = &[
         "add",
     ),
     row("The linter runs on every commit in src/api.", "The linter runs on every commit in src/web.", "add"),
-    asks(
+    row(
         "subject=limits | The API allows 100 requests per minute.",
         "subject=limits | The API now allows 200 requests per minute.",
         "contradict changed",
@@ -428,10 +427,8 @@ pub(in crate::consolidate) fn check(rows: &[Row]) {
     let (mut wrong, mut right, mut grey) = (Vec::new(), 0, 0);
     for Row(old, new, expected, rules) in rows {
         let verdict = decide(&incoming(new), &[known("k", old)], &[], now());
-        let (said, outcome) = match &verdict {
-            Verdict::Settled(ruling) => (told(ruling), told(ruling)),
-            Verdict::Grey(pairs) => ("grey".to_owned(), told(&cautious(pairs))),
-        };
+        let outcome = told(&verdict.ruling);
+        let said = if verdict.open { "grey".to_owned() } else { outcome.clone() };
         grey += usize::from(said == "grey");
         right += usize::from(outcome == *expected);
         if said != rules.unwrap_or(expected) {

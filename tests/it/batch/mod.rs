@@ -60,7 +60,7 @@ fn one_batch_holds_every_window_and_comes_to_the_same_end() {
     let lines = batches[0].lines.len();
     assert!(lines >= 5, "{lines}");
     // One question is asked first, and the question about memories that are hard to tell apart comes after.
-    let about_windows = server.direct().iter().filter(|body| !body.to_string().contains("<candidates>")).count();
+    let about_windows = server.direct().iter().filter(|body| !body.to_string().contains("<questions>")).count();
     assert_eq!(about_windows, 1);
     assert_paid_once(&server);
     let summary = summary(&printed);

@@ -1,0 +1,204 @@
+//! What must be so after every step, whatever happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use afterthought::consolidate::compare::key::canonical;
+use afterthought::memory::{Evidence, Memory, Namespace, Relation, RelationType, Status};
+use afterthought::store::{Tombstone, normalised_hash};
+
+use super::machine::Machine;
+use super::rows::State;
+use super::steps::{Run, Step};
+
+/// What a step may do that nothing else may.
+fn is_by_person(step: &Step) -> bool {
+    match step {
+        Step::Run(run) | Step::ThereAndBack(run) => matches!(run, Run::Accept(_) | Run::Reject(_)),
+        Step::Undo(_)
+        | Step::Forget(_)
+        | Step::Restore(_)
+        | Step::Pin(_)
+        | Step::Unpin(_)
+        | Step::Reword(..)
+        | Step::Purge { .. } => true,
+        Step::Remember(_) | Step::Export | Step::Import { .. } | Step::ImportLines { .. } => false,
+    }
+}
+
+/// Checks everything after `step`, before which the rows were `before`; returns the rows as they are.
+pub fn check(machine: &Machine, before: &State, step: &Step) -> State {
+    let state = State::of(&machine.store, &machine.raw);
+    let wrong = [
+        lost(machine, &state),
+        unlinked(&state),
+        circular(&state),
+        strayed(machine, &state),
+        revived(before, &state, step),
+        touched(before, &state, step),
+        forged(machine, &state),
+    ];
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "after {step:?}: {wrong:#?}\n{}", machine.story());
+    state
+}
+
+fn resting<'a>(state: &'a State, piece: &Evidence) -> Vec<&'a Memory> {
+    let same = |other: &Evidence| {
+        (&other.transcript, &other.messages, &other.quote) == (&piece.transcript, &piece.messages, &piece.quote)
+    };
+    let found = state.evidence.iter().filter(|(_, other)| same(other));
+    found.map(|((id, ..), _)| &state.memories[id]).collect()
+}
+
+/// Every fact that was taken in rests somewhere, and if nobody put it away, what it led to is known.
+fn lost(machine: &Machine, state: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for taken in &machine.taken {
+        let memories = resting(state, &taken.piece);
+        if memories.is_empty() {
+            wrong.push(format!("nothing rests on {:?}", taken.piece));
+        } else if !memories.iter().any(|memory| is_accounted_for(state, memory)) {
+            wrong.push(format!("nothing is left of {:?}", taken.piece));
+        }
+    }
+    wrong
+}
+
+/// Whether a memory is there, was put away by a person or by time, or has a successor of which that is true.
+fn is_accounted_for(state: &State, memory: &Memory) -> bool {
+    let (mut open, mut seen) = (vec![memory.id.as_str()], BTreeSet::new());
+    while let Some(id) = open.pop() {
+        if !seen.insert(id.to_owned()) {
+            continue;
+        }
+        if state.memories[id].status != Status::Superseded {
+            return true;
+        }
+        open.extend(successors(state, id));
+    }
+    false
+}
+
+fn successors<'a>(state: &'a State, id: &str) -> Vec<&'a str> {
+    let found = state
+        .relations
+        .values()
+        .filter(|link| link.relation_type == RelationType::Supersedes && link.to.as_str() == id);
+    found.map(|link| link.from.as_str()).collect()
+}
+
+/// Every superseded memory has a successor.
+fn unlinked(state: &State) -> Vec<String> {
+    let superseded = state.memories.values().filter(|memory| memory.status == Status::Superseded);
+    let alone = superseded.filter(|memory| successors(state, memory.id.as_str()).is_empty());
+    alone.map(|memory| format!("{} is superseded by nothing", memory.id)).collect()
+}
+
+fn circular(state: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for kind in [RelationType::Supersedes, RelationType::Refines, RelationType::DerivedFrom] {
+        let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for link in state.relations.values().filter(|link| link.relation_type == kind) {
+            next.entry(link.from.as_str()).or_default().push(link.to.as_str());
+        }
+        for start in next.keys() {
+            let (mut open, mut seen) = (next[start].clone(), BTreeSet::new());
+            while let Some(id) = open.pop() {
+                if id == *start {
+                    wrong.push(format!("{start} {kind} itself in the end"));
+                    break;
+                }
+                if seen.insert(id) {
+                    open.extend(next.get(id).into_iter().flatten());
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// Links and evidence stay within a namespace, and both ends of a link are there.
+fn strayed(machine: &Machine, state: &State) -> Vec<String> {
+    let place = |id: &str| state.memories.get(id).map(|memory| &memory.namespace);
+    let is_within =
+        |link: &&Relation| place(link.from.as_str()).is_some() && place(link.from.as_str()) == place(link.to.as_str());
+    let links = state.relations.values().filter(|link| !is_within(link));
+    let mut wrong: Vec<String> = links.map(|link| format!("{link:?} leaves its namespace")).collect();
+    for ((id, ..), piece) in &state.evidence {
+        let said_in = piece.transcript.trim_start_matches("jsonl:").split("-talk-").next().unwrap_or_default();
+        let said_in: Namespace = said_in.parse().unwrap();
+        if place(id).is_none_or(|place| machine.lots[place] != machine.lots[&said_in]) {
+            wrong.push(format!("{id} of {:?} rests on what was said in {said_in}", place(id).map(ToString::to_string)));
+        }
+    }
+    wrong
+}
+
+fn is_known(memory: &Memory) -> bool {
+    matches!(memory.status, Status::Active | Status::Pending)
+}
+
+/// What a person forgot or rejected is not there again, unless a person says so.
+fn revived(before: &State, after: &State, step: &Step) -> Vec<String> {
+    if matches!(step, Step::Restore(_) | Step::Run(Run::Accept(_)) | Step::ThereAndBack(_)) {
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    for (id, memory) in after.memories.iter().filter(|(_, memory)| is_known(memory)) {
+        let was = before.memories.get(id);
+        if was.is_some_and(|was| is_known(was) && was.namespace == memory.namespace) {
+            continue;
+        }
+        // Undoing the very rejection brings it back; what is pinned goes where its project goes.
+        let is_wanted = was.is_some_and(|was| was.status == Status::Forgotten) && matches!(step, Step::Undo(_));
+        if is_wanted || memory.pinned {
+            continue;
+        }
+        let stays = |note: &&Tombstone| after.tombstones.get(note.memory.as_str()) == Some(note);
+        for note in before.tombstones.values().filter(stays).filter(|note| note.namespace == memory.namespace) {
+            if is_rejected(note, memory) {
+                wrong.push(format!("{id} {:?} is back, which was rejected as {}", memory.claim.content, note.memory));
+            }
+        }
+    }
+    wrong
+}
+
+fn is_rejected(note: &Tombstone, memory: &Memory) -> bool {
+    let key = |key: &Option<String>| key.as_deref().map(canonical);
+    let value = memory.claim.value.as_deref().map(normalised_hash);
+    let same_value = note.key.is_some() && key(&note.key) == key(&memory.claim.key) && note.value_hash == value;
+    // A value that is denied is another one.
+    let is_denied = memory.claim.content.contains("never");
+    note.content_hash == normalised_hash(&memory.claim.content) || (same_value && value.is_some() && !is_denied)
+}
+
+/// A pinned memory stays as it is; only its project may be merged into another.
+fn touched(before: &State, after: &State, step: &Step) -> Vec<String> {
+    if is_by_person(step) {
+        return Vec::new();
+    }
+    let is_merge = matches!(step, Step::Run(Run::Merge { .. }));
+    let mut wrong = Vec::new();
+    for memory in before.memories.values().filter(|memory| memory.pinned) {
+        let mut expected = memory.clone();
+        let found = after.memories.get(memory.id.as_str());
+        if let Some(found) = found.filter(|_| is_merge) {
+            expected.namespace.clone_from(&found.namespace);
+        }
+        if found != Some(&expected) {
+            wrong.push(format!("pinned {memory:?} is now {found:?}"));
+        }
+    }
+    wrong
+}
+
+/// The history, applied to nothing, gives the rows.
+fn forged(machine: &Machine, state: &State) -> Vec<String> {
+    let replayed = State::replayed(&machine.raw).without(&machine.purged);
+    let state = state.clone().without(&machine.purged);
+    if replayed == state {
+        return Vec::new();
+    }
+    vec![format!("the history tells {replayed:#?}\n\nbut there is {state:#?}")]
+}

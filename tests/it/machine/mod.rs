@@ -1,0 +1,59 @@
+//! Random histories of a store: whatever happens in whatever order, some things must be so.
+//!
+//! Each case is a list of steps, of which proptest takes away what a failure does not need. Steps point at what is
+//! there by number, so every list can be played; a machine with preconditions has nothing to add to that.
+//!
+//! `PROPTEST_CASES` sets how many cases each property gets, for a longer campaign.
+
+mod facts;
+mod laws;
+mod machine;
+mod model;
+mod order;
+mod rows;
+mod steps;
+
+use proptest::prelude::*;
+
+use self::machine::Machine;
+use self::rows::{State, difference};
+use self::steps::{any_run, any_step};
+
+/// Few enough cases for every test run, unless the environment asks for more.
+fn config(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2_000, ..default }
+}
+
+proptest! {
+    #![proptest_config(config(60))]
+
+    #[test]
+    fn whatever_happens_nothing_is_lost_revived_or_made_up(steps in prop::collection::vec(any_step(), 1..20)) {
+        let mut machine = Machine::new();
+        let mut before = State::default();
+        for step in &steps {
+            machine.step(step);
+            before = laws::check(&machine, &before, step);
+        }
+        machine.import_of_itself_changes_nothing();
+    }
+
+    #[test]
+    fn undoing_all_runs_from_the_last_leads_back_to_the_beginning(
+        runs in prop::collection::vec(any_run(), 1..12),
+    ) {
+        let mut machine = Machine::new();
+        let beginning = machine.snapshot();
+        for run in &runs {
+            machine.run(run);
+        }
+        for run in machine.runs.clone().iter().rev() {
+            let kept = machine.undo_run(run).map(|undone| undone.kept).unwrap_or_default();
+            prop_assert_eq!(kept, vec![], "nothing is built on it any more\n{}", machine.story());
+        }
+        let left = difference(&beginning, &machine.snapshot());
+        prop_assert!(left.is_empty(), "{:#?}\n{}", left, machine.story());
+    }
+}

@@ -1,0 +1,90 @@
+//! What can happen to a store, as values that shrink; what they point at is found when their turn comes.
+
+use proptest::prelude::*;
+
+use super::facts::{Fact, any_fact};
+use super::model::{Who, anybody};
+
+/// One of the things that are there, counted round.
+pub type Pick = u8;
+
+/// What happens as a run, which can be undone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Run {
+    Take {
+        facts: Vec<Fact>,
+        who: Who,
+    },
+    /// A batch of before is taken once more.
+    Again {
+        batch: Pick,
+        who: Who,
+    },
+    Merge {
+        from: u8,
+        into: u8,
+    },
+    Accept(Pick),
+    Reject(Pick),
+    Expire,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    Run(Run),
+    /// Run, undo, and nothing is left of it.
+    ThereAndBack(Run),
+    Undo(Pick),
+    Remember(Fact),
+    Forget(Pick),
+    Restore(Pick),
+    Pin(Pick),
+    Unpin(Pick),
+    Reword(Pick, Fact),
+    Export,
+    /// What was exported last is imported as it is, or settled with what is there.
+    Import {
+        consolidate: bool,
+    },
+    /// Lines of another program.
+    ImportLines {
+        facts: Vec<Fact>,
+        consolidate: bool,
+    },
+    Purge {
+        days: u8,
+    },
+}
+
+pub fn any_batch() -> impl Strategy<Value = Vec<Fact>> {
+    prop::collection::vec(any_fact(), 1..7)
+}
+
+pub fn any_run() -> impl Strategy<Value = Run> {
+    prop_oneof![
+        8 => (any_batch(), anybody()).prop_map(|(facts, who)| Run::Take { facts, who }),
+        3 => (any::<Pick>(), anybody()).prop_map(|(batch, who)| Run::Again { batch, who }),
+        1 => (0..3_u8, 0..3_u8).prop_map(|(from, into)| Run::Merge { from, into }),
+        2 => any::<Pick>().prop_map(Run::Accept),
+        1 => any::<Pick>().prop_map(Run::Reject),
+        1 => Just(Run::Expire),
+    ]
+}
+
+pub fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        16 => any_run().prop_map(Step::Run),
+        3 => any_run().prop_map(Step::ThereAndBack),
+        4 => any::<Pick>().prop_map(Step::Undo),
+        2 => any_fact().prop_map(Step::Remember),
+        4 => any::<Pick>().prop_map(Step::Forget),
+        2 => any::<Pick>().prop_map(Step::Restore),
+        2 => any::<Pick>().prop_map(Step::Pin),
+        1 => any::<Pick>().prop_map(Step::Unpin),
+        1 => (any::<Pick>(), any_fact()).prop_map(|(which, fact)| Step::Reword(which, fact)),
+        1 => Just(Step::Export),
+        2 => any::<bool>().prop_map(|consolidate| Step::Import { consolidate }),
+        1 => (any_batch(), any::<bool>()).prop_map(|(facts, consolidate)| Step::ImportLines { facts, consolidate }),
+        1 => (0..20_u8).prop_map(|days| Step::Purge { days }),
+    ]
+}
