@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod batches;
 mod completions;
+mod consolidate;
 mod doctor;
 mod edit;
 mod eval;
@@ -70,6 +71,7 @@ enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Inbox(inbox::InboxArgs),
+    Consolidate(consolidate::ConsolidateArgs),
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Batches(batches::BatchesArgs),
@@ -132,6 +134,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Export(args) => export::run(args, &context),
         Command::Import(args) => import::run(args, &context),
         Command::Inbox(args) => inbox::run(args, &context),
+        Command::Consolidate(args) => consolidate::run(args, &context),
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Batches(args) => batches::run(args, &context),

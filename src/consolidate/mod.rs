@@ -12,6 +12,7 @@ pub mod ask;
 pub mod compare;
 pub mod decide;
 mod moving;
+pub mod pass;
 pub mod plan;
 mod restoring;
 #[cfg(test)]

@@ -155,7 +155,7 @@ pub fn read_body(stream: &TcpStream) -> Option<String> {
     String::from_utf8(http::read(stream)?.1).ok()
 }
 
-fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Option<()> {
+pub fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &Value) -> Option<()> {
     let body = body.to_string();
     let length = body.len();
     let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}connection: close\r\n");

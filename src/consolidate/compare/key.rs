@@ -134,6 +134,14 @@ pub fn arity(key: &str) -> Arity {
     if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
 }
 
+/// What stands between the values of a list. No comma, which stands between the parts of one value.
+pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
+
+/// Whether a value is a list of several.
+pub(in crate::consolidate) fn is_list(value: &str) -> bool {
+    value.contains(BETWEEN_VALUES)
+}
+
 fn names(list: &str, name: &str) -> bool {
     list.split(' ').any(|listed| listed == name)
 }

@@ -3,7 +3,7 @@
 use super::features::{Features, Polarity, Turn};
 use super::frame::{Frame, begin_alike, by_frame, containment, is_reordered, is_turned_about, names_another_thing};
 use super::guards::{extra, guard, is_episode};
-use super::key::{Arity, Values, are_numbers, arity, compare};
+use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::text::normalise;
 use super::view::{About, RETIRE_OVERLAP, View};
 use super::words::Words;
@@ -259,7 +259,9 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
     let (new, old) = (extra(a, b), extra(b, a));
     let mixed = a.features.polarity == Polarity::Mixed || b.features.polarity == Polarity::Mixed;
     let one_matter = a.subject == b.subject || a.subject.is_none() || b.subject.is_none();
+    let one_of_several = [a, b].iter().any(|view| view.claim.value.as_deref().is_some_and(is_list));
     if (new.any() && old.any())
+        || one_of_several
         || a.features.except != b.features.except
         || a.features.settings != b.features.settings
         || mixed

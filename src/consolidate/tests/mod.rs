@@ -4,6 +4,6 @@ mod crowd;
 mod found;
 mod story;
 mod table;
-mod testing;
+pub(super) mod testing;
 mod tongues;
 mod unseen;

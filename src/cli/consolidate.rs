@@ -1,0 +1,211 @@
+//! `consolidate`: a full pass over what is stored.
+
+use afterthought::consolidate::pass::{Deed, Event, Report, Step, TakenBack};
+use afterthought::llm::{Complete as _, Source};
+use afterthought::memory::Namespace;
+use afterthought::pipeline::{FullPass, FullSummary, choose, full_pass};
+use afterthought::store::Store;
+use anyhow::ensure;
+use indicatif::ProgressBar;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, tail};
+use super::run::{Asking, Tape, exchange, guard_of, model_settings, reachable, runtime, stop_on_interrupt};
+
+/// Longest text of a memory that is printed, in characters.
+const SHOWN: usize = 140;
+
+/// Go over all memories: join what says the same, settle what cannot both hold, derive what repeats
+///
+/// For each namespace: tasks that are over are closed; memories that say the same become one with the evidence of all;
+/// of two that cannot both hold, the one that holds later stays, and where no time tells, the one that came later waits
+/// in the inbox; values of one attribute that are said in one sentence become a list; three or more episodes of one
+/// matter on different days become a memory that is derived from them; and what belongs together is linked. Pinned
+/// memories are never changed.
+///
+/// A second pass changes nothing and asks nothing. `undo` takes a whole pass back, and what was taken back is not done
+/// again without --again.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought consolidate --dry-run\n  afterthought consolidate --namespace project/shop --extractor rules\n  afterthought consolidate --max-cost 0.10\n  afterthought undo last"
+)]
+pub struct ConsolidateArgs {
+    #[command(flatten)]
+    asking: Asking,
+    /// Show what would change, and write no memory
+    #[arg(long)]
+    dry_run: bool,
+    /// Do again what an `undo` took back
+    #[arg(long)]
+    again: bool,
+}
+
+pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    ensure!(args.asking.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
+    let config = context.global.settings(args.asking.settings())?;
+    let path = &config.db.value;
+    if !path.exists() {
+        context
+            .out
+            .note(format_args!("no memories yet: {} does not exist; `afterthought run PATH` makes it", path.display()));
+        return Ok(ExitStatus::NoMatch);
+    }
+    let guard = guard_of(&config);
+    let runtime = runtime()?;
+    let settings = match args.asking.replay {
+        Some(_) => model_settings(&config)?,
+        None => runtime.block_on(reachable(&config, context.out))?,
+    };
+    let with_model = choose(config.extractor.value, settings.is_some() || args.asking.replay.is_some())?;
+    let tape = Tape { record: args.asking.record.as_deref(), replay: args.asking.replay.as_deref() };
+    let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
+    let store = Store::open(path)?;
+    let label = source.as_ref().map_or("rules", Source::model).to_owned();
+    let budget = args.asking.budget(&config, &label, &store)?;
+    let pass = FullPass {
+        store: &store,
+        guard: &guard,
+        model: source.as_ref(),
+        budget: &budget,
+        within: context.global.namespace.clone(),
+        jobs: config.jobs.value,
+        taken_back: if args.again { TakenBack::Again } else { TakenBack::Stays },
+    };
+    let (out, cancel) = (context.out, CancellationToken::new());
+    let bar = out.progress();
+    let mut watch = |event: &Event<'_>| follow(event, &bar, out, args.dry_run);
+    let work = async {
+        stop_on_interrupt(cancel.clone());
+        full_pass(pass, &arguments(context), args.dry_run, cancel.clone(), &mut watch).await
+    };
+    let summary = runtime.block_on(work);
+    bar.finish_and_clear();
+    let summary = summary?;
+    tell(&summary, args.dry_run, out)?;
+    let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
+    Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
+}
+
+/// What tells one pass from another when an interrupted one is looked for.
+fn arguments(context: &Context<'_>) -> serde_json::Value {
+    json!({"namespace": context.global.namespace.as_ref().map(ToString::to_string)})
+}
+
+fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
+    match event {
+        Event::LookedUp(namespace, done, all) => {
+            bar.set_message(format!("{namespace}: {done} of {all} memories looked up"));
+        }
+        Event::Step(namespace, step) => bar.set_message(format!("{namespace}: {step}")),
+        Event::Did(namespace, deeds) => bar.suspend(|| {
+            for deed in *deeds {
+                if dry_run {
+                    // Whoever reads it may have seen enough.
+                    show(deed, namespace, out).ok();
+                } else {
+                    out.detail(format_args!(
+                        "{}: {} ({})",
+                        deed.step.as_str(),
+                        one_line(&deed.about, SHOWN),
+                        deed.reason
+                    ));
+                }
+            }
+        }),
+        Event::Held(_, what) => bar.suspend(|| out.note(format_args!("left as it is: {}", one_line(what, SHOWN)))),
+    }
+}
+
+/// Prints what would be done.
+fn show(deed: &Deed, namespace: &Namespace, out: &Printer) -> std::io::Result<()> {
+    let (name, reason) = (deed.step.as_str(), &deed.reason);
+    if out.is_json() {
+        let value = json!({
+            "namespace": namespace, "step": name, "about": deed.about, "beside": deed.beside, "reason": reason,
+        });
+        return out.json(&value);
+    }
+    let style = match deed.step {
+        Step::Derived | Step::Listed | Step::Linked => ADDED,
+        Step::TaskClosed | Step::Duplicate | Step::Refined | Step::Contradicted | Step::Conflict | Step::Recounted => {
+            CHANGED
+        }
+    };
+    let about = one_line(&deed.about, SHOWN);
+    out.line(format_args!("{style}{name:<12}{style:#} {about} {DIM}({reason}; {namespace}){DIM:#}"))?;
+    match &deed.beside {
+        Some(beside) => out.line(format_args!("{:<12} {DIM}{}{DIM:#}", "", one_line(beside, SHOWN))),
+        None => Ok(()),
+    }
+}
+
+fn tell(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<()> {
+    if out.is_json() {
+        return Ok(out.json(summary)?);
+    }
+    let rows = summary.namespaces.iter().filter(|one| !one.report.steps.is_empty());
+    let rows = rows.map(|one| {
+        let count = |steps: &[Step]| steps.iter().map(|step| done(&one.report, *step)).sum::<u64>().to_string();
+        [
+            one.namespace.to_string(),
+            one.report.memories.to_string(),
+            one.report.active.to_string(),
+            count(&[Step::Duplicate, Step::Refined]),
+            count(&[Step::Contradicted]),
+            count(&[Step::Conflict]),
+            count(&[Step::Listed]),
+            count(&[Step::Derived, Step::Recounted]),
+            count(&[Step::TaskClosed]),
+            count(&[Step::Linked]),
+        ]
+    });
+    let header =
+        ["namespace", "before", "after", "joined", "settled", "to inbox", "lists", "derived", "closed", "links"];
+    out.table(header, rows.collect())?;
+    let total = &summary.total;
+    let changes: u64 = total.steps.values().sum();
+    let would = if dry_run { "would be " } else { "" };
+    out.line(format_args!(
+        "{BOLD}{}{BOLD:#} {would}made in {}: {} memories before, {} after; {}, {} known",
+        counted(changes, "change"),
+        counted(summary.namespaces.len() as u64, "namespace"),
+        total.memories,
+        total.active,
+        counted(summary.llm_calls, "call"),
+        summary.cached_replies,
+    ))?;
+    if let Some(cost) = summary.cost.filter(|cost| *cost > 0.0) {
+        out.line(format_args!("${cost:.4} with {}", summary.extractor))?;
+    }
+    warn(summary, out);
+    if let Some(run) = summary.run.as_deref().filter(|_| changes > 0) {
+        out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run)));
+    }
+    Ok(())
+}
+
+fn warn(summary: &FullSummary, out: &Printer) {
+    let total = &summary.total;
+    if let Some(why) = &summary.halted {
+        out.warn(format_args!("the model was not asked to the end: {why}"));
+    }
+    if total.failed_calls > 0 {
+        let calls = counted(total.failed_calls, "call");
+        out.warn(format_args!(
+            "{calls} gave no answer; what they were about stays apart, and the next pass asks again"
+        ));
+    }
+    if total.not_asked > 0 {
+        out.note(format_args!("{} left to the next pass, to keep the cost down", counted(total.not_asked, "question")));
+    }
+    if summary.interrupted {
+        out.warn("interrupted; the other namespaces are left to the next pass");
+    }
+}
+
+fn done(report: &Report, step: Step) -> u64 {
+    report.steps.get(&step).copied().unwrap_or(0)
+}

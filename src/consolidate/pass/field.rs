@@ -1,0 +1,192 @@
+//! All that is active in a namespace, as it is after the deeds so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::TakenBack;
+use super::deed::{Deed, Step};
+use super::judge::says_apart;
+use crate::consolidate::Known;
+use crate::consolidate::decide::order::When;
+use crate::memory::{MemoryId, Namespace, RelationType, Status};
+use crate::store::{Database, Filter, HashPair, Order, StoreError, normalised_hash};
+
+/// A link, without its reason.
+pub(super) type Link = (MemoryId, RelationType, MemoryId);
+
+/// All that is active in a namespace, with what it is linked to.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) namespace: Namespace,
+    /// The revision at which it was read.
+    pub(super) revision: i64,
+    pub(super) active: BTreeMap<MemoryId, Known>,
+    /// Memories that are not active, and linked to one that is, or to such a one.
+    pub(super) past: BTreeMap<MemoryId, Known>,
+    pub(super) links: BTreeSet<Link>,
+    /// Links that a person took back.
+    pub(super) taken_back: BTreeSet<Link>,
+    /// By what memories were replaced, where a person took that back.
+    gave_way: BTreeMap<MemoryId, BTreeSet<MemoryId>>,
+    /// Tasks that a person opened again.
+    pub(super) reopened: BTreeSet<MemoryId>,
+    /// What a model said about two of them.
+    pub(super) judged: BTreeMap<HashPair, String>,
+}
+
+impl Field {
+    pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: TakenBack) -> Result<Self, StoreError> {
+        // Read first: a change between the two reads then has the namespace done again.
+        let revision = db.revision(namespace)?;
+        let mut field = Self {
+            namespace: namespace.clone(),
+            revision,
+            active: BTreeMap::new(),
+            past: BTreeMap::new(),
+            links: BTreeSet::new(),
+            taken_back: BTreeSet::new(),
+            gave_way: BTreeMap::new(),
+            reopened: BTreeSet::new(),
+            judged: db.judged(namespace)?,
+        };
+        if taken_back == TakenBack::Stays {
+            field.taken_back = db.links_taken_back(namespace)?;
+            for (by, _, gone) in field.taken_back.iter().filter(|(_, kind, _)| *kind == RelationType::Supersedes) {
+                field.gave_way.entry(gone.clone()).or_default().insert(by.clone());
+            }
+            field.reopened = db.steps_taken_back(namespace, Step::TaskClosed.as_str())?;
+        }
+        if taken_back == TakenBack::Again {
+            // What came of these was taken back with the rest: they are asked again, and mostly known from the ledger.
+            field.judged.retain(|_, said| says_apart(said));
+        }
+        let filter = Filter::exactly(std::slice::from_ref(namespace));
+        for memory in db.list(&filter, Order::Id, usize::MAX, 0)? {
+            let evidence = db.evidence(&memory.id)?;
+            field.active.insert(memory.id.clone(), Known { memory, evidence, fresh: true });
+        }
+        field.follow_links(db)?;
+        Ok(field)
+    }
+
+    /// Reads the links of what is active, and of what they lead to as far as it is past.
+    fn follow_links(&mut self, db: &Database) -> Result<(), StoreError> {
+        let mut open: Vec<MemoryId> = self.active.keys().cloned().collect();
+        while let Some(id) = open.pop() {
+            for link in db.relations(&id)? {
+                for end in [&link.from, &link.to] {
+                    if !self.active.contains_key(end) && !self.past.contains_key(end) {
+                        let Some(memory) = db.find(end)? else { continue };
+                        let evidence = db.evidence(end)?;
+                        self.past.insert(end.clone(), Known { memory, evidence, fresh: true });
+                        open.push(end.clone());
+                    }
+                }
+                self.links.insert((link.from, link.relation_type, link.to));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn get(&self, id: &MemoryId) -> Option<&Known> {
+        self.active.get(id).or_else(|| self.past.get(id))
+    }
+
+    /// Returns the active memories in the order in which they held or were said.
+    pub(super) fn in_order(&self) -> Vec<MemoryId> {
+        let mut all: Vec<_> = self.active.values().map(|known| (said_at(known), arrived(known))).collect();
+        all.sort();
+        all.into_iter().map(|(_, (_, id))| id).collect()
+    }
+
+    /// Returns a memory with all that gave way to it because it said the same, and what gave way to those.
+    pub(super) fn cluster(&self, id: &MemoryId) -> Vec<&Known> {
+        let (mut seen, mut open) = (BTreeSet::from([id.clone()]), vec![id.clone()]);
+        let mut members = Vec::new();
+        while let Some(id) = open.pop() {
+            members.extend(self.get(&id));
+            for to in self.linked(&id, RelationType::Supersedes) {
+                let is_opposed = self.links.contains(&(id.clone(), RelationType::Contradicts, to.clone()));
+                let is_past = self.past.get(to).is_some_and(|known| known.memory.status == Status::Superseded);
+                if !is_opposed && is_past && seen.insert(to.clone()) {
+                    open.push(to.clone());
+                }
+            }
+        }
+        members
+    }
+
+    /// Returns what `from` is linked to in this way.
+    pub(super) fn linked<'a>(
+        &'a self,
+        from: &'a MemoryId,
+        relation_type: RelationType,
+    ) -> impl Iterator<Item = &'a MemoryId> {
+        let first = (from.clone(), relation_type, MemoryId::from_stored(""));
+        let links = self.links.range(first..);
+        links.take_while(move |(one, kind, _)| one == from && *kind == relation_type).map(|(_, _, to)| to)
+    }
+
+    /// Whether a link of any of these kinds joins the two, in either direction.
+    pub(super) fn is_joined(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
+        joins(&self.links, a, b, kinds)
+    }
+
+    /// Whether a person took back a link of any of these kinds between the two.
+    pub(super) fn was_taken_back(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
+        joins(&self.taken_back, a, b, kinds)
+    }
+
+    /// Whether a person took back that both gave way to the same memory.
+    pub(super) fn were_parted(&self, a: &MemoryId, b: &MemoryId) -> bool {
+        let gave_way = |id| self.gave_way.get(id).filter(|by| !by.is_empty());
+        gave_way(a).zip(gave_way(b)).is_some_and(|(a, b)| !a.is_disjoint(b))
+    }
+
+    /// Sees to it that later steps see what was done.
+    pub(super) fn apply(&mut self, deed: &Deed) {
+        for memory in &deed.changed {
+            let Some(known) = self.active.remove(&memory.id).or_else(|| self.past.remove(&memory.id)) else { continue };
+            let known = Known { memory: memory.clone(), ..known };
+            let place = if memory.status == Status::Active { &mut self.active } else { &mut self.past };
+            place.insert(memory.id.clone(), known);
+        }
+        if let Some((memory, evidence)) = &deed.made {
+            let known = Known { memory: memory.clone(), evidence: evidence.clone(), fresh: true };
+            self.active.insert(memory.id.clone(), known);
+        }
+        for (id, evidence) in &deed.gained {
+            let known = self.active.get_mut(id).or_else(|| self.past.get_mut(id));
+            if let Some(known) = known {
+                known.evidence.extend(evidence.iter().cloned());
+            }
+        }
+        let links = deed.relations.iter();
+        self.links.extend(links.map(|link| (link.from.clone(), link.relation_type, link.to.clone())));
+    }
+}
+
+fn joins(links: &BTreeSet<Link>, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
+    kinds
+        .iter()
+        .any(|kind| links.contains(&(a.clone(), *kind, b.clone())) || links.contains(&(b.clone(), *kind, a.clone())))
+}
+
+/// From when a memory held, else when it was last said, else when it was learnt.
+pub(super) fn said_at(known: &Known) -> Timestamp {
+    let memory = &known.memory;
+    When::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
+}
+
+/// When a memory was learnt, with its id where that is the same moment.
+pub(super) fn arrived(known: &Known) -> (Timestamp, MemoryId) {
+    (known.memory.created_at, known.memory.id.clone())
+}
+
+/// Returns the hash of what a memory says, by which it is known to have been judged.
+pub(super) fn said_hash(known: &Known) -> String {
+    let claim = &known.memory.claim;
+    let attribute = [&claim.key, &claim.value].map(|part| part.as_deref().unwrap_or_default());
+    normalised_hash(&[claim.memory_type.as_str(), attribute[0], attribute[1], &claim.content].join(" \u{1f} "))
+}

@@ -1,0 +1,214 @@
+//! Lists that grow: values of one attribute, each said in the same sentence, become one memory that names them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::deed::{Deed, Step};
+use super::field::{Field, arrived};
+use super::same::new_evidence;
+use crate::consolidate::Known;
+use crate::consolidate::compare::features::Features;
+use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
+use crate::consolidate::compare::text::normalise;
+use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
+
+/// Values from which a list is made.
+const MIN_VALUES: usize = 3;
+
+/// Values beyond which a list does not grow: it is to be read in one glance.
+const MAX_VALUES: usize = 12;
+
+/// Longest value, in characters.
+const MAX_VALUE: usize = 40;
+
+/// What a list says where a memory was made of others.
+pub(super) const SOURCE: &str = "consolidate";
+
+/// A sentence with a place for values: what stands before it and after.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Pattern {
+    key: String,
+    before: String,
+    after: String,
+    kind: MemoryType,
+}
+
+/// Joins values into lists, and returns what was done.
+pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<Deed> {
+    let mut groups: BTreeMap<Pattern, Vec<MemoryId>> = BTreeMap::new();
+    for id in field.in_order() {
+        let known = &field.active[&id];
+        if let Some(pattern) = pattern(known).filter(|_| !known.memory.pinned) {
+            groups.entry(pattern).or_default().push(id);
+        }
+    }
+    let deeds = groups.into_iter().filter_map(|(pattern, ids)| {
+        let members: Vec<&Known> = ids.iter().map(|id| &field.active[id]).collect();
+        list_of(field, &pattern, &members, now)
+    });
+    let deeds: Vec<Deed> = deeds.collect();
+    deeds.iter().for_each(|deed| field.apply(deed));
+    deeds
+}
+
+/// Whether two memories are values of one list, which the words alone would not tell from each other.
+pub(super) fn is_for_lists(a: &Known, b: &Known) -> bool {
+    let is_list = |known: &Known| known.memory.claim.value.as_deref().is_some_and(|value| value.contains(BETWEEN));
+    (is_list(a) || is_list(b)) && pattern(a).is_some() && pattern(a) == pattern(b)
+}
+
+/// Returns the sentence of a memory that may be an item of a list, or is one.
+fn pattern(known: &Known) -> Option<Pattern> {
+    let claim = &known.memory.claim;
+    let key = attribute(claim.key.as_deref()?)?;
+    let value = claim.value.as_deref()?.trim();
+    let is_plain = claim.expires_at.is_none()
+        && claim.valid_to.is_none()
+        && claim.structured.is_none()
+        && claim.memory_type != MemoryType::Episodic;
+    let items: Vec<&str> = value.split(BETWEEN).collect();
+    let shown = if items.len() > 1 { spoken(&claim.content, &items)? } else { value.to_owned() };
+    let fits = |item: &&str| !item.is_empty() && item.chars().count() <= MAX_VALUE && !item.contains([',', ';', '、']);
+    if arity(&key) != Arity::Many || !is_plain || !items.iter().all(fits) {
+        return None;
+    }
+    let mut places = claim.content.match_indices(&shown);
+    let (at, _) = places.next().filter(|_| places.next().is_none())?;
+    let (before, after) = (&claim.content[..at], &claim.content[at + shown.len()..]);
+    let features = Features::of(&claim.content);
+    // A reason or a time holds for one value, not for all; so does a change.
+    let is_bare =
+        features.cue.is_none() && !features.except && !before.trim().is_empty() && after.chars().count() <= 12;
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let is_apart = !is_word(before.chars().next_back()) && !is_word(after.chars().next());
+    (is_bare && is_apart).then(|| Pattern {
+        key,
+        before: before.to_owned(),
+        after: after.to_owned(),
+        kind: claim.memory_type,
+    })
+}
+
+fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp) -> Option<Deed> {
+    let made = members.iter().copied().filter(|known| items(known).len() > 1).min_by_key(|known| arrived(known));
+    let mut values: Vec<String> = made.map(items).unwrap_or_default();
+    let mut seen: BTreeSet<String> = values.iter().map(|value| normalise(value)).collect();
+    for value in members.iter().flat_map(|known| items(known)) {
+        if seen.insert(normalise(&value)) {
+            values.push(value);
+        }
+    }
+    let joined: Vec<&Known> =
+        members.iter().copied().filter(|known| made.is_none_or(|made| made.memory.id != known.memory.id)).collect();
+    let fits = !joined.is_empty() && (MIN_VALUES..=MAX_VALUES).contains(&values.len());
+    if !fits || joined.iter().any(|known| was_brought_back(field, known)) {
+        return None;
+    }
+    let first = made.or_else(|| joined.first().copied())?;
+    let content = format!("{}{}{}", pattern.before, enumerated(&pattern.before, &values), pattern.after);
+    let claim = Claim {
+        content: content.clone(),
+        title: if made.is_some() { first.memory.claim.title.clone() } else { title(&content) },
+        summary: None,
+        value: Some(values.join(BETWEEN)),
+        key: Some(pattern.key.clone()),
+        importance: members.iter().map(|known| known.memory.claim.importance).fold(0.0, f64::max),
+        confidence: members.iter().map(|known| known.memory.claim.confidence).fold(1.0, f64::min),
+        tags: tags_of(members),
+        valid_from: members.iter().filter_map(|known| known.memory.claim.valid_from).max(),
+        ..first.memory.claim.clone()
+    };
+    Some(write(made, &joined, claim, now))
+}
+
+/// Whether a person made it active again after another memory had taken its place.
+fn was_brought_back(field: &Field, known: &Known) -> bool {
+    let links = field.taken_back.iter().chain(&field.links);
+    links.into_iter().any(|(_, kind, to)| *kind == RelationType::Supersedes && *to == known.memory.id)
+}
+
+fn write(made: Option<&Known>, joined: &[&Known], claim: Claim, now: Timestamp) -> Deed {
+    let mut deed = Deed::new(Step::Listed, format!("{} values of one attribute", claim_values(&claim)), &claim.content);
+    let evidence = joined.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
+        all.extend(new_evidence(std::slice::from_ref(piece), &all));
+        all
+    });
+    let list = if let Some(known) = made {
+        deed.beside = Some(known.memory.claim.content.clone());
+        deed.changed.push(Memory { claim, updated_at: now, ..known.memory.clone() });
+        deed.gained.push((known.memory.id.clone(), new_evidence(&evidence, &known.evidence)));
+        known.memory.id.clone()
+    } else {
+        let namespace = joined[0].memory.namespace.clone();
+        let memory = Memory::new(claim, namespace, SOURCE, ExtractionMethod::Auto, now);
+        let id = memory.id.clone();
+        deed.made = Some((memory, evidence));
+        id
+    };
+    for known in joined {
+        deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..known.memory.clone() });
+        deed.link(&list, RelationType::Supersedes, &known.memory.id, now);
+    }
+    deed
+}
+
+fn claim_values(claim: &Claim) -> usize {
+    claim.value.as_deref().map_or(0, |value| value.split(BETWEEN).count())
+}
+
+fn items(known: &Known) -> Vec<String> {
+    let value = known.memory.claim.value.as_deref().unwrap_or_default();
+    value.split(BETWEEN).map(|item| item.trim().to_owned()).collect()
+}
+
+fn tags_of(members: &[&Known]) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in members.iter().flat_map(|known| &known.memory.claim.tags) {
+        if !tags.contains(tag) {
+            tags.push(tag.clone());
+        }
+    }
+    tags
+}
+
+/// Returns the values as a sentence in the language of `text` names them.
+fn enumerated(text: &str, values: &[String]) -> String {
+    let (between, last) = joints(text);
+    match values.split_last() {
+        Some((end, rest)) if !rest.is_empty() => format!("{}{last}{end}", rest.join(between)),
+        _ => values.join(between),
+    }
+}
+
+/// Returns how a list's values stand in its content, if they do.
+fn spoken(content: &str, items: &[&str]) -> Option<String> {
+    let (end, rest) = items.split_last()?;
+    let spellings = JOINTS.iter().map(|(between, last)| format!("{}{last}{end}", rest.join(between)));
+    spellings.into_iter().find(|text| content.contains(text.as_str()))
+}
+
+/// What stands between values, and before the last.
+const JOINTS: &[(&str, &str)] = &[("、", "、"), ("、", "和"), (", ", " and "), (", ", " und "), (", ", ", ")];
+
+/// Returns one of [`JOINTS`] by the language of `text`.
+fn joints(text: &str) -> (&'static str, &'static str) {
+    let has = |range: std::ops::RangeInclusive<char>| text.chars().any(|c| range.contains(&c));
+    let says = |words: &[&str]| text.split_whitespace().any(|word| words.contains(&word.to_lowercase().as_str()));
+    JOINTS[if has('\u{3040}'..='\u{30FF}') {
+        0
+    } else if has('\u{4E00}'..='\u{9FFF}') {
+        1
+    } else if says(&["the", "user", "project", "is", "are"]) {
+        2
+    } else if says(&["der", "die", "das", "nutzer", "ist"]) {
+        3
+    } else {
+        4
+    }]
+}
+
+fn title(content: &str) -> String {
+    let words: Vec<&str> = content.split_whitespace().take(8).collect();
+    words.join(" ").trim_end_matches(['.', ',', '。']).to_owned()
+}

@@ -1,0 +1,154 @@
+//! A full pass: the memories of a namespace set against each other, long after they were learnt.
+//!
+//! ```text
+//! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ deeds ─▶ one transaction
+//!        ▲                              (model)          (model)                        │
+//!        └───────────────── another round, until one finds nothing to do ◀──────────────┘
+//! ```
+//!
+//! Every step is a function from the field to deeds; what an earlier step did, the next one sees. Nothing is written
+//! before all of them are done, and only if nobody changed the namespace meanwhile: then it is read and done again.
+
+mod around;
+mod deed;
+mod field;
+mod judge;
+mod links;
+mod lists;
+mod namespace;
+mod reflect;
+mod same;
+mod tasks;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::extract::Spent;
+use crate::guard::Guard;
+use crate::llm::Complete;
+use crate::memory::Namespace;
+use crate::store::{RunId, Store};
+
+pub use deed::{Deed, Step};
+pub use namespace::pass_over;
+
+/// Calls that a pass makes at most for each active memory.
+pub const MAX_CALLS_PER_MEMORY: f64 = 0.15;
+
+/// Calls that a pass may make however few memories there are, so that one pass is enough for a small file.
+pub const MIN_CALLS: u64 = 4;
+
+/// What a pass works with.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a, C> {
+    /// Where the memories are.
+    pub store: &'a Store,
+    /// What takes secrets out.
+    pub guard: &'a Guard,
+    /// Who is asked where the rules do not tell.
+    pub model: Option<&'a C>,
+    /// The run that the changes belong to.
+    pub run: Option<&'a RunId>,
+    /// The present.
+    pub now: Timestamp,
+    /// Calls that are left to the whole pass.
+    pub allowance: &'a Allowance,
+    /// What is done with what an undo took back.
+    pub taken_back: TakenBack,
+}
+
+/// What is done with what an undo took back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenBack {
+    /// It is not done again.
+    Stays,
+    /// It is done again like anything else.
+    Again,
+}
+
+impl<C: Complete> Terms<'_, C> {
+    /// Returns the name of who judges, for the mark of a finished pass.
+    fn judge(&self) -> String {
+        self.model.map_or_else(|| RULES.to_owned(), |model| model.model().to_owned())
+    }
+}
+
+/// The name of the rules in the mark of a finished pass; another version of them looks at everything again.
+const RULES: &str = "rules-1";
+
+/// Calls that may still be made.
+#[derive(Debug)]
+pub struct Allowance(Cell<u64>);
+
+impl Allowance {
+    /// Returns what `memories` active memories allow for: [`MIN_CALLS`] at least.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    pub fn of(memories: usize) -> Self {
+        Self(Cell::new(((memories as f64 * MAX_CALLS_PER_MEMORY) as u64).max(MIN_CALLS)))
+    }
+
+    /// Takes at most `wanted` calls, and returns how many it has.
+    fn take(&self, wanted: usize) -> usize {
+        let given = self.0.get().min(wanted as u64);
+        self.0.set(self.0.get() - given);
+        usize::try_from(given).unwrap_or(wanted)
+    }
+}
+
+/// What a pass came to, in one namespace or in several.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Active memories when it began.
+    pub memories: usize,
+    /// Active memories when it ended.
+    pub active: usize,
+    /// What was done, by kind.
+    pub steps: BTreeMap<Step, u64>,
+    /// Changes that were not made because a memory is pinned.
+    pub held_by_pins: u64,
+    /// Pairs and groups that a model was asked about.
+    pub asked: u64,
+    /// Pairs and groups that are left to a later pass, since no calls were left to this one.
+    pub not_asked: u64,
+    /// Calls that gave nothing usable.
+    pub failed_calls: u64,
+    /// Calls and tokens.
+    #[serde(skip)]
+    pub spent: Spent,
+    /// Whether the last round found nothing more to do.
+    #[serde(skip)]
+    pub is_settled: bool,
+}
+
+impl std::ops::AddAssign for Report {
+    fn add_assign(&mut self, other: Self) {
+        self.memories += other.memories;
+        self.active += other.active;
+        for (step, count) in other.steps {
+            *self.steps.entry(step).or_default() += count;
+        }
+        self.held_by_pins += other.held_by_pins;
+        self.asked += other.asked;
+        self.not_asked += other.not_asked;
+        self.failed_calls += other.failed_calls;
+        self.spent += other.spent;
+        self.is_settled &= other.is_settled;
+    }
+}
+
+/// Says what a pass does, for whoever shows it.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// So many of so many memories were looked up.
+    LookedUp(&'a Namespace, usize, usize),
+    /// A step begins.
+    Step(&'a Namespace, &'static str),
+    /// Changes were written.
+    Did(&'a Namespace, &'a [Deed]),
+    /// A change was not made because a memory is pinned; in a few words.
+    Held(&'a Namespace, &'a str),
+}

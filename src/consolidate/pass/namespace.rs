@@ -1,0 +1,240 @@
+//! One namespace from its first round to its mark.
+
+use std::collections::BTreeMap;
+
+use super::around::Around;
+use super::deed::Deed;
+use super::field::{Field, said_hash};
+use super::judge::{Doubt, Said, ask_about, calls_for, doubts_in, spelled};
+use super::same::{Swept, sweep};
+use super::{Event, Report, Terms, links, lists, reflect, tasks};
+use crate::consolidate::ApplyError;
+use crate::consolidate::Known;
+use crate::llm::Complete;
+use crate::memory::Namespace;
+use crate::store::{HashPair, PassMark, StoreError};
+
+/// Rounds at most; what is still to be done then is left to the next pass.
+const MAX_ROUNDS: usize = 12;
+
+/// Rounds that are done again because another process wrote in between, before giving up.
+const MAX_ATTEMPTS: usize = 8;
+
+/// What one round would do.
+#[derive(Debug, Default)]
+struct Round {
+    deeds: Vec<Deed>,
+    judged: BTreeMap<HashPair, String>,
+    held: Vec<String>,
+    /// Doubts and groups that no calls were left for.
+    not_asked: u64,
+    failed: u64,
+}
+
+/// Does a full pass over exactly this namespace, and tells what it does.
+///
+/// # Errors
+/// [`ApplyError::Stale`] if another process writes again and again, [`ApplyError::Store`] if the file cannot be read or
+/// written.
+pub async fn pass_over<C: Complete>(
+    terms: &Terms<'_, C>,
+    namespace: &Namespace,
+    watch: &dyn Fn(&Event<'_>),
+) -> Result<Report, ApplyError> {
+    let (mut report, mut around) = (Report::default(), Around::default());
+    let (mut rounds, mut attempts) = (0, 0);
+    loop {
+        let field = Field::read(terms.store, namespace, terms.taken_back)?;
+        if rounds == 0 {
+            report.memories = field.active.len();
+        }
+        if rounds == 0 && is_marked(terms, &field)? {
+            // Only time can have brought anything new.
+            if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
+                return Ok(Report { active: field.active.len(), is_settled: true, ..report });
+            }
+        }
+        let revision = field.revision;
+        let round = round(terms, field, &mut around, &mut report, watch).await?;
+        match write(terms, namespace, revision, &round) {
+            Ok(()) => {}
+            Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
+                attempts += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        rounds += 1;
+        count(&mut report, &round);
+        watch(&Event::Did(namespace, &round.deeds));
+        if round.deeds.is_empty() && round.judged.is_empty() || rounds == MAX_ROUNDS {
+            return finish(terms, namespace, revision, &round, report, watch);
+        }
+    }
+}
+
+fn is_marked<C: Complete>(terms: &Terms<'_, C>, field: &Field) -> Result<bool, StoreError> {
+    let mark = terms.store.pass_mark(&field.namespace)?;
+    Ok(mark.is_some_and(|mark| mark.revision == field.revision && mark.judge == terms.judge()))
+}
+
+fn finish<C: Complete>(
+    terms: &Terms<'_, C>,
+    namespace: &Namespace,
+    revision: i64,
+    round: &Round,
+    report: Report,
+    watch: &dyn Fn(&Event<'_>),
+) -> Result<Report, ApplyError> {
+    round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
+    let is_settled = round.deeds.is_empty() && round.failed == 0 && round.not_asked == 0;
+    // What is held by a pin is told anew each time.
+    if is_settled && round.held.is_empty() {
+        let mark = PassMark { revision, judge: terms.judge() };
+        terms.store.write::<_, StoreError>(None, terms.now, |writer| writer.note_pass(namespace, &mark))?;
+    }
+    let active = Field::read(terms.store, namespace, terms.taken_back)?.active.len();
+    Ok(Report { active, is_settled, held_by_pins: round.held.len() as u64, ..report })
+}
+
+async fn round<C: Complete>(
+    terms: &Terms<'_, C>,
+    mut field: Field,
+    around: &mut Around,
+    report: &mut Report,
+    watch: &dyn Fn(&Event<'_>),
+) -> Result<Round, StoreError> {
+    let namespace = field.namespace.clone();
+    let step = |name| watch(&Event::Step(&namespace, name));
+    let mut round = Round::default();
+    around.update(terms.store, &field, watch).await?;
+    step("tasks");
+    round.deeds.extend(tasks::close(&mut field, around, terms.now));
+    step("duplicates and contradictions");
+    settle_same(terms, &mut field, around, &mut round, report).await;
+    step("lists");
+    round.deeds.extend(lists::join(&mut field, terms.now));
+    step("repeated episodes");
+    settle_episodes(terms, &mut field, around, &mut round, report).await;
+    step("links");
+    round.deeds.extend(links::link(&mut field, around, terms.now));
+    Ok(round)
+}
+
+async fn settle_same<C: Complete>(
+    terms: &Terms<'_, C>,
+    field: &mut Field,
+    around: &Around,
+    round: &mut Round,
+    report: &mut Report,
+) {
+    let Some(model) = terms.model else {
+        let swept = sweep(field, around, &Said::new(), terms.now);
+        round.deeds.extend(swept.deeds);
+        round.held.extend(swept.held);
+        return;
+    };
+    let draft = sweep(&mut field.clone(), around, &Said::new(), terms.now);
+    let (said, settled) = ask_doubts(terms, field, model, draft.doubts, round, report).await;
+    // Read before the field moves on: an answer is about what was shown.
+    let judged = judged(field, &said, &settled);
+    let Swept { deeds, held, .. } = sweep(field, around, &said, terms.now);
+    field.judged.extend(judged.clone());
+    round.deeds.extend(deeds);
+    round.held.extend(held);
+    round.judged.extend(judged);
+}
+
+async fn ask_doubts<C: Complete>(
+    terms: &Terms<'_, C>,
+    field: &Field,
+    model: &C,
+    mut doubts: Vec<Doubt>,
+    round: &mut Round,
+    report: &mut Report,
+) -> (Said, Vec<Doubt>) {
+    let calls = terms.allowance.take(calls_for(doubts.len()));
+    round.not_asked += doubts.len().saturating_sub(doubts_in(calls)) as u64;
+    doubts.truncate(doubts_in(calls));
+    if doubts.is_empty() {
+        return (Said::new(), Vec::new());
+    }
+    let known = |id: &_| field.active.get(id).cloned();
+    let shown: Vec<(Known, Vec<Known>)> = doubts
+        .iter()
+        .filter_map(|(id, others)| Some((known(id)?, others.iter().filter_map(known).collect())))
+        .collect();
+    let answered = ask_about(&shown, terms.guard, model).await;
+    report.asked += shown.len() as u64;
+    report.spent += answered.spent;
+    round.failed += answered.failed;
+    (answered.said, answered.settled)
+}
+
+/// Returns what is kept of the answers: nothing that was shown is asked about again.
+fn judged(field: &Field, said: &Said, settled: &[Doubt]) -> BTreeMap<HashPair, String> {
+    let mut judged = BTreeMap::new();
+    for (id, others) in settled {
+        for other in others {
+            let (Some(a), Some(b)) = (field.active.get(id), field.active.get(other)) else { continue };
+            let named = said.get(&(id.clone(), other.clone()));
+            judged.insert(HashPair::new(said_hash(a), said_hash(b)), spelled(named).to_owned());
+        }
+    }
+    judged
+}
+
+async fn settle_episodes<C: Complete>(
+    terms: &Terms<'_, C>,
+    field: &mut Field,
+    around: &Around,
+    round: &mut Round,
+    report: &mut Report,
+) {
+    let groups = reflect::groups(field, around);
+    let mut said = reflect::Patterns::new();
+    if let Some(model) = terms.model {
+        let mut open = reflect::undecided(field, &groups);
+        let calls = terms.allowance.take(open.len().div_ceil(reflect::MAX_GROUPS));
+        round.not_asked += open.len().saturating_sub(calls * reflect::MAX_GROUPS) as u64;
+        open.truncate(calls * reflect::MAX_GROUPS);
+        if !open.is_empty() {
+            let told = reflect::ask_about(field, &open, terms.guard, model).await;
+            report.asked += open.len() as u64;
+            report.spent += told.spent;
+            round.failed += told.failed;
+            said = told.patterns;
+        }
+        round.judged.extend(reflect::told(&said));
+    }
+    round.deeds.extend(reflect::reflect(field, &groups, &said, terms.now));
+}
+
+fn write<C: Complete>(
+    terms: &Terms<'_, C>,
+    namespace: &Namespace,
+    revision: i64,
+    round: &Round,
+) -> Result<(), ApplyError> {
+    if round.deeds.is_empty() && round.judged.is_empty() {
+        return Ok(());
+    }
+    let judge = terms.judge();
+    terms.store.write(terms.run, terms.now, |writer| {
+        if writer.revision(namespace)? != revision {
+            return Err(ApplyError::Stale { namespace: namespace.clone() });
+        }
+        for deed in &round.deeds {
+            deed.write(writer, terms.guard)?;
+        }
+        Ok(writer.note_judged(namespace, &judge, &round.judged)?)
+    })
+}
+
+fn count(report: &mut Report, round: &Round) {
+    for deed in &round.deeds {
+        *report.steps.entry(deed.step).or_default() += 1;
+    }
+    report.failed_calls += round.failed;
+    report.not_asked = round.not_asked;
+}

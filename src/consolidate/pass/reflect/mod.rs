@@ -1,0 +1,157 @@
+//! Reflection: episodes that repeat become one memory that is derived from them.
+//!
+//! Without a model it is a sentence that all of them say; with one, what the model names, as far as every name and number
+//! in it stands in the episodes. How often and when is counted here, and counted anew when there are more.
+
+mod group;
+mod model;
+mod statement;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::deed::{Deed, Step};
+use super::field::Field;
+use super::lists::SOURCE;
+use super::same::new_evidence;
+use crate::consolidate::Known;
+use crate::guard::suspicion;
+use crate::memory::{
+    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryType, RelationType, Scope, Status, Structured,
+};
+
+pub(super) use group::{Group, MIN_EPISODES, groups};
+pub(super) use model::{MAX_GROUPS, Pattern, Patterns, ask_about};
+pub(super) use statement::Span;
+
+/// Most confidence in what was derived.
+const MAX_CONFIDENCE: f64 = 0.9;
+
+/// How it is kept that a group has nothing in common.
+pub(super) const NONE: &str = "none";
+
+/// Whether two memories are an episode and what may be derived from its like; the one is never merged into the other.
+pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
+    let is_derived = |known: &Known| {
+        known.memory.source == SOURCE && matches!(known.memory.claim.structured, Some(Structured::Pattern { .. }))
+    };
+    let is_episode = |known: &Known| known.memory.claim.memory_type == MemoryType::Episodic;
+    (is_derived(a) && is_episode(b)) || (is_derived(b) && is_episode(a))
+}
+
+/// Returns the groups of episodes from which something may be derived, and nothing was.
+pub(super) fn undecided(field: &Field, groups: &[Group]) -> Vec<Group> {
+    let open = groups.iter().filter(|group| group.derived.is_none() && group.repeats(field));
+    open.filter(|group| !field.judged.contains_key(&group.hash(field))).cloned().collect()
+}
+
+/// Derives what `groups` have in common, brings up to date what was derived before, and returns what was done.
+pub(super) fn reflect(field: &mut Field, groups: &[Group], said: &Patterns, now: Timestamp) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    for group in groups {
+        let deed = match &group.derived {
+            Some(_) => recount(field, group, now),
+            None if group.repeats(field) => derive(field, group, said, now),
+            None => None,
+        };
+        if let Some(deed) = deed {
+            field.apply(&deed);
+            deeds.push(deed);
+        }
+    }
+    deeds
+}
+
+fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Option<Deed> {
+    let episodes = group.counted(field);
+    let texts: Vec<&str> = episodes.iter().map(|known| known.memory.claim.content.as_str()).collect();
+    let hash = group.hash(field);
+    let answer = said.get(&hash);
+    // A model that saw nothing in common is believed, now and later.
+    if answer.is_some_and(Option::is_none) || field.judged.get(&hash).is_some_and(|told| told == NONE) {
+        return None;
+    }
+    let named = answer.and_then(Option::as_ref).filter(|pattern| model::is_grounded(pattern, &texts)).cloned();
+    let pattern = named.or_else(|| statement::shared(&texts).map(Pattern::of))?;
+    let content = Span::of(&episodes)?.after(&pattern.statement)?;
+    let claim = claim(&pattern, content, &episodes);
+    let is_known = field.active.values().any(|known| known.memory.claim.content == claim.content);
+    let evidence = episodes.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
+        all.extend(new_evidence(std::slice::from_ref(piece), &all));
+        all
+    });
+    let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    if is_known || suspicion(&candidate).is_some() {
+        return None;
+    }
+    let Candidate { claim, evidence, .. } = candidate;
+    let memory = Memory::new(claim, field.namespace.clone(), SOURCE, ExtractionMethod::Auto, now);
+    let mut deed = Deed::new(Step::Derived, format!("{} episodes", episodes.len()), &memory.claim.content);
+    for known in &episodes {
+        deed.link(&memory.id, RelationType::DerivedFrom, &known.memory.id, now);
+    }
+    deed.made = Some((memory, evidence));
+    Some(deed)
+}
+
+fn claim(pattern: &Pattern, content: String, episodes: &[&Known]) -> Claim {
+    let claims: Vec<&Claim> = episodes.iter().map(|known| &known.memory.claim).collect();
+    let common = |field: fn(&Claim) -> &Option<String>| {
+        let first = field(claims.first()?).clone()?;
+        claims.iter().all(|claim| field(claim).as_ref() == Some(&first)).then_some(first)
+    };
+    let confidence = claims.iter().map(|claim| claim.confidence).fold(1.0, f64::min).min(MAX_CONFIDENCE);
+    let tags = claims.first().map(|claim| claim.tags.clone()).unwrap_or_default();
+    let category = if pattern.memory_type == MemoryType::Procedural { "workflow" } else { "pattern" };
+    Claim {
+        subject: common(|claim| &claim.subject),
+        structured: Some(Structured::Pattern { pattern: pattern.statement.clone() }),
+        scope: Scope::LongTerm,
+        importance: claims.iter().map(|claim| claim.importance).fold(0.0, f64::max),
+        confidence,
+        tags: tags.into_iter().filter(|tag| claims.iter().all(|claim| claim.tags.contains(tag))).collect(),
+        valid_from: episodes.iter().map(|known| super::field::said_at(known)).min(),
+        ..Claim::new(pattern.memory_type, category, pattern.title.clone(), content)
+    }
+}
+
+/// Brings up to date what was derived: how often, until when, and on what it rests.
+fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
+    let derived = field.active.get(group.derived.as_ref()?).filter(|known| !known.memory.pinned)?;
+    let id = &derived.memory.id;
+    let episodes = group.counted(field);
+    let is_forgotten = |known: &&Known| known.memory.status == Status::Forgotten;
+    let is_broken = group.members(field).any(|known| is_forgotten(&known)) || episodes.len() < MIN_EPISODES;
+    let content = &derived.memory.claim.content;
+    if is_broken {
+        let mut deed = Deed::new(Step::Recounted, "an episode that it rests on is gone", content);
+        deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..derived.memory.clone() });
+        return Some(deed);
+    }
+    let is_new = |known: &&&Known| !field.is_joined(id, &known.memory.id, &[RelationType::DerivedFrom]);
+    let new: Vec<&Known> = episodes.iter().filter(is_new).copied().collect();
+    // A person may have put it in other words; those stay.
+    let recounted = Span::of(&episodes)?.instead_of_old(content).unwrap_or_else(|| content.clone());
+    if new.is_empty() && recounted == *content {
+        return None;
+    }
+    let mut deed = Deed::new(Step::Recounted, format!("{} episodes", episodes.len()), &recounted);
+    deed.beside = Some(content.clone());
+    let valid_from = episodes.iter().map(|known| super::field::said_at(known)).min();
+    let claim = Claim { content: recounted, valid_from, ..derived.memory.claim.clone() };
+    deed.changed.push(Memory { claim, updated_at: now, ..derived.memory.clone() });
+    let evidence: Vec<_> = new.iter().flat_map(|known| known.evidence.iter().cloned()).collect();
+    deed.gained.push((id.clone(), new_evidence(&evidence, &derived.evidence)));
+    for known in new {
+        deed.link(id, RelationType::DerivedFrom, &known.memory.id, now);
+    }
+    Some(deed)
+}
+
+/// Returns, for each group that was asked about, whether anything came of it, as it is kept.
+pub(super) fn told(said: &Patterns) -> BTreeMap<crate::store::HashPair, String> {
+    said.iter()
+        .map(|(hash, pattern)| (hash.clone(), if pattern.is_some() { "pattern" } else { NONE }.to_owned()))
+        .collect()
+}

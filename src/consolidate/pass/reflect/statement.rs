@@ -1,0 +1,243 @@
+//! The sentence that several episodes share, and how often and when it was so.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use regex::Regex;
+
+use super::group::day;
+use crate::consolidate::Known;
+use crate::consolidate::compare::features::{Features, Polarity};
+use crate::consolidate::compare::text::normalise;
+
+/// Content words that a shared sentence has at least.
+const MIN_WORDS: usize = 2;
+
+/// Days as they stand in an episode.
+static DAYS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix) (?P<lead> \b(?:on|am|el|el\ día|vom) \s+ )?
+            (?: (?:mon|tues|wednes|thurs|fri|satur|sun)day,? \s+ )?
+            (?: \d{4}-\d{2}-\d{2}
+              | \d{4}年\d{1,2}月\d{1,2}日 | \d{1,2}月\d{1,2}日 | \d{4}년\s*\d{1,2}월\s*\d{1,2}일
+              | (?:january|february|march|april|may|june|july|august|september|october|november|december)
+                \s+ \d{1,2} (?:st|nd|rd|th)? (?:,? \s+ \d{4})? \b
+              | \b\d{1,2}\.? \s+ (?:january|february|march|april|may|june|july|august|september|october|november
+                |december|januar|februar|märz|mai|juni|juli|oktober|dezember|de\ \p{L}+) (?: \s+ (?:de\s+)? \d{4})? \b )
+            (?: \s+ (?:at|um|a\ las) \s+ \d{1,2}:\d{2} )?
+            (?: [に、，] | 에 | ,\s )? \s*",
+    )
+    .expect("the pattern is a constant that a test uses")
+});
+
+/// Words after which a day is part of what is said.
+const NEEDS_DAY: &[&str] = &[
+    "by", "until", "till", "since", "from", "before", "after", "to", "between", "and", "than", "for", "of", "bis",
+    "seit", "ab", "vor", "nach", "zum", "hasta", "desde", "antes", "después", "para", "de",
+];
+
+/// What may follow a sentence that is true without it.
+const ADJUNCTS: &[&str] = &[
+    "because", "after", "when", "while", "since", "during", "due", "by", "weil", "nachdem", "wegen", "während",
+    "durch", "porque", "después", "cuando", "mientras", "debido",
+];
+
+/// How often an end such as `(3 times, …)` is spelled.
+static COUNT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\s?[(（]\d+(?: times, | 次，|回、|회, |-mal, | veces, )\d{4}-\d{2}-\d{2}[^()（）]*\d{4}-\d{2}-\d{2}[)）][.。]?$")
+        .expect("the pattern is a constant that a test uses")
+});
+
+/// The languages in which counting can be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    English,
+    German,
+    Spanish,
+    Chinese,
+    Japanese,
+    Korean,
+}
+
+/// How often something was so, and when first and last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Span {
+    times: usize,
+    first: Date,
+    last: Date,
+}
+
+impl Span {
+    pub(super) fn of(episodes: &[&Known]) -> Option<Self> {
+        let days = || episodes.iter().map(|known| day(known));
+        Some(Self { times: episodes.len(), first: days().min()?, last: days().max()? })
+    }
+
+    /// Returns `statement` with the count after it; `None` in a language that is not known.
+    pub(super) fn after(&self, statement: &str) -> Option<String> {
+        let bare = statement.trim().trim_end_matches(['.', '。', '!', '！']);
+        let Self { times, first, last } = self;
+        Some(match language(bare)? {
+            Language::English => format!("{bare} ({times} times, {first} to {last})."),
+            Language::German => format!("{bare} ({times}-mal, {first} bis {last})."),
+            Language::Spanish => format!("{bare} ({times} veces, {first} a {last})."),
+            Language::Chinese => format!("{bare}（{times} 次，{first} 至 {last}）。"),
+            Language::Japanese => format!("{bare}（{times}回、{first} から {last}）。"),
+            Language::Korean => format!("{bare} ({times}회, {first} ~ {last})."),
+        })
+    }
+
+    /// Returns `content` with this count in the place of the one that it ends with, if it ends with one.
+    pub(super) fn instead_of_old(&self, content: &str) -> Option<String> {
+        let old = COUNT.find(content.trim_end())?;
+        self.after(&content[..old.start()])
+    }
+}
+
+/// Returns a sentence that each of the episodes says, apart from its day.
+///
+/// Either they say nothing else, or each goes on with something that the sentence is true without: why, when, by what.
+pub(super) fn shared(episodes: &[&str]) -> Option<String> {
+    let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
+    let last = bare.last()?;
+    let is_said_by_all = bare.iter().all(|text| normalise(text) == normalise(last));
+    let sentence = if is_said_by_all { last.clone() } else { common_start(&bare)? };
+    (Features::of(&sentence).tokens.len() >= MIN_WORDS).then_some(sentence)
+}
+
+/// Returns a text without the days on which it happened.
+fn without_days(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    let mut from = 0;
+    for found in DAYS.captures_iter(text) {
+        let Some(whole) = found.get(0) else { continue };
+        let before = text[..whole.start()].split_whitespace().next_back().unwrap_or_default().to_lowercase();
+        if found.name("lead").is_none() && NEEDS_DAY.contains(&before.as_str()) {
+            continue;
+        }
+        bare.push_str(&text[from..whole.start()]);
+        bare.push(' ');
+        from = whole.end();
+    }
+    bare.push_str(&text[from..]);
+    let wide = |c: char| ('\u{2E80}'..='\u{9FFF}').contains(&c);
+    let words = bare.split_whitespace().collect::<Vec<_>>().join(" ").replace(" .", ".").replace(" ,", ",");
+    let words = words.trim_end_matches(',').trim();
+    let mut chars = words.chars();
+    match chars.next() {
+        Some(first) if !wide(first) => first.to_uppercase().chain(chars).collect(),
+        _ => words.to_owned(),
+    }
+}
+
+/// Returns the words that all begin with, if each ends there or goes on with what may be left out.
+fn common_start(texts: &[String]) -> Option<String> {
+    let is_plain = |text: &String| {
+        let features = Features::of(text);
+        features.polarity == Polarity::Positive && !features.except && !features.planned
+    };
+    let spaced = matches!(language(texts.first()?)?, Language::English | Language::German | Language::Spanish);
+    if !spaced || !texts.iter().all(is_plain) {
+        return None;
+    }
+    let split: Vec<Vec<&str>> = texts.iter().map(|text| text.split_whitespace().collect()).collect();
+    let plain = |word: &str| word.trim_end_matches(['.', ',', ';', ':', '!']).to_lowercase();
+    let mut length = 0;
+    while split.iter().all(|words| words.get(length).is_some_and(|word| plain(word) == plain(split[0][length]))) {
+        length += 1;
+        if split[0].len() == length {
+            break;
+        }
+    }
+    let ends_there = |words: &Vec<&str>, length: usize| {
+        words.len() == length
+            || words[length - 1].ends_with([';', '.'])
+            || ADJUNCTS.contains(&plain(words[length]).as_str())
+    };
+    let length = (3..=length).rev().find(|length| split.iter().all(|words| ends_there(words, *length)))?;
+    let sentence = split[0][..length].join(" ");
+    Some(sentence.trim_end_matches(['.', ',', ';', ':', '!']).to_owned())
+}
+
+fn language(text: &str) -> Option<Language> {
+    let any = |ranges: &[std::ops::RangeInclusive<char>]| text.chars().any(|c| ranges.iter().any(|r| r.contains(&c)));
+    if any(&['\u{3040}'..='\u{30FF}']) {
+        return Some(Language::Japanese);
+    }
+    if any(&['\u{AC00}'..='\u{D7AF}']) {
+        return Some(Language::Korean);
+    }
+    if any(&['\u{4E00}'..='\u{9FFF}']) {
+        return Some(Language::Chinese);
+    }
+    let lower = text.to_lowercase();
+    let count = |listed: &str| {
+        let is = |word: &&str| listed.split(' ').any(|one| one == word.trim_matches(['.', ',', ';', ':', '(', ')']));
+        lower.split_whitespace().filter(is).count()
+    };
+    let scores = [
+        (count("the a an is was were has had of to with by in on and their its for from user"), Language::English),
+        (count("der die das ein eine ist war hat und mit von den dem im nutzer nutzerin sich nicht"), Language::German),
+        (count("el la los las un una es fue ha y con de del por se usuario usuaria en al"), Language::Spanish),
+    ];
+    let best = scores.iter().map(|(score, _)| *score).max().filter(|best| *best > 0)?;
+    let mut leading = scores.iter().filter(|(score, _)| *score == best);
+    let first = leading.next()?;
+    leading.next().is_none().then_some(first.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_say_is_said_without_their_days() {
+        let rows: &[(&[&str], Option<&str>)] = &[
+            (
+                &[
+                    "On 2026-01-05 the user restarted Redis to fix the login test.",
+                    "The user restarted Redis to fix the login test on 2026-01-12.",
+                    "On Monday, 2026-02-02 the user restarted Redis to fix the login test.",
+                ],
+                Some("The user restarted Redis to fix the login test."),
+            ),
+            (
+                &[
+                    "The nightly deploy failed because the disk was full.",
+                    "The nightly deploy failed after a certificate had expired on 2026-02-01.",
+                    "The nightly deploy failed.",
+                ],
+                Some("The nightly deploy failed"),
+            ),
+            (&["The user likes to run in the park.", "The user likes to run in town."], None),
+            (&["The team met until 2026-01-05.", "The team met until 2026-01-06."], None),
+            (&["2026年1月5日用户重启了缓存服务。", "2026年1月9日，用户重启了缓存服务。"], Some("用户重启了缓存服务。")),
+            (&["The user did not sleep because of noise.", "The user did not sleep after work."], None),
+        ];
+        for (texts, expected) in rows {
+            assert_eq!(shared(texts).as_deref(), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_said_in_the_language_and_replaced_by_the_next() {
+        let day = |text: &str| text.parse().unwrap();
+        let span = Span { times: 3, first: day("2026-01-05"), last: day("2026-02-02") };
+        let more = Span { times: 4, last: day("2026-03-03"), ..span };
+        let texts = [
+            ("The deploy failed.", "The deploy failed (3 times, 2026-01-05 to 2026-02-02)."),
+            ("Der Nutzer war krank.", "Der Nutzer war krank (3-mal, 2026-01-05 bis 2026-02-02)."),
+            ("El usuario fue al gimnasio.", "El usuario fue al gimnasio (3 veces, 2026-01-05 a 2026-02-02)."),
+            ("用户重启了缓存服务。", "用户重启了缓存服务（3 次，2026-01-05 至 2026-02-02）。"),
+            ("ユーザーはサーバーを再起動した。", "ユーザーはサーバーを再起動した（3回、2026-01-05 から 2026-02-02）。"),
+            ("사용자가 서버를 재시작했다.", "사용자가 서버를 재시작했다 (3회, 2026-01-05 ~ 2026-02-02)."),
+        ];
+        for (statement, expected) in texts {
+            let content = span.after(statement).unwrap();
+            assert_eq!(content, expected);
+            assert_eq!(more.instead_of_old(&content), more.after(statement), "{content}");
+        }
+        assert_eq!(span.after("Пользователь перезапустил сервер."), None);
+        assert_eq!(span.instead_of_old("The deploy failed often."), None);
+    }
+}

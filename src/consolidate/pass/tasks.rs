@@ -1,0 +1,193 @@
+//! Tasks that are over: their day is past, or somebody said that they are done.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use regex::Regex;
+
+use super::around::Around;
+use super::deed::{Deed, Step};
+use super::field::{Field, said_at};
+use super::judge::view;
+use crate::consolidate::Known;
+use crate::consolidate::compare::features::{Features, Polarity};
+use crate::consolidate::compare::view::View;
+use crate::consolidate::compare::words::Words;
+use crate::memory::{Memory, RelationType, Status};
+
+/// Part of a task's words that whoever says that it is done must say.
+const DONE_OVERLAP: f64 = 0.75;
+
+/// The same where words do not stand apart, so that pairs of characters across their edges count as words.
+const DONE_OVERLAP_UNSPACED: f64 = 0.5;
+
+/// Time after the end of a due day until it is over everywhere.
+const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
+
+/// A day by which something is to be done, in the languages of the cues.
+static DUE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix) (?: \b(?: by | due(?:\s+(?:on|by|date:?))? | deadline:? | until | no\ later\ than | before
+            | bis(?:\s+zum)? | fällig(?:\s+am)? | vor\ dem | spätestens(?:\s+am)?
+            | antes\ del? | para\ el | hasta\ el | a\ más\ tardar\ el )
+            | 截止(?:到|日期[:：]?)? | 到期(?:日[:：]?)? | 期限は | 締め切りは | 締切は | 마감(?:일|은)? )
+            \s* (\d{4}-\d{2}-\d{2}) | (\d{4}-\d{2}-\d{2}) \s* (?: 之前 | 前 | まで | までに | 까지 | 전까지 )",
+    )
+    .expect("the pattern is a constant that a test uses")
+});
+
+/// Words that say that a thing is over.
+static DONE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix) \b(?: done | completed? | finished | shipped | merged | fixed | resolved | closed | released | delivered
+            | cancelled | canceled | abandoned | dropped | submitted
+            | erledigt | abgeschlossen | fertiggestellt | behoben | abgebrochen | eingereicht
+            | terminad[oa] | completad[oa] | hech[oa] | resuelt[oa] | cancelad[oa] | entregad[oa] | enviad[oa] )\b
+            | 完成 | 做完 | 已修复 | 已解决 | 已取消 | 已提交 | 搞定 | 完了 | 終わった | 終わりました | 修正済み | 中止になった
+            | 완료 | 끝났 | 끝냈 | 해결됐 | 해결했 | 취소",
+    )
+    .expect("the pattern is a constant that a test uses")
+});
+
+/// Words that say that a thing is still to be done; whoever says that it is done does not say them.
+static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:must|ha(?:s|ve) (?:yet )?to|needs? to|should|is to|todo:?|muss|müssen|soll|debe|tiene que|necesita)\b|需要|必须|应该",
+    )
+    .expect("the pattern is a constant that a test uses")
+});
+
+/// Closes the tasks that are over, and returns what was done.
+pub(super) fn close(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    for id in field.in_order() {
+        let is_open = |known: &&Known| is_task(known) && !known.memory.pinned && !field.reopened.contains(&id);
+        let Some(task) = field.active.get(&id).filter(is_open) else { continue };
+        let done = || around.of(&id).filter_map(|other| field.active.get(other)).find(|other| says_done(other, task));
+        let deed = match over(task, now) {
+            Some(why) => Some(expired(task, why, now)),
+            None => done().map(|by| finished(task, by, now)),
+        };
+        if let Some(deed) = deed {
+            field.apply(&deed);
+            deeds.push(deed);
+        }
+    }
+    deeds
+}
+
+fn is_task(known: &Known) -> bool {
+    known.memory.claim.category == "task"
+}
+
+/// Why a task's time is over, if it is.
+fn over(task: &Known, now: Timestamp) -> Option<String> {
+    let claim = &task.memory.claim;
+    let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+    if is_past(claim.expires_at) || is_past(claim.valid_to) {
+        return Some("its time is over".to_owned());
+    }
+    let due = due_day(&claim.content)?;
+    let ended =
+        due.tomorrow().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().checked_add(EVERYWHERE).ok()?;
+    (ended <= now).then(|| format!("it was due on {due}"))
+}
+
+/// Returns the last day that a text names as one by which something is to be done.
+fn due_day(text: &str) -> Option<Date> {
+    let days = DUE.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(2))?.as_str().parse().ok());
+    days.max()
+}
+
+/// Whether `other` says, later than `task`, that just this is done.
+fn says_done(other: &Known, task: &Known) -> bool {
+    let text = &other.memory.claim.content;
+    if said_at(other) <= said_at(task) || !DONE.is_match(text) || DONE.is_match(&task.memory.claim.content) {
+        return false;
+    }
+    let mut bare = task.clone();
+    bare.memory.claim.content = OBLIGES.replace_all(&task.memory.claim.content, " ").into_owned();
+    let (by, of) = (view(other), view(&bare));
+    let is_unspaced = of.features.text.chars().any(|c| matches!(c, '\u{3040}'..='\u{9FFF}'));
+    let enough = if is_unspaced { DONE_OVERLAP_UNSPACED } else { DONE_OVERLAP };
+    by.features.polarity == Polarity::Positive
+        && !by.features.planned
+        && by.features.people == of.features.people
+        && names_all_of(&by, &of)
+        && (by.same_key(&of) || overlap_of_task(&by, &of) >= enough)
+}
+
+/// Whether all names and numbers of the task are said again; a day by which it was due need not be.
+fn names_all_of(by: &View<'_>, task: &View<'_>) -> bool {
+    let undated = Features::of(&DUE.replace_all(&task.claim.content, " "));
+    undated.entities.iter().all(|name| by.features.text.contains(name.as_str()))
+        && undated.figures.is_subset(&by.features.figures)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words")]
+fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
+    let words = Words::of(by, task);
+    let all = words.shared + words.known_only;
+    if all < 2 { 0.0 } else { words.shared as f64 / all as f64 }
+}
+
+fn expired(task: &Known, why: String, now: Timestamp) -> Deed {
+    let mut deed = Deed::new(Step::TaskClosed, why, &task.memory.claim.content);
+    deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..task.memory.clone() });
+    deed
+}
+
+fn finished(task: &Known, by: &Known, now: Timestamp) -> Deed {
+    let mut deed = Deed::new(Step::TaskClosed, "said to be done", &task.memory.claim.content);
+    deed.beside = Some(by.memory.claim.content.clone());
+    let mut claim = task.memory.claim.clone();
+    claim.valid_to = claim.valid_to.or(Some(said_at(by)));
+    deed.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..task.memory.clone() });
+    deed.link(&by.memory.id, RelationType::Supersedes, &task.memory.id, now);
+    // It took its place; it does not say the same.
+    deed.link(&by.memory.id, RelationType::Contradicts, &task.memory.id, now);
+    deed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::tests::testing::known;
+
+    #[test]
+    fn a_due_day_is_one_that_is_named_as_such() {
+        let rows = [
+            ("The user must file taxes by 2026-03-31.", Some("2026-03-31")),
+            ("Deadline: 2026-04-02 for the talk", Some("2026-04-02")),
+            ("用户要在 2026-05-01 之前交报告", Some("2026-05-01")),
+            ("2026-05-01までに提出する", Some("2026-05-01")),
+            ("Der Bericht ist bis zum 2026-02-03 fällig", Some("2026-02-03")),
+            ("The user started on 2026-03-31.", None),
+            ("nearby 2026-03-31", None),
+        ];
+        for (text, day) in rows {
+            assert_eq!(due_day(text).map(|day| day.to_string()).as_deref(), day, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_task_is_done_only_where_just_it_is_said_to_be_done_later() {
+        let task = "The user has to migrate the billing tables to Postgres 17.";
+        let rows = [
+            (task, "The user migrated the billing tables to Postgres 17; it is done.", true),
+            (task, "The user has not completed migrating the billing tables to Postgres 17.", false),
+            (task, "The user finished migrating the billing tables to Postgres 16.", false),
+            (task, "The user finished migrating the search tables.", false),
+            (task, "The user plans to have the billing tables migrated to Postgres 17, done by May.", false),
+            ("用户要修复登录页面的崩溃", "登录页面的崩溃已修复", true),
+            ("Der Nutzer muss die Steuererklärung abgeben.", "Steuererklärung abgeben: erledigt.", true),
+        ];
+        for (task, later, expected) in rows {
+            let (of, by) = (known("a", task), known("b", &format!("said=2026-02-01 | {later}")));
+            assert_eq!(says_done(&by, &of), expected, "{later}");
+            let earlier = known("b", &format!("said=2026-01-01 | {later}"));
+            assert!(!says_done(&earlier, &of), "{later}");
+        }
+    }
+}

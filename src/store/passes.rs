@@ -1,0 +1,205 @@
+//! What full passes know of each other: which pairs a model has told apart, and where nothing was left to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::row::spelled;
+use super::{Database, StoreError, Writer};
+use crate::memory::{MemoryId, Namespace, RelationType};
+
+/// Two texts by their hashes, the smaller first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HashPair(String, String);
+
+impl HashPair {
+    /// Returns the pair, whichever of the two comes first.
+    #[must_use]
+    pub fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
+        let (one, other) = (one.into(), other.into());
+        if one <= other { Self(one, other) } else { Self(other, one) }
+    }
+}
+
+/// A state of a namespace in which a full pass found nothing more to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassMark {
+    /// Revision of the namespace.
+    pub revision: i64,
+    /// Who judged.
+    pub judge: String,
+}
+
+impl Database {
+    /// Returns the namespaces that hold active memories with how many, those with most first, then by name.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn inhabited(&self) -> Result<Vec<(Namespace, usize)>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT namespace, count(*) FROM memories WHERE status = 'active'
+                 GROUP BY namespace ORDER BY count(*) DESC, namespace",
+            )?;
+            let found = statement.query_map((), |row| Ok((spelled(row, 0)?, row.get(1)?)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns what was said about pairs of memories of a namespace.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn judged(&self, namespace: &Namespace) -> Result<BTreeMap<HashPair, String>, StoreError> {
+        self.read(|conn| {
+            let mut statement =
+                conn.prepare_cached("SELECT a, b, relation FROM judged WHERE namespace = ?1 ORDER BY a, b")?;
+            let found = statement
+                .query_map([namespace.to_string()], |row| Ok((HashPair(row.get(0)?, row.get(1)?), row.get(2)?)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns where the last full pass over a namespace ended.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn pass_mark(&self, namespace: &Namespace) -> Result<Option<PassMark>, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT revision, judge FROM passes WHERE namespace = ?1")?
+                .query_row([namespace.to_string()], |row| Ok(PassMark { revision: row.get(0)?, judge: row.get(1)? }))
+                .optional()?)
+        })
+    }
+
+    /// Returns the links to memories of a namespace that an undo has taken back.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn links_taken_back(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
+                 FROM history h JOIN memories m ON m.id = h.other_id
+                 WHERE h.undone = 1 AND h.entity = 'relation' AND h.action = 'relate' AND h.after IS NOT NULL
+                 AND m.namespace = ?1 ORDER BY h.id",
+            )?;
+            let id = |text: String| MemoryId::from_stored(text);
+            let found = statement
+                .query_map([namespace.to_string()], |row| Ok((id(row.get(0)?), spelled(row, 1)?, id(row.get(2)?))))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the memories of a namespace of which an undo has taken back a change with this `action`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn steps_taken_back(&self, namespace: &Namespace, action: &str) -> Result<BTreeSet<MemoryId>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT h.memory_id FROM history h JOIN memories m ON m.id = h.memory_id
+                 WHERE h.undone = 1 AND h.action = ?2 AND m.namespace = ?1 ORDER BY h.id",
+            )?;
+            let found = statement.query_map([&namespace.to_string(), action], |row| row.get(0))?;
+            Ok(found.map(|id| id.map(|id: String| MemoryId::from_stored(id))).collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Notes what `model` said about pairs of memories of a namespace.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn note_judged(
+        &self,
+        namespace: &Namespace,
+        model: &str,
+        said: &BTreeMap<HashPair, String>,
+    ) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "INSERT OR REPLACE INTO judged (namespace, a, b, relation, model, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            for (HashPair(a, b), relation) in said {
+                statement.execute(params![namespace.to_string(), a, b, relation, model, self.now.as_millisecond()])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes that a full pass found nothing more to do in a namespace.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn note_pass(&self, namespace: &Namespace, mark: &PassMark) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO passes (namespace, revision, judge, at) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![
+                namespace.to_string(),
+                mark.revision,
+                mark.judge,
+                self.now.as_millisecond()
+            ])?;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::samples::{clean, day, insert, memory, relation, shop};
+    use super::super::{RunStatus, Store};
+    use super::*;
+
+    #[test]
+    fn what_was_said_about_a_pair_is_found_whichever_comes_first() {
+        let store = Store::in_memory().unwrap();
+        let said = BTreeMap::from([(HashPair::new("b", "a"), "complementary".to_owned())]);
+        let mark = PassMark { revision: 7, judge: "m".into() };
+        store
+            .write::<_, StoreError>(None, day(1), |w| {
+                w.note_judged(&shop(), "m", &said)?;
+                w.note_pass(&shop(), &mark)
+            })
+            .unwrap();
+        let known = store.judged(&shop()).unwrap();
+        assert_eq!(known.get(&HashPair::new("a", "b")).map(String::as_str), Some("complementary"));
+        assert_eq!(store.judged(&"global".parse().unwrap()).unwrap(), BTreeMap::new());
+        assert_eq!(store.pass_mark(&shop()).unwrap(), Some(mark));
+    }
+
+    #[test]
+    fn links_that_were_undone_are_told_and_others_are_not() {
+        let store = Store::in_memory().unwrap();
+        let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "The user takes milk."));
+        insert(&store, &tea);
+        insert(&store, &milk);
+        store
+            .write::<_, StoreError>(None, day(1), |w| w.relate(&relation(&milk.id, RelationType::Related, &tea.id)))
+            .unwrap();
+        let run = store.begin_run("consolidate", &json!({}), day(1)).unwrap().id;
+        let made = memory("Both", "The user drinks tea with milk.");
+        store
+            .write::<_, StoreError>(Some(&run), day(1), |w| {
+                w.insert(&clean(made.clone()), &clean(vec![]))?;
+                w.relate(&relation(&made.id, RelationType::DerivedFrom, &tea.id))
+            })
+            .unwrap();
+        store.finish_run(&run, RunStatus::Finished, &json!({}), day(1)).unwrap();
+        assert_eq!(store.links_taken_back(&shop()).unwrap(), BTreeSet::new());
+        store.undo_run(&run, day(2)).unwrap();
+        let expected = BTreeSet::from([(made.id, RelationType::DerivedFrom, tea.id)]);
+        assert_eq!(store.links_taken_back(&shop()).unwrap(), expected);
+        assert_eq!(store.inhabited().unwrap(), [(shop(), 2)]);
+    }
+}
