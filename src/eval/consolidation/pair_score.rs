@@ -159,7 +159,11 @@ impl<'a> Judged<'a> {
             return false;
         }
         let incoming_goes = self.wanted == Decision::Contradict && self.pair.late;
-        if self.fate.late { !incoming_goes } else { !self.known_goes() && !self.keeps(&self.pair.known.content) }
+        if self.fate.late {
+            !incoming_goes
+        } else {
+            !self.known_goes() && !self.keeps(&self.pair.known.content) && !self.keeps_rest()
+        }
     }
 
     /// Whether a recalled memory says `content`, or at least all of its words.
@@ -169,6 +173,11 @@ impl<'a> Judged<'a> {
             let said = similar::counts(&after.content);
             after.content == content || words.keys().all(|word| said.contains_key(word))
         })
+    }
+
+    /// Whether a memory of its own says what the incoming one leaves standing of the known one.
+    fn keeps_rest(&self) -> bool {
+        self.pair.part && self.rests(|after| after.rests_on_known && !after.rests_on_incoming, false)
     }
 
     fn rests(&self, on: fn(&After) -> bool, waiting_counts: bool) -> bool {
@@ -186,7 +195,8 @@ impl<'a> Judged<'a> {
             Decision::Add | Decision::Contradict => false,
         };
         let still = self.rests(|after| after.is_known, false);
-        !(self.keeps(&self.pair.known.content)
+        !(self.keeps_rest()
+            || self.keeps(&self.pair.known.content)
             || still && !self.rewords()
             || says_as_much && self.rests(|after| after.rests_on_known, false))
     }
