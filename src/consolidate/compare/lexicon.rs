@@ -190,7 +190,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
          también|además|asimismo|auch|außerdem|zudem|ebenfalls",
     ),
     // What a thing is without is part of what it is: `bread without salt`.
-    (Cue::Setting("without"), "without|sin|ohne|なしで|無しで|없이"),
+    (Cue::Setting("without"), "without|无|無|sin|ohne|なしで|無しで|없이"),
     (
         Cue::Setting("staging"),
         "staging|stage|test system|test environment|testsystem|testumgebung|entorno de pruebas|preproducción|\
