@@ -159,8 +159,8 @@ fn is_entity(word: &Word, german: bool) -> bool {
             let inner_capital = upper > 0 && word.text.chars().skip(1).any(char::is_uppercase);
             let starts_high = upper > 0 && !word.first && !german && word.text != "I";
             letters
-                && !is_cue_like(&word.text)
                 && (inner_capital || starts_high || joined || (digit && !is_measure(&word.text)))
+                && !is_cue_like(&word.text)
         }
     }
 }

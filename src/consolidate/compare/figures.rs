@@ -1,5 +1,8 @@
 //! Numbers, versions and dates, each in one spelling.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::text::{Script, Word};
 use super::tokens::Tongue;
 
@@ -47,6 +50,9 @@ pub(super) fn leading_unit(word: &mut Word) -> Option<&'static str> {
 
 /// Returns the canonical spelling of a number, version or date.
 pub(super) fn figure(text: &str, tongue: Tongue) -> Option<Figure> {
+    if !text.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let lower = ungrouped(&text.to_lowercase(), tongue);
     if let Some((sign, digits)) = currency(&lower) {
         return is_number(digits).then(|| Figure::Whole(format!("{digits}{sign}")));
@@ -57,8 +63,11 @@ pub(super) fn figure(text: &str, tongue: Tongue) -> Option<Figure> {
     }
     let split = plain.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (digits, suffix) = plain.split_at(split);
+    if digits.is_empty() {
+        return None;
+    }
     let unit = unit_of(suffix.trim_start_matches('-'))?;
-    digits.starts_with(|c: char| c.is_ascii_digit()).then(|| Figure::Whole(format!("{digits}{unit}")))
+    Some(Figure::Whole(format!("{digits}{unit}")))
 }
 
 fn is_number(text: &str) -> bool {
@@ -153,7 +162,12 @@ const UNITS: &[(&str, &str)] = &[
 
 /// Returns the one spelling of a unit, whatever the language.
 fn unit_of(word: &str) -> Option<&'static str> {
-    UNITS.iter().find_map(|(unit, spellings)| spellings.split(' ').any(|spelling| spelling == word).then_some(*unit))
+    static BY_SPELLING: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+        let spelled =
+            UNITS.iter().rev().flat_map(|(unit, spellings)| spellings.split(' ').map(move |word| (word, *unit)));
+        spelled.collect()
+    });
+    BY_SPELLING.get(word).copied()
 }
 
 #[cfg(test)]

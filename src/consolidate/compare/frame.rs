@@ -90,7 +90,22 @@ pub(super) fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
         units.sort_unstable();
         units
     };
-    a.features.text != b.features.text && sorted(&a.features.text) == sorted(&b.features.text)
+    let (x, y) = (&a.features.text, &b.features.text);
+    if x == y {
+        return false;
+    }
+    let other_topic = topic(x).zip(topic(y)).is_some_and(|(p, q)| p != q && x.contains(q) && y.contains(p));
+    other_topic || sorted(x) == sorted(y)
+}
+
+/// The noun before the first particle of the topic or subject, in Japanese and Korean.
+fn topic(text: &str) -> Option<&str> {
+    let end = text.find(['は', 'が']).or_else(|| {
+        text.char_indices()
+            .zip(text.chars().skip(1).chain([' ']))
+            .find_map(|((at, c), next)| (at > 0 && next == ' ' && matches!(c, '은' | '는' | '이' | '가')).then_some(at))
+    })?;
+    text.get(..end)
 }
 
 /// Which of two claims holds all units of the other in their order: the incoming one, and the known one.
@@ -119,7 +134,8 @@ pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
             let new = names(&slot.incoming, &values, &slot.known);
             let old = names(&slot.known, &values, &slot.incoming);
             let at_start = slot.shared_before <= 1 && shared > 0;
-            (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old))
+            let narrowed = slot.is_narrowing() && (new || old) && a.features.cue.is_none();
+            (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old)) || narrowed
         })
     })
 }

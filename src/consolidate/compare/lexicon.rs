@@ -190,7 +190,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
          también|además|asimismo|auch|außerdem|zudem|ebenfalls",
     ),
     // What a thing is without is part of what it is: `bread without salt`.
-    (Cue::Setting("without"), "without|sin|ohne|なしで|無しで|없이"),
+    (Cue::Setting("without"), "without|无|無|sin|ohne|なしで|無しで|없이"),
     (
         Cue::Setting("staging"),
         "staging|stage|test system|test environment|testsystem|testumgebung|entorno de pruebas|preproducción|\
@@ -205,7 +205,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
         "development|dev|local|locally|开发环境|本地|開発|ローカル|개발|desarrollo|entwicklung|lokal",
     ),
     (Cue::Setting("frontend"), "frontend|front-end|client|前端|フロントエンド|프론트엔드"),
-    (Cue::Setting("backend"), "backend|back-end|server|后端|バックエンド|백엔드|servidor"),
+    (Cue::Setting("backend"), "backend|back-end|后端|バックエンド|백엔드"),
     (Cue::Setting("mobile"), "mobile|ios|android|手机|移动端|モバイル|모바일|móvil"),
     (Cue::Setting("work"), "at work|at the office|工作时|公司里|职场|職場|회사에서|en el trabajo|bei der arbeit"),
     (Cue::Setting("home"), "at home|在家|家里|家で|집에서|en casa|zu hause"),

@@ -19,6 +19,13 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Whether only one text has something there, and it says of whom or what: `for students`.
+    pub(super) fn is_narrowing(&self) -> bool {
+        const OF: &[&str] = &["for", "of", "für", "para", "de", "del", "der", "des", "von"];
+        let alone = if self.known.is_empty() { &self.incoming } else { &self.known };
+        !self.is_substitution() && alone.first().is_some_and(|unit| OF.contains(&unit.as_str()))
+    }
+
     /// What opens a detail there, if it is one; after a comma any word does.
     fn opener<'a>(&self, units: &'a [String]) -> Option<&'a str> {
         if self.after_comma { units.first().map(String::as_str) } else { opener(units) }

@@ -23,7 +23,7 @@ pub(super) fn tongue_of(words: &[Word]) -> Tongue {
     ];
     const ENGLISH: &[&str] =
         &["the", "of", "and", "is", "to", "a", "with", "for", "are", "on", "by", "at", "has", "that", "user's"];
-    let spaced = words.iter().filter(|word| word.script == Script::Spaced).take(60);
+    let spaced = words.iter().filter(|word| word.script == Script::Spaced && word.text.len() <= 6).take(40);
     let (mut english, mut spanish, mut german) = (0, 0, 0);
     for word in spaced {
         let lower = word.text.to_lowercase();

@@ -38,7 +38,7 @@ const JOINTS: &[&str] = &[
     "이고 ",
 ];
 
-/// Content words that a statement has at least; fewer are a detail of the one before.
+/// Content words that a statement after the first has at least; fewer are a detail of the one before.
 const STATEMENT_WORDS: usize = 2;
 
 /// Returns what `known` says besides what `incoming` contradicts.
@@ -47,12 +47,14 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
     let subject = subject_of(content, view, incoming);
     let told = Features::of(subject);
     let parts = statements(content);
+    // The first one has its verb in any case.
+    let least = |at: usize| if at == 0 { 1 } else { STATEMENT_WORDS };
     let untouched: Vec<usize> = (0..parts.len())
         .filter(|at| {
             let part = Features::of(parts[*at]);
             let own = terms(&part, &told);
             let shared = own.iter().filter(|term| is_told(term, incoming)).count();
-            own.len() >= STATEMENT_WORDS && shared * 2 < own.len()
+            own.len() >= least(*at) && shared * 2 < own.len()
         })
         .collect();
     match untouched.as_slice() {

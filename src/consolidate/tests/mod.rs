@@ -2,6 +2,7 @@
 
 mod crowd;
 mod found;
+mod plain;
 mod story;
 mod table;
 pub(super) mod testing;

@@ -228,6 +228,11 @@ fn what_is_not_contradicted_of_a_memory_stays() {
             Some("La usuaria trabaja en un banco pequeño."),
         ),
         (
+            "subject=Tante | Die Tante des Nutzers war Köchin und kam aus Bozen.",
+            "subject=Tante | Die Tante des Nutzers kam aus Meran und nicht, wie irrtümlich gesagt, aus Bozen.",
+            Some("Die Tante des Nutzers war Köchin."),
+        ),
+        (
             "key=user.residence; value=Berlin | The user lives in Berlin, near the park.",
             "key=user.residence; value=Munich | The user lives in Munich.",
             None,

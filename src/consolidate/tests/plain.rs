@@ -1,0 +1,37 @@
+//! Pairs of everyday claims in six languages: those that both hold, and those that are one matter.
+
+use super::testing::{incoming, known, now};
+use crate::consolidate::Decision;
+use crate::consolidate::decide::decide;
+
+/// Both hold, however alike the words are: another thing, person, number, time or turn of the same words.
+const APART: &str = include_str!("apart.txt");
+
+/// One matter: the decision is that before the colon.
+const ALIKE: &str = include_str!("alike.txt");
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+}
+
+fn decided(line: &str) -> Decision {
+    let (old, new) = line.split_once("##").unwrap();
+    decide(&incoming(new.trim()), &[known("k", old.trim())], &[], now()).ruling.decision
+}
+
+#[test]
+fn what_holds_beside_what_is_known_is_neither_joined_nor_retires_it() {
+    let wrong: Vec<_> = lines(APART).filter(|line| decided(line) != Decision::Add).collect();
+    assert!(lines(APART).count() > 200 && wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_is_of_one_matter_is_settled_without_a_model() {
+    let wrong: Vec<_> = lines(ALIKE)
+        .filter(|line| {
+            let (right, pair) = line.split_once(": ").unwrap();
+            decided(pair).as_str() != right
+        })
+        .collect();
+    assert!(lines(ALIKE).count() > 30 && wrong.is_empty(), "{wrong:#?}");
+}
