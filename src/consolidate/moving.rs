@@ -218,4 +218,20 @@ mod tests {
         assert_eq!(store.memory(&known).unwrap().status, Status::Active);
         assert_eq!(store.merged_into(&old()).unwrap(), old());
     }
+
+    #[test]
+    fn of_two_linked_memories_neither_goes_back_without_the_other() {
+        let store = Store::in_memory().unwrap();
+        let one = keep(&store, &old(), "The team reviews every change.", |_| {});
+        let other = keep(&store, &old(), "Releases are tagged by Ana.", |_| {});
+        let alone = keep(&store, &old(), "Invoices are archived quarterly.", |_| {});
+        let link = crate::store::samples::relation(&other, RelationType::Related, &one);
+        store.write::<_, StoreError>(None, day(1), |w| w.relate(&link)).unwrap();
+        let (run, _) = merge(&store, day(2));
+        store.write::<_, StoreError>(None, day(3), |w| w.set_pinned(&one, true)).unwrap();
+        let undone = store.undo_run(&run, day(4)).unwrap();
+        assert_eq!(undone.kept.iter().map(|kept| &kept.memory).collect::<Vec<_>>(), [&one, &other]);
+        let places = [&one, &other, &alone].map(|id| store.memory(id).unwrap().namespace);
+        assert_eq!(places, [shop(), shop(), old()]);
+    }
 }
