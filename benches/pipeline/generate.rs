@@ -24,7 +24,12 @@ const SYLLABLES: &[&str] =
 
 /// Returns one of some 4,000 words that mean nothing.
 pub fn word(random: &mut Random) -> String {
-    (0..3).map(|_| random.pick(SYLLABLES)).collect()
+    syllables(random, 3)
+}
+
+/// Returns a word of `count` syllables that means nothing.
+pub fn syllables(random: &mut Random, count: usize) -> String {
+    (0..count).map(|_| random.pick(SYLLABLES)).collect()
 }
 
 /// Returns about `words` words of plain English sentences.

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people to read")]
 
+mod claims;
+mod consolidation;
 mod generate;
 mod guard;
 mod ingest;
@@ -30,6 +32,7 @@ const PARTS: &[Part] = &[
     ("guard", guard::measure),
     ("rules", rules::measure),
     ("store", store::measure),
+    ("consolidation", consolidation::measure),
     ("memory", memory::measure),
 ];
 

@@ -37,7 +37,7 @@ pub struct Estimate {
     pub messages: u64,
     /// Windows.
     pub windows: EstimatedWindows,
-    /// Calls to the model. Second attempts, and questions about memories that are hard to tell apart, come on top.
+    /// Calls to the model. Second attempts, and questions about how memories relate, come on top.
     pub llm_calls: u64,
     /// Requests whose reply is known from before.
     pub cached_replies: u64,

@@ -69,7 +69,10 @@ async fn settle_batch<C: Complete>(
     for _ in 0..MAX_REPLANS {
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
-        tally.borrow_mut().summary.spend(spent);
+        let mut told = tally.borrow_mut();
+        told.summary.relation_calls += spent.calls;
+        told.summary.spend(spent);
+        drop(told);
         // A replanned batch asks the same questions, which the ledger answers.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
             // Another process may have settled the same windows meanwhile.

@@ -30,6 +30,8 @@ pub struct Summary {
     pub windows: Windows,
     /// Calls to the model.
     pub llm_calls: u64,
+    /// Those of the calls that asked how memories relate to each other.
+    pub relation_calls: u64,
     /// Replies that were known from before and cost nothing.
     pub cached_replies: u64,
     /// Tokens sent.

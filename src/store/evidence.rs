@@ -1,5 +1,7 @@
 //! The words that memories rest on.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, Row, params};
 
 use super::history::Entity;
@@ -7,7 +9,7 @@ use super::row::{json, time_or_none, whole_milliseconds};
 use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
-use crate::memory::{Evidence, MemoryId};
+use crate::memory::{Evidence, Memory, MemoryId};
 use crate::transcript::{MessageTime, TimeSource};
 
 impl Database {
@@ -25,6 +27,26 @@ impl Database {
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
+
+    /// Returns what each of these memories rests on, in the order in which it was learnt; one without is missing.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn evidence_of(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<Evidence>>, StoreError> {
+        let ids: Vec<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT transcript, messages, quote, speaker, said_at, said_offset, said_source, content_hash, memory_id
+                 FROM evidence WHERE memory_id IN (SELECT value FROM json_each(?1)) ORDER BY id",
+            )?;
+            let mut all: HashMap<MemoryId, Vec<Evidence>> = HashMap::new();
+            let mut rows = statement.query([to_json(&ids)?])?;
+            while let Some(row) = rows.next()? {
+                all.entry(MemoryId::from_stored(row.get::<_, String>(8)?)).or_default().push(evidence_from_row(row)?);
+            }
+            Ok(all)
+        })
+    }
 }
 
 impl Writer<'_> {
@@ -35,10 +57,10 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if there is no such memory.
     pub fn add_evidence(&self, id: &MemoryId, evidence: &Redacted<Vec<Evidence>>) -> Result<usize, StoreError> {
-        self.memory(id)?;
+        let memory = self.memory(id)?;
         let added = self.append_evidence(id, evidence)?;
         if added > 0 {
-            self.index(id)?;
+            self.index_words(&memory)?;
         }
         Ok(added)
     }

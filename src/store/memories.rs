@@ -4,11 +4,12 @@ use rusqlite::{OptionalExtension, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
 use super::history::Entity;
+use super::near::of_key;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, put_memory, whole_milliseconds};
 use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Status};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
@@ -94,8 +95,9 @@ impl Database {
     pub fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.key = ?1 AND m.namespace = ?2
-                 AND m.status IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC"
+                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
+                 AND +m.status IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC",
+                of_key("?1"),
             );
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement.query_map([key, &namespace.to_string()], memory_from_row)?;
@@ -147,7 +149,8 @@ impl Writer<'_> {
             reason,
         })?;
         self.append_evidence(&memory.id, evidence)?;
-        self.index_memory(&memory)
+        self.index_words(&memory)?;
+        self.index_near(&memory)
     }
 
     /// Writes every field of a memory but its usage counts, and returns whether anything was different.
@@ -235,11 +238,24 @@ impl Writer<'_> {
             after: Some(to_json(&after)?),
             reason,
         })?;
-        if before.claim != after.claim {
-            self.index_memory(&after)?;
+        if searched(&before.claim) != searched(&after.claim) {
+            self.index_words(&after)?;
+        }
+        if before.namespace != after.namespace || compared(&before.claim) != compared(&after.claim) {
+            self.index_near(&after)?;
         }
         Ok(true)
     }
+}
+
+/// The texts that people search.
+fn searched(claim: &Claim) -> (&str, &str, Option<&str>, &[String], Option<&str>) {
+    (&claim.title, &claim.content, claim.summary.as_deref(), &claim.tags, claim.subject.as_deref())
+}
+
+/// The texts by which other claims find this one.
+fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
+    (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }
 
 /// Counting uses is not a change of the memory; its place in the hierarchy is.

@@ -22,6 +22,8 @@ mod known_context;
 mod ledger;
 mod maintain;
 mod memories;
+mod near;
+mod near_words;
 mod normal;
 mod open;
 mod packs;
@@ -47,6 +49,8 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod near_tests;
+#[cfg(test)]
 mod project_tests;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -59,6 +63,7 @@ mod story;
 #[cfg(test)]
 mod work_tests;
 
+use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
@@ -75,6 +80,8 @@ pub use inbox::Waiting;
 pub use known_context::KnownLine;
 pub use ledger::{SeenTranscript, TranscriptId};
 pub use maintain::Purged;
+pub use near::Around;
+pub use near_words::near_words;
 pub use normal::{normalised, normalised_hash};
 pub use packs::{OpenWindow, PackPlace};
 pub use pending::PendingWindow;
@@ -97,6 +104,8 @@ pub struct Database {
     conn: Connection,
     /// The file, for messages; `:memory:` where there is none.
     path: PathBuf,
+    /// Words that need not be counted again.
+    common: RefCell<near::CommonWords>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -113,6 +122,10 @@ impl Deref for Store {
 }
 
 impl Database {
+    fn new(conn: Connection, path: PathBuf) -> Self {
+        Self { conn, path, common: RefCell::default() }
+    }
+
     /// Names the file in whatever error `read` ends with.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.conn).map_err(|error| error.at(&self.path))

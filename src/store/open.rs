@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{M, Migrations};
 
+use super::near::fill_near;
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
@@ -15,18 +17,21 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Tells our files from those of other programs: `aftr` in ASCII.
 const APPLICATION_ID: i64 = 0x6166_7472;
-/// In order; a published one is never changed, only followed by another.
-const MIGRATIONS: &[M<'_>] = &[
-    M::up(include_str!("migrations/0001_memories.sql")),
-    M::up(include_str!("migrations/0002_ledger.sql")),
-    M::up(include_str!("migrations/0003_files.sql")),
-    M::up(include_str!("migrations/0004_projects.sql")),
-    M::up(include_str!("migrations/0005_known_context.sql")),
-    M::up(include_str!("migrations/0006_packs.sql")),
-    M::up(include_str!("migrations/0007_batches.sql")),
-    M::up(include_str!("migrations/0008_lacking.sql")),
-    M::up(include_str!("migrations/0009_settled.sql")),
-];
+/// In order; a published one is never changed, only followed by another. Each is one transaction.
+static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
+    vec![
+        M::up(include_str!("migrations/0001_memories.sql")),
+        M::up(include_str!("migrations/0002_ledger.sql")),
+        M::up(include_str!("migrations/0003_files.sql")),
+        M::up(include_str!("migrations/0004_projects.sql")),
+        M::up(include_str!("migrations/0005_known_context.sql")),
+        M::up(include_str!("migrations/0006_packs.sql")),
+        M::up(include_str!("migrations/0007_batches.sql")),
+        M::up(include_str!("migrations/0008_lacking.sql")),
+        M::up(include_str!("migrations/0009_settled.sql")),
+        M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
+    ]
+});
 
 impl Store {
     /// Opens the memories at `path`, creating folder (0700) and file (0600) where they are missing.
@@ -40,7 +45,7 @@ impl Store {
         let begun = Instant::now();
         loop {
             match connect(path).map_err(|error| error.at(path)) {
-                Ok(conn) => return Ok(Self { db: Database { conn, path: path.to_owned() } }),
+                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned()) }),
                 // Switching to WAL and making the schema do not wait for another process that is at the same.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(RETRY_PAUSE);
@@ -61,7 +66,7 @@ impl Store {
         }
         refuse_folder(path)?;
         let conn = connect_read_only(path).map_err(|error| error.at(path))?;
-        Ok(Self { db: Database { conn, path: path.to_owned() } })
+        Ok(Self { db: Database::new(conn, path.to_owned()) })
     }
 
     /// Returns an empty store that is gone when it is dropped.
@@ -73,7 +78,7 @@ impl Store {
         let mut conn = Connection::open_in_memory()?;
         configure(&conn)?;
         migrate(&mut conn, &path)?;
-        Ok(Self { db: Database { conn, path } })
+        Ok(Self { db: Database::new(conn, path) })
     }
 
     /// Returns a copy of everything, as it is now, that is gone when it is dropped.
@@ -209,7 +214,7 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     // Set first: a file in which only this happened is still recognised as ours.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
-    let migrated = Migrations::from_slice(MIGRATIONS).to_latest(conn);
+    let migrated = Migrations::from_slice(&*MIGRATIONS).to_latest(conn);
     migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
 }
 
@@ -231,7 +236,7 @@ mod tests {
 
     #[test]
     fn migrations_apply_and_a_second_opening_changes_nothing() {
-        Migrations::from_slice(MIGRATIONS).validate().unwrap();
+        Migrations::from_slice(&*MIGRATIONS).validate().unwrap();
         let (_folder, path) = place();
         insert(&Store::open(&path).unwrap(), &memory("Tea", "The user drinks tea."));
         let store = Store::open(&path).unwrap();

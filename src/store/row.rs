@@ -126,8 +126,12 @@ pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), Store
 
 /// Removes a memory with all that hangs on it, but not its history.
 pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
-    conn.prepare_cached("DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)")?
-        .execute([id.as_str()])?;
+    for sql in [
+        "DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)",
+        "DELETE FROM memory_near WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)",
+    ] {
+        conn.prepare_cached(sql)?.execute([id.as_str()])?;
+    }
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
 }
 

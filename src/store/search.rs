@@ -155,11 +155,13 @@ impl Database {
 impl Writer<'_> {
     /// Brings the index up to date with the memory and its evidence.
     pub(super) fn index(&self, id: &MemoryId) -> Result<(), StoreError> {
-        self.index_memory(&self.memory(id)?)
+        let memory = self.memory(id)?;
+        self.index_words(&memory)?;
+        self.index_near(&memory)
     }
 
-    /// Indexes a memory as it is given, with its evidence as it is kept.
-    pub(super) fn index_memory(&self, memory: &Memory) -> Result<(), StoreError> {
+    /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
+    pub(super) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
         let id = &memory.id;
         let quotes: Vec<String> = self.evidence(id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
         let claim = &memory.claim;

@@ -19,7 +19,7 @@ const MAX_TERMS: usize = 48;
 /// Longest part of a query that is looked at, in characters.
 const MAX_QUERY_CHARS: usize = 4_000;
 /// Words that tell little and are left out of a query that has others.
-const STOP_WORDS: &[&str] = &[
+pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
     "on", "or", "our", "she", "should", "so", "that", "the", "their", "them", "they", "this", "to", "was", "we",
@@ -117,12 +117,12 @@ fn phrases_of(chunk: &str) -> Vec<String> {
     phrases
 }
 
-enum Run {
+pub(super) enum Run {
     Word(String),
     Unspaced(Vec<char>),
 }
 
-fn split_runs(chunk: &str, runs: &mut Vec<Run>) {
+pub(super) fn split_runs(chunk: &str, runs: &mut Vec<Run>) {
     let mut between = true;
     for character in chunk.chars() {
         if is_unspaced(character) {
@@ -156,7 +156,7 @@ fn pairs_or_single(characters: &[char]) -> Vec<String> {
 }
 
 /// Returns the made-up words for a chunk with signs in it: the whole, its parts that have signs, and its emoji.
-fn signed_words(chunk: &str) -> Vec<String> {
+pub(super) fn signed_words(chunk: &str) -> Vec<String> {
     let mut words = Vec::new();
     let parts = chunk.split(|c: char| is_unspaced(c) || is_part_border(c)).map(trimmed);
     let unspaced = chunk.contains(is_unspaced);

@@ -31,6 +31,7 @@ mod rules_blind;
 mod rules_ground;
 mod secret_table;
 mod secrets;
+mod settling;
 mod sources;
 mod story;
 mod world;

@@ -49,8 +49,9 @@ fn short_sessions_share_a_request_and_keep_their_evidence() {
     let asked = asked(&server, 0);
     assert_eq!(facts_of(&asked), [spoken_all(&FACTS[..4]), spoken_all(&FACTS[4..])]);
     assert_eq!((&estimate["llm_calls"], &estimate["windows"]["new"]), (&2.into(), &8.into()));
-    assert_eq!((&summary["llm_calls"], &summary["windows"]["ok"]), (&2.into(), &8.into()), "{summary:#}");
-    assert_eq!((&summary["prompt_tokens"], &summary["completion_tokens"]), (&200.into(), &20.into()), "counted once");
+    assert_eq!((&summary["llm_calls"], &summary["windows"]["ok"]), (&3.into(), &8.into()), "{summary:#}");
+    assert_eq!(summary["relation_calls"], 1, "one asks how the eight facts relate: {summary:#}");
+    assert_eq!((&summary["prompt_tokens"], &summary["completion_tokens"]), (&300.into(), &30.into()), "counted once");
     for (name, _) in FACTS {
         let sql = format!("SELECT transcript || ' ' || message FROM evidence WHERE quote LIKE '%called {name} %'");
         let evidence = world.look(&sql, |row| row.get::<_, String>(0)).unwrap();

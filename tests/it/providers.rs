@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::http;
-use super::world::World;
+use super::world::{World, completion};
 
 /// A request that came in.
 #[derive(Debug, Clone)]
@@ -234,6 +234,10 @@ fn ollama_at_home(heard: &Heard, _: usize) -> (u16, String) {
         return (200, json!({"models": models}).to_string());
     }
     assert_eq!(heard.body["model"], "qwen3:8b");
+    if heard.body.to_string().contains("<questions>") {
+        let entry = json!({"memory": 2, "relation": "duplicate", "to": 1, "why": "unclear", "rest": ""});
+        return (200, completion(&json!({"relations": [entry]}).to_string()).to_string());
+    }
     good("qwen3:8b")
 }
 
@@ -256,7 +260,8 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
     let output = run(&["run", "logs", "--json"], None);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("qwen3:8b of the Ollama on this machine"), "{output:?}");
-    assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
+    // Which models there are, what the log says, and how that relates to what the rules found in it.
+    assert_eq!(server.heard().len(), 3, "{:#?}", server.heard());
     assert!(world.good(&["list"]).contains("Nomad"));
 }
 

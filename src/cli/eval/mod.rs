@@ -146,10 +146,13 @@ impl EvalArgs {
         match self.extractor {
             Some(ExtractorArg::Llm) => Some(ExtractorChoice::Llm),
             Some(ExtractorArg::Auto) => Some(ExtractorChoice::Auto),
-            Some(ExtractorArg::Rules) => Some(ExtractorChoice::Rules),
             // A control asks no model.
             Some(
-                ExtractorArg::None | ExtractorArg::EverySentence | ExtractorArg::FirstPerson | ExtractorArg::Similarity,
+                ExtractorArg::Rules
+                | ExtractorArg::None
+                | ExtractorArg::EverySentence
+                | ExtractorArg::FirstPerson
+                | ExtractorArg::Similarity,
             ) => Some(ExtractorChoice::Rules),
             None => None,
         }

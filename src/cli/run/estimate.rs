@@ -107,6 +107,6 @@ fn tell(estimate: &Estimate, out: &Printer) -> anyhow::Result<()> {
             estimate.extractor
         ))?,
     }
-    out.note("second attempts, and questions about memories that are hard to tell apart, come on top");
+    out.note("second attempts come on top, and about one call for every 20 to 40 memories that are found, on how they relate");
     Ok(())
 }

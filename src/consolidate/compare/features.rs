@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::cues::{Heard, hear};
-use super::text::{Script, Word, normalise, tokens_of, words};
+use super::figures::{Figure, figure, leading_unit};
+use super::text::{Script, Word, normalise, words};
+use super::tokens::{Tongue, tokens_of, tongue_of};
 
 /// What a text says, in a shape that can be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Features {
     pub planned: bool,
     /// Whether it names an exception.
     pub except: bool,
+    /// Whether it says of itself that it stands beside others: `also`.
+    pub also: bool,
     /// Whether its words say that something changed or was wrong.
     pub cue: Option<Turn>,
 }
@@ -77,61 +81,40 @@ impl Features {
             time: time_scope(&heard),
             planned: heard.planned,
             except: heard.except,
+            also: heard.also,
             cue: turn(&heard),
             figures: heard.figures.iter().map(|figure| (*figure).to_owned()).collect(),
             people: heard.people,
             settings: heard.settings,
             ..Self::default()
         };
-        let german = is_german(&words);
+        let tongue = tongue_of(&words);
+        let german = tongue == Tongue::German;
         features.entities =
             words.iter().filter(|word| is_entity(word, german)).map(|word| word.text.to_lowercase()).collect();
-        features.take_tokens(&heard.rest);
+        features.take_tokens(&heard.rest, tongue);
         features
     }
 
     /// Sorts what is left of the text into figures and content words.
-    fn take_tokens(&mut self, rest: &str) {
+    fn take_tokens(&mut self, rest: &str, tongue: Tongue) {
         let (mut tokens, mut number) = (Vec::new(), None::<String>);
         for mut word in words(rest) {
             let unit = number.take().map(|digits| (leading_unit(&mut word), digits));
             if let Some((unit, digits)) = unit {
                 self.figures.insert(format!("{digits}{}", unit.unwrap_or_default()));
             }
-            match figure(&word.text) {
+            match figure(&word.text, tongue) {
                 Some(Figure::Bare(digits)) => number = Some(digits),
                 Some(Figure::Whole(figure)) => {
                     self.figures.insert(figure);
                 }
-                None => tokens_of(&word, &mut tokens),
+                None => tokens_of(&word, tongue, &mut tokens),
             }
         }
         self.figures.extend(number);
         self.tokens = tokens.into_iter().collect();
     }
-}
-
-/// Takes the unit off the beginning of the word after a number; scripts without spaces go on after it.
-fn leading_unit(word: &mut Word) -> Option<&'static str> {
-    let lower = word.text.to_lowercase();
-    let length = match word.script {
-        Script::Spaced => lower.len(),
-        Script::Han | Script::Katakana | Script::Hangul => (1..=3)
-            .rev()
-            .filter_map(|count| lower.char_indices().nth(count).map_or(Some(lower.len()), |(at, _)| Some(at)))
-            .find(|at| unit_of(&lower[..*at]).is_some())?,
-    };
-    let unit = unit_of(&lower[..length])?;
-    lower[length..].clone_into(&mut word.text);
-    Some(unit)
-}
-
-/// A number as it stands in a text.
-enum Figure {
-    /// Without a unit; the next word may be one.
-    Bare(String),
-    /// With its unit, or a date.
-    Whole(String),
 }
 
 fn polarity(negations: usize) -> Polarity {
@@ -159,15 +142,7 @@ fn turn(heard: &Heard) -> Option<Turn> {
     }
 }
 
-/// German writes every noun with a capital, so there a capital does not make a name.
-fn is_german(words: &[Word]) -> bool {
-    words.iter().any(|word| {
-        let lower = word.text.to_lowercase();
-        ["der", "die", "das", "und", "ist", "nicht", "ein", "eine", "wohnt", "den", "dem", "für"]
-            .contains(&lower.as_str())
-    })
-}
-
+/// Whether a word is a name. German writes every noun with a capital, so there a capital does not make one.
 fn is_entity(word: &Word, german: bool) -> bool {
     match word.script {
         Script::Katakana => word.text.chars().count() > 1 && !word.text.starts_with("ユーザ"),
@@ -197,51 +172,7 @@ fn is_cue_like(text: &str) -> bool {
 }
 
 fn is_measure(text: &str) -> bool {
-    figure(text).is_some()
-}
-
-fn is_number(text: &str) -> bool {
-    let digits = text.trim_start_matches(['$', '€', '£', '¥', 'v', 'V']);
-    digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '/' | ':'))
-}
-
-/// Returns the canonical spelling of a number, version or date.
-fn figure(text: &str) -> Option<Figure> {
-    let lower = text.to_lowercase();
-    let plain = lower.trim_start_matches('v');
-    if is_number(&lower) {
-        return Some(Figure::Bare(plain.trim_end_matches(".0").to_owned()));
-    }
-    let split = plain.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (digits, suffix) = plain.split_at(split);
-    let unit = unit_of(suffix.trim_start_matches('-'))?;
-    digits.starts_with(|c: char| c.is_ascii_digit()).then(|| Figure::Whole(format!("{digits}{unit}")))
-}
-
-/// Returns the one spelling of a unit, whatever the language.
-fn unit_of(word: &str) -> Option<&'static str> {
-    const UNITS: &[(&str, &[&str])] = &[
-        ("ms", &["ms", "millisecond", "milliseconds", "毫秒", "ミリ秒"]),
-        ("s", &["s", "sec", "secs", "second", "seconds", "秒", "초", "segundos", "sekunden"]),
-        ("min", &["min", "mins", "minute", "minutes", "分钟", "分", "분", "minutos", "minuten"]),
-        ("h", &["h", "hr", "hrs", "hour", "hours", "小时", "時間", "시간", "horas", "stunden"]),
-        ("d", &["d", "day", "days", "天", "日", "일", "días", "tage"]),
-        ("w", &["week", "weeks", "周", "週間", "주", "semanas", "wochen"]),
-        ("mo", &["month", "months", "个月", "ヶ月", "개월", "meses", "monate"]),
-        ("y", &["y", "year", "years", "年", "岁", "歳", "년", "살", "años", "jahre"]),
-        ("kb", &["kb", "kib"]),
-        ("mb", &["mb", "mib"]),
-        ("gb", &["gb", "gib"]),
-        ("tb", &["tb", "tib"]),
-        ("%", &["%", "percent", "pct", "prozent"]),
-        ("km", &["km", "kilometers", "kilometres", "公里"]),
-        ("m", &["m", "meters", "metres", "米"]),
-        ("kg", &["kg", "kilos", "公斤"]),
-        ("sp", &["space", "spaces", "个空格", "空格"]),
-        ("k", &["k"]),
-    ];
-    UNITS.iter().find_map(|(unit, spellings)| spellings.contains(&word).then_some(*unit))
+    figure(text, Tongue::English).is_some()
 }
 
 #[cfg(test)]

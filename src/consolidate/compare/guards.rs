@@ -1,5 +1,7 @@
 //! Differences that no similarity bridges: person, plan, time, surroundings, names and numbers.
 
+use std::collections::BTreeSet;
+
 use crate::memory::MemoryType;
 
 use super::features::TimeScope;
@@ -8,7 +10,7 @@ use super::view::{About, View};
 /// Names the difference that no similarity bridges.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
-    if left.people != right.people || speakers_differ(a, b) || subjects_differ(a, b) {
+    if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
         return Some("about another person");
     }
     if left.planned != right.planned {
@@ -29,7 +31,19 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
 /// Whether two claims name different people by what they are to the user, or two speakers speak of themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);
-    (!left.is_empty() && !right.is_empty() && left.is_disjoint(right)) || speakers_differ(a, b)
+    let any_alike = left.iter().any(|name| right.iter().any(|other| is_same_person(name, other)));
+    (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
+}
+
+fn are_same_people(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> bool {
+    let within = |a: &BTreeSet<&str>, b: &BTreeSet<&str>| a.iter().all(|x| b.iter().any(|y| is_same_person(x, y)));
+    within(a, b) && within(b, a)
+}
+
+/// Whether two relations may be one: `sister` is the elder one or the younger one.
+fn is_same_person(a: &str, b: &str) -> bool {
+    let holds = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+    a == b || holds(a, b) || holds(b, a)
 }
 
 fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
@@ -44,6 +58,9 @@ fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
 /// Whether the first words name different subjects. A common key settles it; else a first word that the other claim
 /// does not hold is somebody or something else.
 fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    if tags_differ(a, b) {
+        return true;
+    }
     if a.same_key(b) {
         return false;
     }
@@ -53,6 +70,16 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
         (About::User, About::Project) | (About::Project, About::User) => true,
         (About::User, About::User) | (About::Project, About::Project) | (About::Other(_), About::Other(_)) => false,
     }
+}
+
+/// Whether each claim's subject tag stands in its own words and not in the other's, in much the same sentence.
+fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
+    let (left, right) = (&a.features, &b.features);
+    let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
+    let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
+    // Without a common word they may be two languages' words for one thing.
+    own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 
 pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {

@@ -25,13 +25,27 @@ const ALIASES: &[&[&str]] = &[
         "place_of_residence",
         "current_city",
         "hometown_current",
+        "wohnort",
+        "ciudad",
+        "residencia",
+        "domicilio",
     ],
+    &["name", "nombre"],
+    &["count", "headcount", "number", "number_of"],
+    &["cost", "price", "precio", "coste", "kosten", "preis"],
+    &["deadline", "due_date", "frist", "plazo"],
+    &["port", "puerto"],
+    &["age", "edad", "alter"],
+    &["provider", "proveedor", "anbieter"],
     &["employer", "company", "workplace", "works_at", "works_for"],
     &["job_title", "job", "role", "occupation", "profession", "position", "title"],
     &["timezone", "time_zone", "tz"],
     &[
         "deploy_target",
         "deployment_target",
+        "deployed_to",
+        "host",
+        "hosted_on",
         "hosting",
         "deployment_platform",
         "deploys_to",
@@ -51,7 +65,11 @@ const SINGLE: &str = "residence employer job_title name full_name nickname age b
     test_runner test_framework ci ci_provider license default_branch version port runtime node_version \
     rust_version python_version msrv edition formatter linter line_length indentation owner deadline \
     release_date launch_date status repository rate_limit timeout auth_method cloud_provider height pronouns \
-    origin weight manager os editor shell theme cache queue orm region";
+    origin weight manager os editor shell theme cache queue orm region capacity size volume count cost grade \
+    provider schedule start_time start end_time retention interval duration limit max_nodes dose dosage \
+    color colour branch state level leader chair landlord \
+    headquarters venue room day time frequency speed temperature budget salary rent fee so herkunft birthplace \
+    birth_place birth_year birth_date approver maintainer format";
 
 /// Attributes that have several values, by their last part or by any part before it.
 const MANY: &str = "preference family study preferences like dislike interest hobby language languages pet pets skill tool \
@@ -64,7 +82,12 @@ const REDACTED: &str = "[redacted:";
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
 #[must_use]
 pub fn canonical(key: &str) -> String {
+    /// Keys whose last part alone does not tell what they are about.
+    const WHOLE: &[&str] = &["deploy.target", "deployment.target", "deployment.platform", "hosting.provider"];
     let plain: String = normalise(key).chars().map(|c| if matches!(c, ' ' | '-' | '/') { '_' } else { c }).collect();
+    if WHOLE.contains(&plain.as_str()) {
+        return "project.deploy_target".to_owned();
+    }
     let (head, tail) = plain.rsplit_once('.').map_or(("", plain.as_str()), |(head, tail)| (head, tail));
     let tail = ALIASES.iter().find(|names| names.contains(&tail)).map_or(tail, |names| names[0]);
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
@@ -79,6 +102,17 @@ pub fn attribute(key: &str) -> Option<String> {
     (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
 
+/// Returns the spellings of the attribute that `key` names, the one that is compared first; none if it names none.
+#[must_use]
+pub fn spellings(key: &str) -> Vec<String> {
+    let Some(key) = attribute(key) else { return Vec::new() };
+    let (head, tail) = key.rsplit_once('.').map_or(("", key.as_str()), |(head, tail)| (head, tail));
+    let names = ALIASES.iter().find(|names| names[0] == tail).copied().unwrap_or_default();
+    let joined = |name: &&str| if head.is_empty() { (*name).to_owned() } else { format!("{head}.{name}") };
+    let others: Vec<String> = names.iter().skip(1).map(joined).collect();
+    std::iter::once(key).chain(others).collect()
+}
+
 /// Returns how many values a canonical `key` has at a time.
 ///
 /// One for the names listed as such, by the last part; but under a preference it is open, since
@@ -88,8 +122,11 @@ pub fn attribute(key: &str) -> Option<String> {
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
+    let head = parts.clone().last().unwrap_or_default();
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
-    let single = names(SINGLE, last);
+    // The language of a thing is one; people and projects have several.
+    let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
+    let single = names(SINGLE, last) || of_a_thing;
     if single {
         return if under_many { Arity::Open } else { Arity::Single };
     }
@@ -142,6 +179,13 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
             (false, false) => Values::Different,
         });
     }
+    let same_figures = !left.figures.is_empty() && left.figures == right.figures && left.entities == right.entities;
+    if same_figures && left.tokens.is_superset(&right.tokens) {
+        return Some(Values::More);
+    }
+    if same_figures && left.tokens.is_subset(&right.tokens) {
+        return Some(Values::Less);
+    }
     Some(if starts_list(&a_text, &b_text) {
         Values::More
     } else if starts_list(&b_text, &a_text) {
@@ -156,6 +200,13 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
 fn value_text(value: &str) -> String {
     let text = normalise(value);
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
+}
+
+/// Whether two values are numbers of one thing, such as `50 mg` and `75 mg`: alike but for their figures.
+pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
+    let (a, b) = (Features::of(a), Features::of(b));
+    let numbers = !a.figures.is_empty() && !b.figures.is_empty() && a.figures != b.figures;
+    numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
 }
 
 /// Whether `short` stands in `long`: as a word where words stand apart (`npm` does not stand in `pnpm`).

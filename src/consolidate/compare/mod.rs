@@ -2,9 +2,15 @@
 
 pub(super) mod cues;
 pub mod features;
+mod figures;
+mod frame;
 pub(super) mod guards;
 pub mod key;
+pub mod language;
+mod lexicon;
 pub mod pair;
+mod slots;
 pub mod text;
+mod tokens;
 pub mod view;
 pub(super) mod words;

@@ -1,8 +1,9 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
-use super::features::Polarity;
+use super::features::{Polarity, Turn};
+use super::frame::{Frame, by_frame, names_another_thing};
 use super::guards::{extra, guard, is_episode};
-use super::key::{Arity, Values, arity, compare};
+use super::key::{Arity, Values, are_numbers, arity, compare};
 use super::text::normalise;
 use super::view::{About, RETIRE_OVERLAP, View};
 use super::words::Words;
@@ -77,7 +78,7 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, 
     match values {
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
-        Some(Values::Different) => another_value(a, b, arity, hinted),
+        Some(Values::Different) => another_value(a, b, words, arity, hinted),
         Some(Values::Unclear) => (Pairing::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
@@ -96,9 +97,16 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     (Pairing::Unsure, "may say the opposite")
 }
 
-fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
+fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
+    let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
+    if are_numbers(x, y) {
+        return another_number(a, b, words, special);
+    }
+    if a.features.also && !says_so {
+        return (Pairing::Apart, "stands beside the known value");
+    }
     match arity {
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
         Arity::Single => (Pairing::Opposed, "another value of one attribute"),
@@ -107,6 +115,19 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         Arity::Many if hinted => (Pairing::Unsure, "named as the one it replaces"),
         Arity::Many => (Pairing::Apart, "one of several values"),
         Arity::Open => (Pairing::Unsure, "another value, which may stand beside the known one"),
+    }
+}
+
+/// What is counted or measured has one number at a time, unless it is another thing that is.
+fn another_number(a: &View<'_>, b: &View<'_>, words: &Words, special: bool) -> (Pairing, &'static str) {
+    let (new, old) = (extra(a, b), extra(b, a));
+    let other_word = words.overlap() >= GREY_OVERLAP && names_another_thing(a, b);
+    if special || other_word || (new.entities && old.entities) {
+        (Pairing::Unsure, "another number, perhaps of another thing")
+    } else if is_episode(a) || is_episode(b) {
+        (Pairing::Unsure, "another number on another occasion")
+    } else {
+        (Pairing::Opposed, "another number of one attribute")
     }
 }
 
@@ -138,7 +159,10 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
 fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
-    let close = words.overlap() >= enough && words.shared >= 2;
+    let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a));
+    if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
+        return found;
+    }
     if !close {
         return if hinted {
             (Pairing::Unsure, "named as the one it replaces")
@@ -150,8 +174,8 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
         return (Pairing::Unsure, "the same words in another order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
-    let keys_differ = a.key.is_some() && b.key.is_some() && a.key != b.key;
-    if keys_differ {
+    let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
+    if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
             (Pairing::Unsure, "the same words, another attribute")
@@ -161,9 +185,6 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
     if a.features.polarity != b.features.polarity {
         return opposite(a, b, words);
-    }
-    if new.any() && same_subject && words.overlap() >= RETIRE_OVERLAP && a.leaves_what_names(b) {
-        return (Pairing::Opposed, "says that it moved on from there");
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
@@ -184,6 +205,16 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
 }
 
+/// Whether claims of differently named attributes say one thing: the same words throughout, or one value in words that
+/// the known claim has all of.
+fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
+    let (new, old) = (extra(a, b), extra(b, a));
+    let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
+    let equal = compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal);
+    let same_subject = a.about == b.about;
+    same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
+}
+
 /// Whether the same names stand in another order, as in `from A to B` and `from B to A`, or another one comes first.
 fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let order = |view: &View<'_>| {
@@ -194,9 +225,14 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
         names.into_iter().map(|(_, name)| name.clone()).collect::<Vec<_>>()
     };
     let whole = words.incoming_only == 0 && words.known_only == 0;
-    let other_first =
-        matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x != y && x.is_ascii() && y.is_ascii());
+    let other_first = matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
     (whole && other_first) || order(a) != order(b)
+}
+
+/// Whether two words are likely forms of one.
+fn begin_alike(x: &str, y: &str) -> bool {
+    const ROOT: usize = 4;
+    x == y || (x.len() >= ROOT && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
@@ -209,6 +245,16 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         || mixed
     {
         return (Pairing::Unsure, "may say the opposite");
+    }
+    let denies = a.features.polarity == Polarity::Negative;
+    // `no longer` with all that was known is the end of it, whatever is told besides.
+    if denies && one_matter && a.features.cue == Some(Turn::Changed) && words.known_only == 0 && !old.any() {
+        return (Pairing::Opposed, "says that it is over");
+    }
+    // `does not smoke in the car` leaves all other places open.
+    let narrower = if denies { words.incoming_only } else { words.known_only };
+    if narrower > 0 && a.features.cue.is_none() {
+        return (Pairing::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation among many more words, or in an instruction beside a fact, may be about something else.

@@ -27,9 +27,26 @@ impl Words {
             wide && token.chars().all(|c| known.features.text.contains(c))
         };
         let incoming_only: Vec<&String> = incoming_only.collect();
+        // A noun of one character stands in a longer one: `猫` in `橘猫`.
+        let incoming_text = &incoming.features.text;
+        let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
+        unmatched.retain(|token| !stands(token));
         let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
         let incoming_only = news;
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
+    }
+
+    pub(in crate::consolidate) fn part(&self, part: usize, whole: usize) -> f64 {
+        ratio(part, whole)
+    }
+
+    /// Whether a claim of few words stands whole in the other, as `smokes` in `no longer smokes`.
+    pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
+        let all_but = self.incoming_only.min(self.known_only);
+        !incoming.features.tokens.is_empty()
+            && self.shared > 0
+            && all_but == 0
+            && self.incoming_only + self.known_only <= 1
     }
 
     pub(in crate::consolidate) fn overlap(&self) -> f64 {

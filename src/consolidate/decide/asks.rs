@@ -5,14 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
-use crate::memory::MemoryId;
+use crate::memory::{MemoryId, Status};
 
 /// Known memories that one candidate is asked about at most. The one that is replaced is the closest by words in only
 /// half of the cases, and among ten in nine of ten.
 pub const MAX_ASKED: usize = 10;
 
-/// Weighted part of the shorter claim's terms that must be shared.
+/// Weighted part of the shorter claim's terms that is shared by what is asked about in any case.
 const FLOOR: f64 = 0.2;
+
+/// What is asked about even if it shares less, as long as it shares something: other words for one thing have little
+/// in common.
+const LEAST: usize = 3;
+
+/// Part that a forgotten memory must share: it is not put before a model without need.
+const FLOOR_FORGOTTEN: f64 = 0.3;
+
+/// What a memory in another language is given, with which few words can be shared, and how many of them come at most.
+const FOREIGN: f64 = 0.2;
+const MAX_FOREIGN: usize = 6;
 
 /// What a common attribute, a common last part of an attribute, and a common subject add.
 const SAME_KEY: f64 = 1.0;
@@ -46,20 +57,34 @@ pub(super) fn choose<'a>(
     }
     let weight = |term: &String| weight(holders.get(term.as_str()).copied().unwrap_or(0), known.len());
     let all_own: f64 = own.iter().map(weight).sum();
-    let mut asks: Vec<Ask> = known
+    let mut asks: Vec<(Ask, Status, bool)> = known
         .iter()
         .map(|(known, view, hinted, theirs)| {
             let shared: f64 = own.intersection(theirs).map(weight).sum();
             let whole = all_own.min(theirs.iter().map(weight).sum());
             let alike = if whole > 0.0 { shared / whole } else { 0.0 };
             let closeness = alike + kinship(incoming, view) + if *hinted { SAME_KEY } else { 0.0 };
-            Ask { id: known.memory.id.clone(), closeness }
+            (Ask { id: known.memory.id.clone(), closeness }, known.memory.status, is_foreign(incoming, view))
         })
-        .filter(|ask| ask.closeness >= FLOOR)
+        .filter(|(ask, status, _)| *status != Status::Forgotten || ask.closeness >= FLOOR_FORGOTTEN)
         .collect();
-    asks.sort_by(|a, b| b.closeness.total_cmp(&a.closeness).then_with(|| a.id.cmp(&b.id)));
-    asks.truncate(MAX_ASKED);
-    asks
+    asks.sort_by(|(a, ..), (b, ..)| b.closeness.total_cmp(&a.closeness).then_with(|| a.id.cmp(&b.id)));
+    let mut foreign = 0;
+    let mut chosen: Vec<Ask> = Vec::new();
+    for (ask, _, is_foreign) in asks {
+        foreign += usize::from(is_foreign);
+        let as_foreign = is_foreign && foreign <= MAX_FOREIGN;
+        if ask.closeness >= FLOOR || (chosen.len() < LEAST && ask.closeness > 0.0) || as_foreign {
+            let closeness = if as_foreign { ask.closeness.max(FOREIGN) } else { ask.closeness };
+            chosen.push(Ask { closeness, ..ask });
+        }
+    }
+    chosen.truncate(MAX_ASKED);
+    chosen
+}
+
+fn is_foreign(a: &View<'_>, b: &View<'_>) -> bool {
+    a.language.zip(b.language).is_some_and(|(a, b)| a != b)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]

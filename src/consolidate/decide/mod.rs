@@ -224,6 +224,7 @@ fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
 }
 
 fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
-    let current = |met: &&Met<'_>| matches!(met.known.memory.status, Status::Active | Status::Pending);
+    let current =
+        |met: &&Met<'_>| matches!(met.known.memory.status, Status::Active | Status::Pending | Status::Forgotten);
     choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
 }

@@ -4,13 +4,16 @@
 //! the same person and matter, time tells which of two claims stands, and no word of a memory goes without being kept
 //! elsewhere. Where that forbids what was named, both are kept and linked.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use super::case::Case;
+use super::case::{Case, is_covered};
 use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
 use crate::consolidate::compare::guards::{extra, other_people};
-use crate::consolidate::compare::key::{Values, compare};
+use crate::consolidate::compare::key::{Arity, Values, arity, compare};
+use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
 use crate::consolidate::{Decision, Incoming, Known, Ruling};
@@ -51,17 +54,43 @@ pub fn resolve(incoming: &Incoming, named: &[(&Known, &Named)], now: Timestamp) 
     let case = Case::new(incoming, now);
     let met: Vec<Met<'_>> = named
         .iter()
-        .filter(|(known, _)| matches!(known.memory.status, Status::Active | Status::Pending))
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    known_already(&case, &met)
+    forgotten(&case, &met)
+        .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
         .or_else(|| richer(&case, &met))
         .unwrap_or_else(|| apart(&met))
 }
 
+impl Met<'_> {
+    fn is_current(&self) -> bool {
+        matches!(self.known.memory.status, Status::Active | Status::Pending)
+    }
+
+    fn is_one_fact(&self) -> bool {
+        matches!(self.named, Named::Duplicate | Named::MoreDetail | Named::Overlapping)
+    }
+}
+
+/// What a person has forgotten does not come back in other words; what says more than that waits for a person.
+fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
+    let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
+    is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {
+        Named::Duplicate => Ruling::about(Decision::Skip, gone.known, "rejected before, in other words"),
+        _ => Ruling { pending: true, ..Ruling::new(Decision::Add, "says again what was forgotten, and more") },
+    })
+}
+
 fn known_already(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
-    let found = met.iter().find(|met| *met.named == Named::Duplicate && veto(&case.view, &met.view).is_none())?;
+    let current = || met.iter().filter(|met| met.is_current());
+    // Another wording of what an earlier run took from the same words.
+    let covered =
+        |met: &&Met<'_>| met.is_one_fact() && !met.known.fresh && is_covered(case.evidence(), &met.known.evidence);
+    if let Some(found) = current().find(covered) {
+        return Some(Ruling::about(Decision::Skip, found.known, "known from the same words"));
+    }
+    let found = current().find(|met| *met.named == Named::Duplicate && veto(&case.view, &met.view).is_none())?;
     Some(same(case, found.known))
 }
 
@@ -109,19 +138,23 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
 /// The claim that remains of `known`: only words that stood in it.
 fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
-    let stood = part.tokens.is_subset(&whole.tokens)
+    // What the candidate speaks of anyway is no rest.
+    let own = part.tokens.difference(&incoming.features.tokens).count();
+    let stood = own >= 2
+        && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
         && part.entities.iter().all(|name| whole.text.contains(name.as_str()))
         && !part.tokens.is_empty()
         && part.text != whole.text;
-    let same_key = known.key.is_some() && known.key == incoming.claim.key;
-    let (key, value) = if same_key { (None, None) } else { (known.key.clone(), known.value.clone()) };
+    // An attribute goes with its value.
+    let keeps_value = known.value.as_deref().is_some_and(|value| part.text.contains(&normalise(value)));
+    let (key, value) = if keeps_value { (known.key.clone(), known.value.clone()) } else { (None, None) };
     let title = rest.chars().take(60).collect();
     stood.then(|| Claim { content: rest.trim().to_owned(), title, summary: None, key, value, ..known.clone() })
 }
 
 fn apart(met: &[Met<'_>]) -> Ruling {
-    let of = |wanted: fn(&Named) -> bool| met.iter().find(|met| wanted(met.named));
+    let of = |wanted: fn(&Named) -> bool| met.iter().find(|met| met.is_current() && wanted(met.named));
     if let Some(met) = of(|named| matches!(named, Named::Contradicts { .. })) {
         return Ruling::beside(met.known, "named as a contradiction, of another matter");
     }
@@ -134,31 +167,55 @@ fn apart(met: &[Met<'_>]) -> Ruling {
     }
 }
 
-/// Names what forbids that two claims become one, even if somebody calls them alike.
+/// Names what forbids that two claims become one, even if somebody calls them alike: another number of the same kind,
+/// or much the same sentence with another name in it. Where all the words are others, names may be too.
 fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+    let words = Words::of(a, b);
     let (new, old) = (extra(a, b), extra(b, a));
-    if new.figures && old.figures {
+    let much_the_same = words.shared >= 2 && words.incoming_only.max(words.known_only) <= 1;
+    if other_numbers(&a.features.figures, &b.features.figures) {
         Some("other numbers")
-    } else if new.entities && old.entities && !is_spelled_in_another_script(a, b) {
+    } else if other_values(a, b) {
+        Some("another value of one attribute")
+    } else if new.entities && old.entities && much_the_same {
         Some("other names")
     } else {
         is_turned(a, b)
     }
 }
 
-/// Whether both give one attribute the same value, and the names that only one of them has are in two scripts: リヨン
-/// may well be Lyon, which no rule can tell.
-fn is_spelled_in_another_script(a: &View<'_>, b: &View<'_>) -> bool {
-    let same_value = compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal);
-    let own = |view: &View<'_>, other: &View<'_>, latin: bool| {
-        let names = view.features.entities.iter().filter(|name| !other.features.text.contains(name.as_str()));
-        names.flat_map(|name| name.chars()).filter(|c| c.is_alphabetic()).all(|c| is_latin(c) == latin)
-    };
-    a.same_key(b) && same_value && [true, false].iter().any(|latin| own(a, b, *latin) && own(b, a, !latin))
+/// Whether both give an attribute that has one value at a time another one, as far as two spellings in one script tell.
+fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
+    let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
+    let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');
+    let single = a.key.as_deref().is_some_and(|key| arity(key) == Arity::Single);
+    let shared = !Features::of(x).tokens.is_disjoint(&Features::of(y).tokens);
+    let differ = compare(Some(x), Some(y)) == Some(Values::Different);
+    single && a.same_key(b) && is_latin(x) == is_latin(y) && differ && !shared
 }
 
-fn is_latin(character: char) -> bool {
-    character < '\u{0250}'
+/// Whether each side has a number of a kind that the other has only others of. A day covers its month and year, and a
+/// number with its unit covers the bare one.
+fn other_numbers(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let left: Vec<&String> = a.iter().filter(|figure| !is_told(figure, b)).collect();
+    let right: Vec<&String> = b.iter().filter(|figure| !is_told(figure, a)).collect();
+    left.iter().any(|x| right.iter().any(|y| kind(x) == kind(y)))
+}
+
+fn is_told(figure: &str, by: &BTreeSet<String>) -> bool {
+    let told: BTreeSet<u64> = by.iter().flat_map(|other| groups(other)).collect();
+    let own = groups(figure);
+    by.contains(figure) || (!own.is_empty() && own.iter().all(|group| told.contains(group)))
+}
+
+/// The whole numbers in a figure: 2025, 11 and 4 of `2025-11-04`.
+fn groups(figure: &str) -> Vec<u64> {
+    figure.split(|c: char| !c.is_ascii_digit()).filter_map(|group| group.parse().ok()).collect()
+}
+
+/// What a figure counts: its letters and marks, without the digits.
+fn kind(figure: &str) -> String {
+    figure.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Another person, or nearly the same words with a negation on one side.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::memory::{Claim, Evidence};
 
@@ -60,6 +60,12 @@ impl When {
     fn compare_begun(&self, other: &Self) -> Option<Ordering> {
         let (from, theirs) = (self.from?, other.said?);
         Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
+    }
+
+    /// Whether both were said, or began to hold, less than a day apart.
+    #[must_use]
+    pub fn is_within_a_day(&self, other: &Self) -> bool {
+        self.at.zip(other.at).is_some_and(|(a, b)| a.duration_since(b).abs() < SignedDuration::from_hours(24))
     }
 
     /// The last moment at which it is known to have held.

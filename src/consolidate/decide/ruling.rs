@@ -103,6 +103,18 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
+/// Whether two people said different things on one day, and neither says that the other is out of date.
+fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
+    let said = When::of(&known.memory.claim, &known.evidence, known.memory.created_at);
+    let (ours, theirs) = (&case.view.speakers, &view.speakers);
+    case.turn.is_none()
+        && view.features.cue.is_none()
+        && !ours.is_empty()
+        && !theirs.is_empty()
+        && ours.is_disjoint(theirs)
+        && case.when.is_within_a_day(&said)
+}
+
 /// Settles a candidate that cannot hold together with memories that are held now.
 ///
 /// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
@@ -115,7 +127,8 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
-    let (order, turn) = (case.holds(target), case.turn);
+    let turn = case.turn;
+    let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
     if known_is_later {

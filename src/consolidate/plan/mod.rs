@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub(super) mod effects;
+mod foreign;
 mod lines;
 pub mod neighbours;
 mod rounds;
@@ -12,10 +13,11 @@ use jiff::Timestamp;
 
 use crate::guard::{Suspicion, suspicion};
 use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::store::near_words;
 
 use self::effects::effects;
-use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::attribute;
+use crate::consolidate::compare::text::normalise;
 use crate::consolidate::decide::asks::Ask;
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::decide::order::When;
@@ -202,16 +204,23 @@ impl Working {
     }
 
     fn closest(&self, incoming: &Incoming) -> Vec<&Known> {
-        let mut shared: HashMap<&MemoryId, usize> = HashMap::new();
+        let mut shared: HashMap<&MemoryId, f64> = HashMap::new();
         for word in index_words(incoming) {
             let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
-            let weight = if word.starts_with(['\u{1}', '\u{2}']) { 1_000 } else { 1 };
+            let weight =
+                if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.memories.len()) };
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
-        let mut ranked: Vec<(&MemoryId, usize)> = shared.into_iter().collect();
-        ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(a.0)));
+        let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
+        let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
+        // Of the held ones at most as many are left out as are wanted.
+        if ranked.len() > 2 * MAX_FRESH {
+            ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
+            ranked.truncate(2 * MAX_FRESH);
+        }
+        ranked.sort_by(closer);
         // What holds now comes first: a long past of the same attribute must not keep it out.
         let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
         let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
@@ -260,13 +269,17 @@ impl Working {
     }
 }
 
-/// The words under which a candidate is filed, with its namespace; its key and whole text weigh more than words.
+/// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
 fn index_words(incoming: &Incoming) -> Vec<String> {
-    let features = Features::of(&incoming.candidate.claim.content);
-    let place = incoming.namespace.to_string();
-    let key = key_word(incoming);
-    let whole = format!("\u{2}{}\u{1f}{place}", features.text);
-    features.tokens.iter().map(|word| format!("{word}\u{1f}{place}")).chain(key).chain([whole]).collect()
+    let claim = &incoming.candidate.claim;
+    let whole = format!("\u{2}{}\u{1f}{}", normalise(&claim.content), incoming.namespace);
+    near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
+}
+
+/// What a word weighs that `having` memories of `all` have.
+fn rarity(having: usize, all: usize) -> f64 {
+    let [having, all] = [having, all].map(|count| u32::try_from(count).map_or(f64::MAX, f64::from));
+    (1.0 + all / having.max(1.0)).ln()
 }
 
 fn key_word(incoming: &Incoming) -> Option<String> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::memory::{Memory, MemoryId, Status};
-use crate::store::{Database, Fingerprint, Likeness, StoreError};
+use crate::memory::{Memory, MemoryId};
+use crate::store::{Around, Database, Fingerprint, StoreError};
 
 use super::Surrounded;
-use crate::consolidate::compare::key::attribute;
+use super::foreign::Foreign;
+use crate::consolidate::compare::key::spellings;
 use crate::consolidate::{Incoming, Known, Rejected};
 
 /// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
@@ -16,51 +17,47 @@ pub const MAX_NEIGHBOURS: usize = 20;
 /// Memories that are no longer recalled and that a candidate is compared with at most.
 const MAX_PAST: usize = 10;
 
-/// Gathers, for each candidate, what is stored in its own namespace: the same words, the same attribute, shared words,
-/// the memory that the extractor says it replaces, what rests on the same words, and what was known or rejected once.
+/// Memories that a person has forgotten and that a candidate is compared with at most, since it may say the same.
+const MAX_FORGOTTEN: usize = 5;
+
+/// Gathers, for each candidate, what is stored in its own namespace: the same words, the same attribute, the same
+/// subject, shared words, the memory that the extractor says it replaces, what rests on the same words, and what was
+/// known or rejected once.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
-    incoming.into_iter().map(|incoming| surround(db, incoming)).collect()
+    let mut foreign = Foreign::default();
+    db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
-fn surround(db: &Database, incoming: Incoming) -> Result<Surrounded, StoreError> {
+fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<Surrounded, StoreError> {
     if let Some(memory) = settled(db, &incoming)? {
         let (settled, known) =
             (Some(memory.id.clone()), vec![Known { evidence: db.evidence(&memory.id)?, memory, fresh: false }]);
         return Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming });
     }
     let claim = &incoming.candidate.claim;
-    let key = claim.key.as_deref().and_then(attribute);
-    let likeness = Likeness {
-        namespace: &incoming.namespace,
-        text: &claim.content,
-        key: key.as_deref(),
-        subject: claim.subject.as_deref(),
-    };
-    let mut memories = db.neighbours(&likeness, MAX_NEIGHBOURS)?;
-    memories.extend(db.past(&incoming.namespace, &claim.content, key.as_deref(), MAX_PAST)?);
     // Memories that a person or an import wrote bear their key as it was spelled.
-    let spellings: BTreeSet<&str> = key.as_deref().into_iter().chain(claim.key.as_deref()).collect();
-    for spelling in spellings.into_iter().filter(|_| key.is_some()) {
-        // What waits in the inbox must not keep out what holds now, however much it is.
-        let held =
-            db.by_key(&incoming.namespace, spelling)?.into_iter().filter(|memory| memory.status == Status::Active);
-        memories.extend(held.take(MAX_NEIGHBOURS));
-    }
+    let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
+    let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
+    let mut memories = db.around(&around, MAX_NEIGHBOURS)?;
+    memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
+    memories.extend(db.forgotten_around(&around, MAX_FORGOTTEN)?);
+    memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
     }
     let mut seen = BTreeSet::new();
     memories.retain(|memory| seen.insert(memory.id.clone()));
+    let mut evidence = db.evidence_of(&memories)?;
     let known = memories.into_iter().map(|memory| {
-        let evidence = db.evidence(&memory.id)?;
-        Ok(Known { memory, evidence, fresh: false })
+        let evidence = evidence.remove(&memory.id).unwrap_or_default();
+        Known { memory, evidence, fresh: false }
     });
-    let known = known.collect::<Result<_, StoreError>>()?;
-    let rejected = rejected(db, &incoming, key.as_deref())?;
+    let known = known.collect();
+    let rejected = rejected(db, &incoming, keys.first().map(String::as_str))?;
     Ok(Surrounded { id: MemoryId::new(), known, rejected, settled: None, incoming })
 }
 

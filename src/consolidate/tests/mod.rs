@@ -5,4 +5,5 @@ mod found;
 mod story;
 mod table;
 mod testing;
+mod tongues;
 mod unseen;

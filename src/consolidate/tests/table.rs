@@ -313,7 +313,7 @@ const ROWS: &[Row] = &[
     row("ユーザーはコーヒーを飲みます。", "ユーザーはコーヒーを飲みません。", "contradict changed"),
     row("El usuario bebe café.", "El usuario ya no bebe café.", "contradict changed"),
     row("Der Nutzer trinkt Kaffee.", "Der Nutzer trinkt keinen Kaffee.", "contradict changed"),
-    asks("사용자는 커피를 마신다.", "사용자는 더 이상 커피를 마시지 않는다.", "contradict changed"),
+    row("사용자는 커피를 마신다.", "사용자는 더 이상 커피를 마시지 않는다.", "contradict changed"),
     row("The build caches dependencies.", "The build can't stop caching dependencies.", "support"),
     asks("The user eats meat.", "The user does not eat any meat at work.", "add"),
     // Lexical neighbours.
@@ -405,7 +405,7 @@ const ROWS: &[Row] = &[
         "add",
     ),
     row("The linter runs on every commit in src/api.", "The linter runs on every commit in src/web.", "add"),
-    asks(
+    row(
         "subject=limits | The API allows 100 requests per minute.",
         "subject=limits | The API now allows 200 requests per minute.",
         "contradict changed",

@@ -88,9 +88,9 @@ pub fn fill(store: &Store, namespace: &Namespace, count: usize, at: Timestamp) -
     let guard = Guard::default();
     let mut random = SplitMix::new(SEED);
     store.write(None, at, |writer| {
-        for index in 0..count {
+        for (index, hour) in (0..count).zip((0..8_000).cycle()) {
             let (claim, quote) = claim(index, &mut random);
-            let said = at.checked_add((index as i64 % 8_000).hours()).unwrap_or(at);
+            let said = at.checked_add(hour.hours()).unwrap_or(at);
             let evidence = Evidence {
                 transcript: format!("{SOURCE}/{index}"),
                 messages: vec!["1".to_owned()],

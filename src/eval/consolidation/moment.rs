@@ -1,4 +1,4 @@
-//! A day or an instant, as a case tells it.
+//! A day, a month or an instant, as a case tells it.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,11 @@ use jiff::tz::Offset;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
-/// A day or an instant.
+/// A day, a month or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
+    /// A month in UTC, by its first day.
+    Month(Date),
     /// A day in UTC.
     Day(Date),
     /// An instant.
@@ -18,37 +20,42 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Returns the instant at which something of that day was said: noon.
+    /// Returns the instant at which something of that day was said: noon, of a month's first day.
     #[must_use]
     pub fn said(self) -> Timestamp {
-        self.at(time(12, 0, 0, 0))
+        self.at(time(12, 0, 0, 0), |month| month)
     }
 
     /// Returns the first instant.
     #[must_use]
     pub fn first(self) -> Timestamp {
-        self.at(Time::MIN)
+        self.at(Time::MIN, |month| month)
     }
 
     /// Returns the last instant, in whole seconds.
     #[must_use]
     pub fn last(self) -> Timestamp {
-        self.at(time(23, 59, 59, 0))
+        self.at(time(23, 59, 59, 0), Date::last_of_month)
     }
 
-    fn at(self, clock: Time) -> Timestamp {
-        match self {
-            Self::Instant(at) => at,
-            Self::Day(day) => Offset::UTC.to_timestamp(day.to_datetime(clock)).unwrap_or(Timestamp::MAX),
-        }
+    fn at(self, clock: Time, of_month: fn(Date) -> Date) -> Timestamp {
+        let day = match self {
+            Self::Instant(at) => return at,
+            Self::Month(first) => of_month(first),
+            Self::Day(day) => day,
+        };
+        Offset::UTC.to_timestamp(day.to_datetime(clock)).unwrap_or(Timestamp::MAX)
     }
 }
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let day = text.len() == "2026-01-01".len();
-        let parsed = if day { text.parse().map(Self::Day).ok() } else { text.parse().map(Self::Instant).ok() };
+        let parsed = match text.len() {
+            7 => format!("{text}-01").parse().map(Self::Month).ok(),
+            10 => text.parse().map(Self::Day).ok(),
+            _ => text.parse().map(Self::Instant).ok(),
+        };
         parsed.ok_or_else(|| {
             let told = format!("{text:?} is no time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z");
             serde::de::Error::custom(told)
@@ -64,8 +71,8 @@ impl JsonSchema for Moment {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A day such as 2026-03-04, or an instant such as 2026-03-04T18:30:00Z.",
-            "pattern": r"^\d{4}-\d{2}-\d{2}(T.+)?$",
+            "description": "A day such as 2026-03-04, a month such as 2026-03, or an instant such as 2026-03-04T18:30:00Z.",
+            "pattern": r"^\d{4}-\d{2}(-\d{2}(T.+)?)?$",
         })
     }
 }

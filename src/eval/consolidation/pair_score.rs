@@ -138,7 +138,7 @@ impl<'a> Judged<'a> {
     /// Where both wait for a person nothing is older.
     fn is_late_right(&self) -> Option<bool> {
         let settled = self.pair.why != Some(Conflict::Conflict) && !self.fate.waits;
-        (self.contradicts_as_expected() && settled).then(|| self.fate.late == self.pair.late)
+        (self.contradicts_as_expected() && settled).then_some(self.fate.late == self.pair.late)
     }
 
     fn misses(&self) -> bool {

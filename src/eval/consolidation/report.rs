@@ -178,9 +178,10 @@ fn expected(pair: &Pair) -> String {
 fn spelled(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
     let marks = [conflict.map(Conflict::as_str), late.then_some("late"), waits.then_some("waits")];
     let marks: Vec<&str> = marks.into_iter().flatten().collect();
-    match marks.is_empty() {
-        true => decision.as_str().to_owned(),
-        false => format!("{} ({})", decision.as_str(), marks.join(", ")),
+    if marks.is_empty() {
+        decision.as_str().to_owned()
+    } else {
+        format!("{} ({})", decision.as_str(), marks.join(", "))
     }
 }
 

@@ -1,0 +1,199 @@
+//! What a decision costs, how that grows with the store, and whether what says the same is found.
+//!
+//! Times are those on the processor, so that other programs on the same machine count less.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use afterthought::consolidate::plan::neighbours::gather;
+use afterthought::consolidate::plan::{Answers, Stage, Surrounded, draft};
+use afterthought::consolidate::{Incoming, Plan, apply};
+use afterthought::guard::Guard;
+use afterthought::memory::{Audience, Candidate, ExtractionMethod, Memory, MemoryId, Namespace};
+use afterthought::store::{Filter, Store, StoreError};
+use jiff::Timestamp;
+
+use super::claims::{Said, Speech, TWINS, Twin};
+use super::report::{Goal, Report, Row, figure, ms};
+
+/// Memories that are there, the first being what the others are compared with.
+const STORED: [usize; 3] = [1_000, 10_000, 100_000];
+const INCOMING: usize = 3_000;
+/// Every so many of the incoming say what a stored one says.
+const TWIN_EVERY: usize = 5;
+/// Searches that the neighbours are set beside.
+const SEARCHES: usize = 100;
+
+/// Measures 10,000 incoming claims, rules only, against stores of three sizes.
+pub fn measure(report: &mut Report) {
+    let mut first = None;
+    for stored in STORED {
+        let took = against(report, stored);
+        let first = first.get_or_insert(took);
+        let growth = |now: Duration, then: Duration| now.as_secs_f64() / then.as_secs_f64();
+        if stored != STORED[0] {
+            let linear = figure(stored) / figure(STORED[0]);
+            report.add(
+                Row::new(
+                    format!("growth of finding, {stored} to {} stored", STORED[0]),
+                    growth(took.0, first.0),
+                    "times",
+                )
+                .goal(Goal::AtMost(linear.sqrt()))
+                .beside("linear", linear),
+            );
+            report.add(
+                Row::new(
+                    format!("growth of a decision, {stored} to {} stored", STORED[0]),
+                    growth(took.1, first.1),
+                    "times",
+                )
+                .goal(Goal::AtMost(linear.sqrt()))
+                .beside("linear", linear),
+            );
+        }
+    }
+}
+
+/// Returns what finding costs for one claim, and what all of it does, on average.
+fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memories.db");
+    let (mut speech, guard, now) = (Speech::new(3), Guard::default(), Timestamp::now());
+    let said: Vec<Said> = (0..stored).map(|_| speech.say()).collect();
+    let (ids, filling) = timed(|| fill(&path, &guard, &said, now));
+    let name = |what: &str| format!("{what}, {stored} stored");
+    report.add(Row::new(name("writing memories"), figure(stored) / filling.as_secs_f64(), "a second"));
+    let store = Store::open(&path).unwrap();
+    let (incoming, twins) = incoming(&mut speech, &said, &ids);
+
+    let (cases, times) = look_around(&store, &incoming);
+    let searching = search(&store, &incoming);
+    let finding = add_times(report, &name("finding"), times, searching);
+    add_recall(report, &name("twins found"), &cases, &twins);
+
+    let one_by_one: Vec<Duration> = cases
+        .iter()
+        .map(|case| timed(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1)
+        .collect();
+    add_times(report, &name("deciding alone"), one_by_one, None);
+    let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), Stage::Last, now));
+    report.add(Row::new(name("deciding in one batch"), ms(deciding / each()), "ms a claim"));
+    let plan = Plan { changes, ..Plan::default() };
+    let (applied, applying) = timed(|| apply(&store, &guard, &plan, None, now).unwrap());
+    report.add(Row::new(name("writing"), ms(applying / each()), "ms a claim"));
+    eprintln!("{stored} stored: {:?}", applied.counts);
+    let whole = finding + (deciding + applying) / each();
+    report.add(Row::new(name("a decision in all"), ms(whole), "ms").beside("finding", ms(finding)));
+    (finding, whole)
+}
+
+fn each() -> u32 {
+    u32::try_from(INCOMING).unwrap()
+}
+
+fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> Vec<MemoryId> {
+    let store = Store::open(path).unwrap();
+    let write = |(part, said): (usize, &[Said])| {
+        store.write::<_, StoreError>(None, now, |writer| {
+            let made = said.iter().enumerate().map(|(index, said)| {
+                let (claim, evidence) = said.claim(part * 1_000 + index);
+                let memory = Memory::new(claim, Namespace::global(), "bench", ExtractionMethod::Auto, now);
+                let id = memory.id.clone();
+                writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
+                Ok(id)
+            });
+            made.collect::<Result<Vec<MemoryId>, _>>()
+        })
+    };
+    said.chunks(1_000).enumerate().flat_map(|part| write(part).unwrap()).collect()
+}
+
+/// Index of an incoming claim, how it says again what is stored, and the memory that says it.
+type Planted<'i> = (usize, Twin, &'i MemoryId);
+
+fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (Vec<Incoming>, Vec<Planted<'i>>) {
+    let (mut all, mut twins) = (Vec::with_capacity(INCOMING), Vec::new());
+    for index in 0..INCOMING {
+        let number = 10_000_000 + index;
+        let (claim, evidence) = if index % TWIN_EVERY == 0 {
+            let of = (index / TWIN_EVERY * 7_919) % stored.len();
+            let twin = TWINS[index / TWIN_EVERY % TWINS.len()];
+            let (mut claim, evidence) = speech.again(&stored[of], twin).claim(number);
+            if twin == Twin::Case {
+                Said::disguise(&mut claim, index / TWIN_EVERY / TWINS.len());
+            }
+            twins.push((index, twin, &ids[of]));
+            (claim, evidence)
+        } else {
+            speech.say().claim(number)
+        };
+        let candidate = Candidate { claim, audience: Audience::User, evidence, replaces: None, is_pasted: false };
+        let (namespace, source) = (Namespace::global(), "bench".into());
+        all.push(Incoming { candidate, namespace, source, method: ExtractionMethod::Auto });
+    }
+    (all, twins)
+}
+
+fn look_around(store: &Store, incoming: &[Incoming]) -> (Vec<Surrounded>, Vec<Duration>) {
+    let one = |incoming: &Incoming| {
+        let (mut cases, took) = timed(|| gather(store, vec![incoming.clone()]).unwrap());
+        (cases.remove(0), took)
+    };
+    incoming.iter().map(one).unzip()
+}
+
+/// Returns what a search for all words of a claim costs, ranked and with nothing left out.
+fn search(store: &Store, incoming: &[Incoming]) -> Option<Duration> {
+    let filter = Filter::exactly(&[Namespace::global()]);
+    let texts = incoming.iter().take(SEARCHES).map(|incoming| incoming.candidate.claim.content.as_str());
+    let times: Vec<Duration> =
+        texts.map(|text| timed(|| store.search_candidates(text, &filter, 20).unwrap()).1).collect();
+    Some(mean(&times))
+}
+
+fn add_times(report: &mut Report, what: &str, mut times: Vec<Duration>, beside: Option<Duration>) -> Duration {
+    let mean = mean(&times);
+    times.sort();
+    let at = |share: usize| ms(times[times.len() * share / 100]);
+    let row = Row::new(format!("{what}, mean"), ms(mean), "ms a claim");
+    report.add(match beside {
+        Some(search) => row.beside("a search for the same words", ms(search)),
+        None => row,
+    });
+    report.add(Row::new(format!("{what}, p50"), at(50), "ms"));
+    report.add(Row::new(format!("{what}, p95"), at(95), "ms"));
+    mean
+}
+
+fn mean(times: &[Duration]) -> Duration {
+    times.iter().sum::<Duration>() / u32::try_from(times.len()).unwrap()
+}
+
+fn add_recall(report: &mut Report, what: &str, cases: &[Surrounded], twins: &[Planted<'_>]) {
+    let mut counts: BTreeMap<Twin, (usize, usize)> = BTreeMap::new();
+    for (index, twin, id) in twins {
+        let (found, all) = counts.entry(*twin).or_default();
+        *found += usize::from(cases[*index].known.iter().any(|known| known.memory.id == **id));
+        *all += 1;
+    }
+    let found: usize = counts.values().map(|(found, _)| found).sum();
+    report.add(Row::new(what, figure(found) / figure(twins.len()), "of all").goal(Goal::AtLeast(0.99)));
+    for (twin, (found, all)) in counts {
+        report.add(Row::new(format!("{what}: {twin:?}"), figure(found) / figure(all), "of these"));
+    }
+}
+
+/// Returns what `work` returns and its time on the processor where that is known, else all its time.
+fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
+    let (before, started) = (on_processor(), Instant::now());
+    let result = work();
+    let taken = before.zip(on_processor()).map_or_else(|| started.elapsed(), |(before, now)| now - before);
+    (result, taken)
+}
+
+fn on_processor() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
+}

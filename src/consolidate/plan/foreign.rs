@@ -1,0 +1,33 @@
+//! Memories in another language than a candidate's: hardly a word brings them together, so in a small namespace they
+//! all come into question.
+
+use std::collections::HashMap;
+
+use crate::consolidate::Incoming;
+use crate::consolidate::compare::language::language;
+use crate::memory::{Memory, Namespace};
+use crate::store::{Database, Filter, Order, StoreError};
+
+/// Active memories of a namespace up to which it is small.
+const SMALL: usize = 30;
+
+/// The namespaces that were looked at, and what the small ones hold.
+#[derive(Debug, Default)]
+pub(super) struct Foreign {
+    small: HashMap<Namespace, Vec<Memory>>,
+}
+
+impl Foreign {
+    /// Returns what stands in another language in the namespace of `incoming`, if that is small.
+    pub(super) fn to(&mut self, db: &Database, incoming: &Incoming) -> Result<Vec<Memory>, StoreError> {
+        let Some(own) = language(&incoming.candidate.claim.content) else { return Ok(Vec::new()) };
+        if !self.small.contains_key(&incoming.namespace) {
+            let here = Filter::exactly(std::slice::from_ref(&incoming.namespace));
+            let active = db.list(&here, Order::Id, SMALL + 1, 0)?;
+            let small = if active.len() > SMALL { Vec::new() } else { active };
+            self.small.insert(incoming.namespace.clone(), small);
+        }
+        let foreign = |memory: &&Memory| language(&memory.claim.content).is_some_and(|theirs| theirs != own);
+        Ok(self.small[&incoming.namespace].iter().filter(foreign).cloned().collect())
+    }
+}

@@ -1,0 +1,85 @@
+//! `eval` of consolidation: what it tells of the rules and of controls, and of lines that are no cases.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+fn smoke() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/smoke-consolidation").display().to_string()
+}
+
+fn report(desk: &Desk, more: &[&str]) -> Value {
+    desk.json(&[&["eval", &smoke()], more].concat()).remove(0)
+}
+
+fn measure(report: &Value, name: &str) -> Option<f64> {
+    let measures = report["overall"]["measures"].as_array().unwrap();
+    measures.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64()
+}
+
+#[test]
+fn the_rules_pass_the_small_set_also_among_distractors_and_the_controls_fail() {
+    let desk = Desk::new();
+    for distractors in ["0", "300"] {
+        let rules = report(&desk, &["--extractor", "rules", "--distractors", distractors]);
+        let found = ["accuracy", "all right", "neighbours", "streams", "lost facts", "growth", "misplaced"]
+            .map(|name| measure(&rules, name).unwrap());
+        let told = found.map(|value| value.to_string()).join(" ");
+        assert_eq!(told, "1 1 1 1 0 0 0", "{rules}");
+        let apart = ["asked_again", "distractors_retired"].map(|name| rules[name].as_u64());
+        assert_eq!(apart, [Some(0), Some(0)]);
+    }
+    let new = report(&desk, &["--extractor", "none"]);
+    assert_eq!((measure(&new, "streams"), measure(&new, "missed")), (Some(0.0), Some(1.0)));
+    assert_eq!(measure(&new, "growth"), Some(9.0));
+    let alike = report(&desk, &["--extractor", "similarity"]);
+    assert_eq!((measure(&alike, "streams"), measure(&alike, "wrong retirements")), (Some(0.0), Some(1.0)));
+}
+
+#[test]
+fn people_read_measures_and_what_went_wrong() {
+    let desk = Desk::new();
+    let markdown = desk.path("report.md").display().to_string();
+    let told = desk.run(&["eval", &smoke(), "--extractor", "similarity", "--markdown", &markdown]);
+    assert_eq!((told.code, told.err.as_str()), (0, ""));
+    for line in ["similarity: 6 pairs and 2 streams", "expected contradict (changed, late), got contradict (changed)"] {
+        assert!(told.out.contains(line), "{line}: {}", told.out);
+    }
+    let document = fs::read_to_string(markdown).unwrap();
+    assert!(document.starts_with("# Consolidation by similarity\n"), "{document}");
+    assert!(document.contains("- **smoke-consolidation/en-moved-late**: wrong order in time, wrongly retired"));
+}
+
+#[test]
+fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
+    let pair = json!({"id": "p", "phenomenon": "x", "known": {"content": "A.", "said": null},
+                      "incoming": {"content": "B.", "said": null}, "expect": "add"});
+    let event = json!({"id": "a", "arrival": 1, "content": "A.", "said": null});
+    let stream = json!({"id": "s", "phenomenon": ["x"], "events": [event], "active": [["a"]]});
+    let cases: &[(&str, &Value, &str, Value, &str)] = &[
+        ("pairs", &pair, "/expect", json!("ad"), "unknown variant `ad`, expected one of `add`"),
+        ("pairs", &pair, "/expect", json!("contradict"), "why: a contradiction needs it"),
+        ("pairs", &pair, "/known", json!({"content": "A."}), "missing field `said`"),
+        ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is no time; write a day"),
+        ("pairs", &pair, "/known/content", json!(" "), "known.content: it says nothing"),
+        ("streams", &stream, "/active", json!([]), "active, waiting, gone: \"a\" stands 0 times"),
+        ("streams", &stream, "/active", json!([["a"], ["b"]]), "no event is called \"b\""),
+        ("streams", &stream, "/events/0/contents", json!("x"), "a: unknown field `contents`"),
+        ("streams", &stream, "/events/0/arrival", json!(0), "a.arrival: arrivals begin with 1"),
+    ];
+    for (kind, whole, place, value, told) in cases {
+        let desk = Desk::new();
+        let mut changed = (*whole).clone();
+        let (parent, field) = place.rsplit_once('/').unwrap();
+        changed.pointer_mut(parent).unwrap()[field] = value.clone();
+        desk.write(&format!("set/en-{kind}.jsonl"), format!("{whole}\n{changed}\n"));
+        let ran = desk.run(&["eval", &desk.path("set").display().to_string(), "--extractor", "rules"]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains(&format!("en-{kind}.jsonl: line 2: ")) && ran.err.contains(told), "{}", ran.err);
+        let one = if *kind == "pairs" { "1 pair and 0 streams" } else { "0 pairs and 1 stream" };
+        assert!(ran.out.contains(one), "{}", ran.out);
+    }
+}
