@@ -6,7 +6,7 @@ use afterthought::consolidate::compare::key::canonical;
 use afterthought::memory::{Evidence, Memory, Namespace, Relation, RelationType, Status};
 use afterthought::store::{Entity, Tombstone, normalised_hash};
 
-use super::machine::Machine;
+use super::played::Machine;
 use super::rows::State;
 use super::steps::{Run, Step};
 

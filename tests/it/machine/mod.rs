@@ -7,15 +7,16 @@
 
 mod facts;
 mod laws;
-mod machine;
 mod model;
 mod order;
+mod played;
 mod rows;
 mod steps;
+mod story;
 
 use proptest::prelude::*;
 
-use self::machine::Machine;
+use self::played::Machine;
 use self::rows::{State, difference};
 use self::steps::{any_runs, any_steps};
 
