@@ -1,5 +1,7 @@
 //! Invented claims whose words are as unevenly spread as those of a language, and others that say the same.
 
+use std::fmt::Write as _;
+
 use afterthought::memory::{Claim, Evidence, MemoryType};
 
 use super::generate::syllables;
@@ -171,7 +173,7 @@ impl Said {
                 let filler = FILLERS[(index * 7 + self.words.len()) % FILLERS.len()];
                 let ending = ENDINGS[self.endings[index]];
                 let root = if ending.len() > 1 { word.trim_end_matches('e') } else { word };
-                text.push_str(&format!(" {filler} {root}{ending}"));
+                write!(text, " {filler} {root}{ending}").unwrap();
             }
         }
         text + if self.is_chinese { "。" } else { "." }

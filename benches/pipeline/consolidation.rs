@@ -1,6 +1,7 @@
 //! What a decision costs, how that grows with the store, and whether what says the same is found.
 //!
-//! Times are those on the processor, so that other programs on the same machine count less.
+//! Means are of the time on the processor, so that other programs on the same machine count less; medians and the like
+//! are of the clock.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +20,7 @@ use super::report::{Goal, Report, Row, figure, ms};
 
 /// Memories that are there, the first being what the others are compared with.
 const STORED: [usize; 3] = [1_000, 10_000, 100_000];
-const INCOMING: usize = 3_000;
+const INCOMING: usize = 10_000;
 /// Every so many of the incoming say what a stored one says.
 const TWIN_EVERY: usize = 5;
 /// Searches that the neighbours are set beside.
@@ -68,16 +69,14 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let store = Store::open(&path).unwrap();
     let (incoming, twins) = incoming(&mut speech, &said, &ids);
 
-    let (cases, times) = look_around(&store, &incoming);
+    let ((cases, times), looking) = timed(|| look_around(&store, &incoming));
     let searching = search(&store, &incoming);
-    let finding = add_times(report, &name("finding"), times, searching);
+    let finding = add_times(report, &name("finding"), (looking / each(), times), searching);
     add_recall(report, &name("twins found"), &cases, &twins);
 
-    let one_by_one: Vec<Duration> = cases
-        .iter()
-        .map(|case| timed(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1)
-        .collect();
-    add_times(report, &name("deciding alone"), one_by_one, None);
+    let alone = |case: &Surrounded| clocked(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1;
+    let (one_by_one, deciding) = timed(|| cases.iter().map(alone).collect::<Vec<Duration>>());
+    add_times(report, &name("deciding alone"), (deciding / each(), one_by_one), None);
     let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), Stage::Last, now));
     report.add(Row::new(name("deciding in one batch"), ms(deciding / each()), "ms a claim"));
     let plan = Plan { changes, ..Plan::default() };
@@ -138,7 +137,7 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
 
 fn look_around(store: &Store, incoming: &[Incoming]) -> (Vec<Surrounded>, Vec<Duration>) {
     let one = |incoming: &Incoming| {
-        let (mut cases, took) = timed(|| gather(store, vec![incoming.clone()]).unwrap());
+        let (mut cases, took) = clocked(|| gather(store, vec![incoming.clone()]).unwrap());
         (cases.remove(0), took)
     };
     incoming.iter().map(one).unzip()
@@ -153,8 +152,12 @@ fn search(store: &Store, incoming: &[Incoming]) -> Option<Duration> {
     Some(mean(&times))
 }
 
-fn add_times(report: &mut Report, what: &str, mut times: Vec<Duration>, beside: Option<Duration>) -> Duration {
-    let mean = mean(&times);
+fn add_times(
+    report: &mut Report,
+    what: &str,
+    (mean, mut times): (Duration, Vec<Duration>),
+    beside: Option<Duration>,
+) -> Duration {
     times.sort();
     let at = |share: usize| ms(times[times.len() * share / 100]);
     let row = Row::new(format!("{what}, mean"), ms(mean), "ms a claim");
@@ -191,6 +194,13 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let result = work();
     let taken = before.zip(on_processor()).map_or_else(|| started.elapsed(), |(before, now)| now - before);
     (result, taken)
+}
+
+/// Returns what `work` returns and how long it took: what is known of the processor is too coarse for one claim.
+fn clocked<R>(work: impl FnOnce() -> R) -> (R, Duration) {
+    let started = Instant::now();
+    let result = work();
+    (result, started.elapsed())
 }
 
 fn on_processor() -> Option<Duration> {

@@ -10,7 +10,9 @@
 
 mod aliases;
 mod batch;
+mod carried;
 mod edits;
+mod concepts;
 mod error;
 mod evidence;
 mod failures;
@@ -23,6 +25,7 @@ mod ledger;
 mod maintain;
 mod memories;
 mod near;
+mod near_index;
 mod near_words;
 mod normal;
 mod open;
@@ -37,6 +40,7 @@ mod row;
 mod runs;
 mod search;
 mod settled;
+mod since;
 mod spending;
 mod stats;
 mod tombstones;
@@ -61,6 +65,8 @@ mod snapshot;
 #[cfg(test)]
 mod story;
 #[cfg(test)]
+mod undo_tests;
+#[cfg(test)]
 mod work_tests;
 
 use std::cell::RefCell;
@@ -71,6 +77,8 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
+pub use carried::Carried;
+pub use concepts::concepts;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
@@ -93,7 +101,7 @@ pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
-pub use undo::{Kept, KeptBecause, Undone};
+pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;

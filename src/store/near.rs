@@ -9,19 +9,19 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::near_words::{near_words, subject_word};
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
-use super::{Database, StoreError, Writer, normalised_hash};
-use crate::memory::{Claim, Memory, MemoryType, Namespace};
+use super::{Database, StoreError, normalised_hash};
+use crate::memory::{Claim, Memory, Namespace};
 
 /// Claims that a word is looked up in before it counts as common.
 const PROBED: usize = 200;
 /// Claims that have a word at most if it is to be looked up at all.
-const MAX_SHARED: usize = 10_000;
+const MAX_SHARED: usize = 20_000;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
 /// Words of a claim that another who says the same may well put otherwise.
-const PUT_OTHERWISE: usize = 2;
+const PUT_OTHERWISE: usize = 3;
 /// Claims that share as much by chance, at most, when enough words have been looked up.
-const BY_CHANCE: f64 = 10.0;
+const BY_CHANCE: f64 = 1.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
 /// Fewest claims that are returned where there are so many, however little they share.
@@ -288,9 +288,9 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
             let Some(seq) = next else { continue };
             any = true;
             if active[&seq] {
-                holding += 1
+                holding += 1;
             } else {
-                waiting += 1
+                waiting += 1;
             }
             taken.push(seq);
         }
@@ -304,36 +304,4 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
 pub(super) fn of_key(value: &str) -> String {
     let plain = |key: &str| format!("replace(replace(replace(lower({key}), '-', '_'), ' ', '_'), '/', '_')");
     format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
-}
-
-impl Writer<'_> {
-    /// Files a memory under what it says, as it is given.
-    pub(super) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
-            )?
-            .execute([memory.id.as_str(), &near_words(&memory.namespace, &memory.claim).join(" ")])?;
-            Ok(())
-        })
-    }
-}
-
-/// Files every memory of a file that was made before there was this index.
-pub(super) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
-    let mut all =
-        conn.prepare("SELECT seq, namespace, title, content, subject, key, value FROM memories ORDER BY seq")?;
-    let mut insert = conn.prepare("INSERT INTO memory_near (rowid, words) VALUES (?1, ?2)")?;
-    let mut rows = all.query(())?;
-    while let Some(row) = rows.next()? {
-        let claim = Claim {
-            subject: row.get(4)?,
-            key: row.get(5)?,
-            value: row.get(6)?,
-            ..Claim::new(MemoryType::Semantic, "", row.get::<_, String>(2)?, row.get::<_, String>(3)?)
-        };
-        let namespace: Namespace = super::row::spelled(row, 1)?;
-        insert.execute(params![row.get::<_, i64>(0)?, near_words(&namespace, &claim).join(" ")])?;
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use unicode_normalization::char::decompose_canonical;
 
+use super::concepts::concepts;
 use super::normalised;
 use super::words::{Run, STOP_WORDS, folded, signed_words, split_runs};
 use crate::memory::{Claim, Namespace};
@@ -34,6 +35,10 @@ pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     }
     filed.take(&claim.title);
     filed.take(&claim.content);
+    for name in concepts(&[claim.value.as_deref().unwrap_or_default(), &claim.title, &claim.content].join(" ")) {
+        // No word begins with this sign.
+        filed.add(&format!("={name}"));
+    }
     filed.words
 }
 
@@ -77,7 +82,7 @@ impl Filed<'_> {
 }
 
 /// Takes the accents off Latin letters.
-fn plain(word: &str) -> String {
+pub(super) fn plain(word: &str) -> String {
     if word.is_ascii() {
         return word.to_owned();
     }
@@ -90,7 +95,7 @@ fn plain(word: &str) -> String {
 }
 
 /// Cuts one ending off an English word, and a letter that was doubled before it.
-fn root(word: &str) -> &str {
+pub(super) fn root(word: &str) -> &str {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{M, Migrations};
 
-use super::near::fill_near;
+use super::near_index::fill_near;
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
@@ -29,6 +29,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0007_batches.sql")),
         M::up(include_str!("migrations/0008_lacking.sql")),
         M::up(include_str!("migrations/0009_settled.sql")),
+        M::up(include_str!("migrations/0010_identity.sql")),
         M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
     ]
 });
@@ -214,7 +215,7 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     // Set first: a file in which only this happened is still recognised as ours.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
-    let migrated = Migrations::from_slice(&*MIGRATIONS).to_latest(conn);
+    let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
     migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
 }
 
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn migrations_apply_and_a_second_opening_changes_nothing() {
-        Migrations::from_slice(&*MIGRATIONS).validate().unwrap();
+        Migrations::from_slice(&MIGRATIONS).validate().unwrap();
         let (_folder, path) = place();
         insert(&Store::open(&path).unwrap(), &memory("Tea", "The user drinks tea."));
         let store = Store::open(&path).unwrap();

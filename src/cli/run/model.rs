@@ -7,12 +7,12 @@ use afterthought::guard::Guard;
 use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source, find_ollama};
 use anyhow::Context as _;
 
-use super::shared::Shared;
+use super::asking::Asking;
 use crate::cli::printer::Printer;
 
 /// Returns where the replies of a run come from.
-pub(super) fn source<'g>(
-    args: &Shared,
+pub(in crate::cli) fn source<'g>(
+    args: &Asking,
     config: &Config,
     settings: Option<ModelSettings>,
     guard: &'g Guard,
@@ -49,7 +49,7 @@ pub(in crate::cli) fn exchange<'g>(
 }
 
 /// Returns how to reach the model: the configured one, else an Ollama on this machine; `None` if there is neither.
-pub(super) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
+pub(in crate::cli) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
     let configured = model_settings(config)?;
     if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
         return Ok(configured);

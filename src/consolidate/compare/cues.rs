@@ -148,7 +148,9 @@ impl Heard {
             Cue::Actually => self.actually = true,
             Cue::Person(name) => {
                 self.people.insert(name);
-                self.rest.push_str(found);
+                // One name for `妈妈` and `母亲`.
+                self.rest.push(' ');
+                self.rest.push_str(name);
             }
             Cue::Setting(name) => {
                 self.settings.insert(name);

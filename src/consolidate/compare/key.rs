@@ -66,7 +66,7 @@ const SINGLE: &str = "residence employer job_title name full_name nickname age b
     rust_version python_version msrv edition formatter linter line_length indentation owner deadline \
     release_date launch_date status repository rate_limit timeout auth_method cloud_provider height pronouns \
     origin weight manager os editor shell theme cache queue orm region capacity size volume count cost grade \
-    provider schedule start_time start end_time retention interval duration limit max_nodes dose dosage \
+    provider schedule lead start_time start end_time retention interval duration limit max_nodes dose dosage \
     color colour branch state level leader chair landlord \
     headquarters venue room day time frequency speed temperature budget salary rent fee so herkunft birthplace \
     birth_place birth_year birth_date approver maintainer format";
@@ -90,6 +90,7 @@ pub fn canonical(key: &str) -> String {
     }
     let (head, tail) = plain.rsplit_once('.').map_or(("", plain.as_str()), |(head, tail)| (head, tail));
     let tail = ALIASES.iter().find(|names| names.contains(&tail)).map_or(tail, |names| names[0]);
+    let head = if head == "db" { "database" } else { head };
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
@@ -122,7 +123,7 @@ pub fn spellings(key: &str) -> Vec<String> {
 pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
-    let head = parts.clone().last().unwrap_or_default();
+    let head = key.split_once('.').map_or("", |(head, _)| head);
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
     // The language of a thing is one; people and projects have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");

@@ -51,9 +51,9 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (
         Cue::Negate,
         "not|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|can't|cannot|couldn't|shouldn't|mustn't|wouldn't|hasn't|haven't|\
-         do not|does not|did not|is not|are not|was not|will not|can not|should not|must not|has not|have not|without|no|none|neither|\
+         do not|does not|did not|is not|are not|was not|will not|can not|should not|must not|has not|have not|no|none|neither|\
          nor|lacks|refuses to|fails to|unable to|不会|不要|不能|不可|不应|不|没有|没|未|别|勿|无法|无需|禁止|並不|拒绝|\
-         ません|ない|なかった|ず|禁止|않|못|없|안|금지|말라|no quiere|sin|tampoco|ni|nicht|kein|keine|keinen|keiner|keinem|ohne|\
+         ません|ない|なかった|ず|禁止|않|못|없|안|금지|말라|no quiere|tampoco|ni|nicht|kein|keine|keinen|keiner|keinem|\
          n't|verboten|prohibido|不可以|并不|并没有|从来没|nobody|no one|nothing|nowhere|nadie|nada|ningún|ninguna|\
          ninguno|weder|niemand|nichts|keinerlei|keines|nirgends|지 마",
     ),
@@ -136,18 +136,27 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Person("father-in-law"), "father-in-law|岳父|公公|義父|장인|시아버지|suegro|schwiegervater"),
     (
         Cue::Person("grandmother"),
-        "grandmother|grandmother's|grandma|奶奶|外婆|姥姥|祖母|おばあさん|おばあちゃん|할머니|외할머니|abuela|oma|großmutter",
+        "grandmother|grandmother's|grandma|祖母|おばあさん|おばあちゃん|할머니|abuela|oma|großmutter",
     ),
+    (Cue::Person("grandmother.paternal"), "paternal grandmother|奶奶|친할머니|abuela paterna"),
+    (Cue::Person("grandmother.maternal"), "maternal grandmother|外婆|姥姥|外祖母|외할머니|abuela materna"),
     (
         Cue::Person("grandfather"),
-        "grandfather|grandfather's|grandpa|爷爷|外公|姥爷|祖父|おじいさん|おじいちゃん|할아버지|abuelo|opa|großvater",
+        "grandfather|grandfather's|grandpa|祖父|おじいさん|おじいちゃん|할아버지|abuelo|opa|großvater",
     ),
-    (Cue::Person("aunt"), "aunt|aunt's|阿姨|姑姑|姨妈|舅妈|婶婶|叔母|おばさん|이모|고모|숙모|tía|tante"),
-    (Cue::Person("uncle"), "uncle|uncle's|叔叔|舅舅|伯伯|姑父|叔父|おじさん|삼촌|외삼촌|이모부|고모부|tío|onkel"),
-    (
-        Cue::Person("cousin"),
-        "cousin|cousin's|表哥|表姐|表弟|表妹|堂哥|堂姐|堂弟|堂妹|いとこ|従兄弟|사촌|primo|prima|cousine",
-    ),
+    (Cue::Person("grandfather.paternal"), "paternal grandfather|爷爷|친할아버지|abuelo paterno"),
+    (Cue::Person("grandfather.maternal"), "maternal grandfather|外公|姥爷|外祖父|외할아버지|abuelo materno"),
+    (Cue::Person("aunt"), "aunt|aunt's|阿姨|叔母|伯母|おばさん|tía|tante"),
+    (Cue::Person("aunt.paternal"), "姑姑|姑妈|婶婶|고모|숙모"),
+    (Cue::Person("aunt.maternal"), "姨妈|舅妈|이모"),
+    (Cue::Person("uncle"), "uncle|uncle's|叔父|伯父|おじさん|삼촌|tío|onkel"),
+    (Cue::Person("uncle.paternal"), "叔叔|伯伯|姑父|고모부|큰아버지|작은아버지"),
+    (Cue::Person("uncle.maternal"), "舅舅|姨父|외삼촌|이모부"),
+    (Cue::Person("cousin"), "cousin|cousin's|いとこ|従兄弟|従姉妹|사촌|primo|prima|cousine"),
+    (Cue::Person("cousin.he-maternal"), "表哥|表弟"),
+    (Cue::Person("cousin.she-maternal"), "表姐|表妹"),
+    (Cue::Person("cousin.he-paternal"), "堂哥|堂弟"),
+    (Cue::Person("cousin.she-paternal"), "堂姐|堂妹"),
     (Cue::Person("nephew"), "nephew|nephew's|侄子|外甥|甥|조카|sobrino|neffe"),
     (Cue::Person("niece"), "niece|niece's|侄女|外甥女|姪|조카딸|sobrina|nichte"),
     (
@@ -180,6 +189,8 @@ pub(super) const CUES: &[(Cue, &str)] = &[
         "also|too|as well|additionally|in addition|besides|likewise|也|还|另外|此外|にも|もある|もいる|もできる|ほかに|또한|역시|\
          también|además|asimismo|auch|außerdem|zudem|ebenfalls",
     ),
+    // What a thing is without is part of what it is: `bread without salt`.
+    (Cue::Setting("without"), "without|sin|ohne|なしで|無しで|없이"),
     (
         Cue::Setting("staging"),
         "staging|stage|test system|test environment|testsystem|testumgebung|entorno de pruebas|preproducción|\

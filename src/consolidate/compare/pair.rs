@@ -1,7 +1,7 @@
 //! What an incoming claim is to one known claim, by its words alone.
 
-use super::features::{Polarity, Turn};
-use super::frame::{Frame, by_frame, names_another_thing};
+use super::features::{Features, Polarity, Turn};
+use super::frame::{Frame, begin_alike, by_frame, containment, is_reordered, is_turned_about, names_another_thing};
 use super::guards::{extra, guard, is_episode};
 use super::key::{Arity, Values, are_numbers, arity, compare};
 use super::text::normalise;
@@ -78,7 +78,7 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, 
     match values {
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
-        Some(Values::Different) => another_value(a, b, words, arity, hinted),
+        Some(Values::Different) => another_value(a, b, arity, hinted),
         Some(Values::Unclear) => (Pairing::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
@@ -97,17 +97,20 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static
     (Pairing::Unsure, "may say the opposite")
 }
 
-fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
+fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
     if are_numbers(x, y) {
-        return another_number(a, b, words, special);
+        return another_number(a, b, special);
     }
     if a.features.also && !says_so {
         return (Pairing::Apart, "stands beside the known value");
     }
     match arity {
+        Arity::Single if !says_so && names_another_thing(a, b) => {
+            (Pairing::Unsure, "another value, perhaps of another thing")
+        }
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
         Arity::Single => (Pairing::Opposed, "another value of one attribute"),
         Arity::Many | Arity::Open if says_so => (Pairing::Opposed, "says that it replaces the known value"),
@@ -119,16 +122,27 @@ fn another_value(a: &View<'_>, b: &View<'_>, words: &Words, arity: Arity, hinted
 }
 
 /// What is counted or measured has one number at a time, unless it is another thing that is.
-fn another_number(a: &View<'_>, b: &View<'_>, words: &Words, special: bool) -> (Pairing, &'static str) {
+fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
-    let other_word = words.overlap() >= GREY_OVERLAP && names_another_thing(a, b);
-    if special || other_word || (new.entities && old.entities) {
+    if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
         (Pairing::Unsure, "another number, perhaps of another thing")
     } else if is_episode(a) || is_episode(b) {
         (Pairing::Unsure, "another number on another occasion")
     } else {
         (Pairing::Opposed, "another number of one attribute")
     }
+}
+
+/// Whether each claim has a number, besides its value, that the other lacks: `room 2 seats 40`, `room 5 seats 90`.
+fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let aside = |view: &View<'_>, other: &View<'_>| {
+        let value = Features::of(view.claim.value.as_deref().unwrap_or_default());
+        let digits = |figure: &str| figure.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned();
+        let of_value: Vec<String> = value.figures.iter().map(|figure| digits(figure)).collect();
+        let own = view.features.figures.difference(&other.features.figures);
+        own.into_iter().any(|figure| !of_value.contains(&digits(figure)))
+    };
+    aside(a, b) && aside(b, a)
 }
 
 /// Whether `a` mentions the value that `b` holds.
@@ -142,6 +156,9 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
         return (Pairing::Unsure, "the same value with other numbers");
+    }
+    if is_swapped(a, b, words) {
+        return (Pairing::Unsure, "the same words in another order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (Pairing::Unsure, "one holds in a special case only");
@@ -159,7 +176,8 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) 
 fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
-    let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a));
+    let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
+    let close = words.overlap() >= enough && (words.shared >= 2 || words.is_all_shared(a) || short);
     if let Some(found) = by_frame(a, b, words, &Frame { same_subject, close }) {
         return found;
     }
@@ -198,8 +216,15 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
         return (Pairing::Unsure, "much the same words, another turn");
     }
-    match (words.incoming_only > 0 || new.any(), words.known_only > 0 || old.any()) {
+    let (known_whole, incoming_whole) =
+        if words.incoming_only > 0 || words.known_only > 0 { containment(a, b) } else { (true, true) };
+    let news = (words.incoming_only > 0 && !incoming_whole) || new.any();
+    let left_out = (words.known_only > 0 && !known_whole) || old.any();
+    let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
+    match (news, left_out) {
         (false, _) => (Pairing::Same, "nothing that is not known"),
+        (true, false) if is_turned_about(a, b) => (Pairing::Unsure, "the same words in another order"),
+        (true, false) if moved_on => (Pairing::Unsure, "the known words, and others of change"),
         (true, false) => (Pairing::More, "the known words and more"),
         (true, true) => (Pairing::Unsure, "much the same words"),
     }
@@ -226,13 +251,8 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     };
     let whole = words.incoming_only == 0 && words.known_only == 0;
     let other_first = matches!((&a.about, &b.about), (About::Other(x), About::Other(y)) if x.is_ascii() && y.is_ascii() && !begin_alike(x, y));
-    (whole && other_first) || order(a) != order(b)
-}
-
-/// Whether two words are likely forms of one.
-fn begin_alike(x: &str, y: &str) -> bool {
-    const ROOT: usize = 4;
-    x == y || (x.len() >= ROOT && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
+    let both_other = matches!((&a.about, &b.about), (About::Other(_), About::Other(_)));
+    (whole && other_first) || (both_other && is_reordered(a, b)) || order(a) != order(b)
 }
 
 fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
@@ -248,12 +268,13 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
     }
     let denies = a.features.polarity == Polarity::Negative;
     // `no longer` with all that was known is the end of it, whatever is told besides.
-    if denies && one_matter && a.features.cue == Some(Turn::Changed) && words.known_only == 0 && !old.any() {
+    let all_known = words.known_only == 0 || containment(a, b).0;
+    if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (Pairing::Opposed, "says that it is over");
     }
-    // `does not smoke in the car` leaves all other places open.
-    let narrower = if denies { words.incoming_only } else { words.known_only };
-    if narrower > 0 && a.features.cue.is_none() {
+    // `does not smoke in the car` leaves all other places open, and `guide dogs are allowed` all other dogs out.
+    let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
+    if narrower && a.features.cue.is_none() {
         return (Pairing::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;

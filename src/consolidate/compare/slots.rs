@@ -14,9 +14,16 @@ pub(super) struct Slot {
     pub(super) known: Vec<String>,
     /// Units before it that both texts share.
     pub(super) shared_before: usize,
+    /// Whether both texts have a comma right before it.
+    pub(super) after_comma: bool,
 }
 
 impl Slot {
+    /// What opens a detail there, if it is one; after a comma any word does.
+    fn opener<'a>(&self, units: &'a [String]) -> Option<&'a str> {
+        if self.after_comma { units.first().map(String::as_str) } else { opener(units) }
+    }
+
     /// Whether each text has something of its own there.
     pub(super) const fn is_substitution(&self) -> bool {
         !self.incoming.is_empty() && !self.known.is_empty()
@@ -40,6 +47,7 @@ fn differences(a: &[String], b: &[String]) -> Vec<Slot> {
             }
             (i, j, shared) = (i + 1, j + 1, shared + 1);
             slot.shared_before = shared;
+            slot.after_comma = a[i - 1] == ",";
         } else if j == b.len() || (i < a.len() && common[i + 1][j] >= common[i][j + 1]) {
             slot.incoming.push(a[i].clone());
             i += 1;
@@ -64,7 +72,8 @@ fn longest_common(a: &[String], b: &[String]) -> Vec<Vec<u16>> {
     table
 }
 
-fn units(text: &str) -> Vec<String> {
+/// Cuts a normalised text into units.
+pub(super) fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     let mut running = None;
     let mut chars = text.chars().peekable();
@@ -100,8 +109,8 @@ const OPENERS: &str = "in at on for with by from to because since until after be
     im am an auf für mit von vom bei beim aus zu zum zur nach weil da wenn wo seit bis und durch wegen während ohne unter über \
     damit jeden jede";
 
-/// The same in Chinese.
-const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了";
+/// The same in Chinese, and particles of Japanese that follow what both texts share.
+const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了にのでとへ";
 
 /// The last characters of particles that tie a noun to its clause in Japanese.
 const WIDE_TIES: &str = "でらにとへの";
@@ -136,7 +145,8 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     };
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
-        !slot.is_substitution() || matches!((opener(&slot.incoming), opener(&slot.known)), (Some(x), Some(y)) if x != y)
+        !slot.is_substitution()
+            || matches!((slot.opener(&slot.incoming), slot.opener(&slot.known)), (Some(x), Some(y)) if x != y)
     });
     let adds = |side: fn(&Slot) -> &Vec<String>| slots.iter().any(|slot| !side(slot).is_empty());
     !moved && details && adds(|slot| &slot.incoming) && adds(|slot| &slot.known)

@@ -234,7 +234,7 @@ const STOP_WORDS: &str = "something someone a an the is are was were be been bei
     a veces actualmente ahora desde usuario's nutzers nutzerin nutzerinnen seine ihre seinen ihren ihrem seinem \
     wurde wurden werden war waren seit bis nach bei aus sehr mehr auch noch schon manchmal jetzt als wie \
     possibly perhaps maybe probably vielleicht womöglich quizá quizás posiblemente 모른다 아마 아마도 일지도 지도 \
-    있다 있습니다 한다 합니다 된다 있는 하는 것 수 때 위해 \
+    이다 입니다 이었다 였다 있다 있습니다 한다 합니다 된다 있는 하는 것 수 때 위해 \
     ある いる する した して いた です ます まで から より ため こと もの ている という として";
 
 #[cfg(test)]

@@ -51,8 +51,8 @@ impl<'a> View<'a> {
         let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(normalise);
         Self {
             claim,
-            places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             about: about(&features),
+            places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             language: language(&claim.content),
             features,
             key,
@@ -95,7 +95,7 @@ impl View<'_> {
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
         named.into_iter().any(|name| left(name))
-            || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 3 && left(word))
+            || other.features.text.split([' ', ',']).any(|word| word.chars().count() > 2 && left(word))
     }
 }
 
@@ -121,12 +121,13 @@ fn is_after_leaving(text: &str) -> bool {
 }
 
 /// What stands before the name of what is left behind.
-const LEFT_BEFORE: &str = " from | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
-     not | never | not from | was never |从|由|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
+const LEFT_BEFORE: &str = " from | left | quit | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
+     not | never | not from | was never |从|由|离开|告别|辞去|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
      nicht aus | nicht in | de | desde | en lugar de | en vez de | en lugar del | ya no con | ya no con el | ya no con la | ya no en | ya no usa ";
 
 /// What stands after it.
-const LEFT_AFTER: &str = "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用";
+const LEFT_AFTER: &str =
+    "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
 fn about(features: &Features) -> About {
     const USER: &str = "user user's users usuario usuaria nutzer benutzer nutzerin i my";

@@ -36,10 +36,6 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    pub(in crate::consolidate) fn part(&self, part: usize, whole: usize) -> f64 {
-        ratio(part, whole)
-    }
-
     /// Whether a claim of few words stands whole in the other, as `smokes` in `no longer smokes`.
     pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
         let all_but = self.incoming_only.min(self.known_only);
@@ -50,12 +46,13 @@ impl Words {
     }
 
     pub(in crate::consolidate) fn overlap(&self) -> f64 {
-        ratio(self.shared, self.shared + self.incoming_only.min(self.known_only))
+        part(self.shared, self.shared + self.incoming_only.min(self.known_only))
     }
 }
 
+/// Returns `part` over `whole`, 0 of nothing.
 #[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
-fn ratio(part: usize, whole: usize) -> f64 {
+pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 

@@ -6,6 +6,7 @@ use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
 use crate::memory::{MemoryId, Status};
+use crate::store::concepts;
 
 /// Known memories that one candidate is asked about at most. The one that is replaced is the closest by words in only
 /// half of the cases, and among ten in nine of ten.
@@ -111,7 +112,8 @@ fn terms(view: &View<'_>) -> BTreeSet<String> {
     let aside = Features::of(&aside.join(" "));
     let own = &view.features;
     let sets = [&own.tokens, &own.figures, &own.entities, &aside.tokens, &aside.figures, &aside.entities];
-    sets.into_iter().flatten().map(|term| folded(term)).collect()
+    let words = sets.into_iter().flatten().map(|term| folded(term));
+    words.chain(concepts(&claim.content).into_iter().map(|name| format!("={name}"))).collect()
 }
 
 fn folded(term: &str) -> String {

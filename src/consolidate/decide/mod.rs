@@ -4,6 +4,7 @@ pub mod asks;
 pub(super) mod case;
 pub mod named;
 pub mod order;
+mod part;
 pub mod ruling;
 
 use std::cmp::Ordering;
@@ -14,13 +15,14 @@ use crate::memory::Status;
 
 use self::asks::{Ask, choose};
 use self::case::{Case, brings_nothing, is_covered};
+use self::part::{Left, left_of};
 use self::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{Paired, Pairing, pair};
 use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
-use crate::consolidate::{Decision, Incoming, Known, Rejected, Ruling};
+use crate::consolidate::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
 
 /// What the rules make of a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,7 +175,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let opposed = closest(pairs, Pairing::Opposed, &[Status::Active]);
     if let Some(first) = opposed.first() {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
-        let ruling = oppose(case, &against, first.paired.why);
+        let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
         return Some(match closest(pairs, Pairing::Same, &[Status::Superseded]).first() {
             // An old value, said again at no later time: what replaced it stays.
             Some(old) if ruling.born_superseded || is_undecided(case, &opposed) => old_value_again(case, old.known),
@@ -184,6 +186,30 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         return Some(more(met.known, met.paired.why));
     }
     closest(pairs, Pairing::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
+}
+
+/// Keeps what a contradicted memory says besides; where that cannot be told, a person decides.
+fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
+    if ruling.pending || ruling.born_superseded {
+        return ruling;
+    }
+    let left: Vec<Left> = opposed.iter().map(|met| left_of(met.known, &met.view, &case.view)).collect();
+    if left.iter().all(|left| *left == Left::Nothing) {
+        return ruling;
+    }
+    match (opposed, left.as_slice()) {
+        ([_], [Left::Claim(rest)]) => {
+            let reason = format!("{}; the rest of it stays", ruling.reason);
+            Ruling { rest: Some((**rest).clone()), reason, ..ruling }
+        }
+        _ => Ruling {
+            conflict: Some(Conflict::Conflict),
+            pending: true,
+            also: Vec::new(),
+            reason: "contradicts a part of it; the rest could not be told apart".to_owned(),
+            ..ruling
+        },
+    }
 }
 
 /// Returns the memories of a pairing and status, those that share most words first.

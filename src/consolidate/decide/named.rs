@@ -18,6 +18,7 @@ use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
 use crate::consolidate::{Decision, Incoming, Known, Ruling};
 use crate::memory::{Claim, Status};
+use crate::store::concepts;
 
 /// How a model says that a candidate relates to a known memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +141,7 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
     // What the candidate speaks of anyway is no rest.
     let own = part.tokens.difference(&incoming.features.tokens).count();
-    let stood = own >= 2
+    let stood = own >= 1
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
         && part.entities.iter().all(|name| whole.text.contains(name.as_str()))
@@ -236,5 +237,6 @@ fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
 fn may_retire(a: &View<'_>, b: &View<'_>) -> bool {
     let words = Words::of(a, b);
     let same_subject = a.subject.is_some() && a.subject == b.subject;
-    !other_people(a, b) && (a.same_key(b) || same_subject || words.shared >= 1)
+    let same_concept = || !concepts(&a.claim.content).is_disjoint(&concepts(&b.claim.content));
+    !other_people(a, b) && (a.same_key(b) || same_subject || words.shared >= 1 || same_concept())
 }

@@ -241,8 +241,9 @@ fn a_failed_call_loses_no_candidate_and_is_counted() {
 
 /// So many questions, each about another memory.
 fn questions(store: &Store, count: usize) -> Vec<Incoming> {
-    let line =
-        |index: usize, value: &str| format!("key=project.part{index}x; value={value} | Part {index} is {value}.");
+    let line = |index: usize, value: &str| {
+        format!("key=project.part{index}x; value={value}{index} | Zulu{index} {value}{index}.")
+    };
     let known: Vec<String> = (0..count).map(|index| line(index, "old")).collect();
     learn(store, &known.iter().map(String::as_str).collect::<Vec<_>>());
     (0..count).map(|index| incoming(&line(index, "other"))).collect()

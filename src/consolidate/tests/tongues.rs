@@ -1,6 +1,9 @@
 //! A third table: each mechanism of comparing in several languages, and beside it what looks like it and is not.
 
-use super::table::{Row, asks, check, misses, row};
+use super::table::{Row, asks, check, row};
+use super::testing::{incoming, known, now};
+use crate::consolidate::decide::decide;
+use crate::consolidate::{Conflict, Decision};
 
 const ROWS: &[Row] = &[
     // A number of one attribute, by its key.
@@ -194,4 +197,53 @@ const ROWS: &[Row] = &[
 #[test]
 fn each_mechanism_does_in_every_language_what_is_recorded() {
     check(ROWS);
+}
+
+#[test]
+fn what_is_not_contradicted_of_a_memory_stays() {
+    let rows = [
+        (
+            "key=user.employer; value=Acme | The user works at Acme and lives in Paris with two cats.",
+            "key=user.employer; value=Globex | The user works at Globex.",
+            Some("The user lives in Paris with two cats."),
+        ),
+        (
+            "subject=Verein | Der Verein probt in der Nordhalle und gibt jedes Jahr ein Heft heraus.",
+            "subject=Verein | Der Verein probt statt in der Nordhalle in der Südhalle.",
+            Some("Der Verein gibt jedes Jahr ein Heft heraus."),
+        ),
+        (
+            "key=user.residence; value=杭州 | 用户住在杭州，在一家银行上班。",
+            "key=user.residence; value=苏州 | 用户住在苏州。",
+            Some("用户在一家银行上班。"),
+        ),
+        (
+            "key=user.residence; value=東京 | ユーザーは東京に住み、銀行で働いている。",
+            "key=user.residence; value=大阪 | ユーザーは大阪に住んでいる。",
+            Some("ユーザーは銀行で働いている。"),
+        ),
+        (
+            "key=user.residence; value=Vigo | La usuaria vive en Vigo y trabaja en un banco pequeño.",
+            "key=user.residence; value=Lugo | La usuaria vive en Lugo.",
+            Some("La usuaria trabaja en un banco pequeño."),
+        ),
+        (
+            "key=user.residence; value=Berlin | The user lives in Berlin, near the park.",
+            "key=user.residence; value=Munich | The user lives in Munich.",
+            None,
+        ),
+    ];
+    for (old, new, rest) in rows {
+        let ruling = decide(&incoming(new), &[known("k", old)], &[], now()).ruling;
+        assert_eq!((ruling.decision, ruling.pending), (Decision::Contradict, false), "{old}");
+        let kept = ruling.rest.map(|rest| (rest.content, rest.key));
+        assert_eq!(kept, rest.map(|rest| (rest.to_owned(), None)), "{old}");
+    }
+}
+
+#[test]
+fn a_part_that_is_no_sentence_of_its_own_waits_for_a_person() {
+    let old = known("k", "The office has a coffee machine and a piano from 1920.");
+    let ruling = decide(&incoming("The office no longer has a coffee machine."), &[old], &[], now()).ruling;
+    assert_eq!((ruling.conflict, ruling.pending, ruling.rest), (Some(Conflict::Conflict), true, None));
 }

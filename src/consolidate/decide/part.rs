@@ -1,0 +1,174 @@
+//! What is left of a memory of several statements when one of them is contradicted.
+
+use std::collections::BTreeSet;
+
+use crate::consolidate::Known;
+use crate::consolidate::compare::features::Features;
+use crate::consolidate::compare::view::View;
+use crate::memory::Claim;
+
+/// What is left of a contradicted memory.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Left {
+    /// Nothing: all that it says is contradicted.
+    Nothing,
+    /// A statement that still holds, in the memory's own words.
+    Claim(Box<Claim>),
+    /// Something, which cannot be told as a sentence of its own.
+    Unclear,
+}
+
+/// What stands between two statements of one sentence.
+const JOINTS: &[&str] = &[
+    " and ",
+    " und ",
+    " y ",
+    "; ",
+    ". ",
+    "；",
+    "。",
+    "，并且",
+    "，并",
+    "，而且",
+    "，",
+    "、また",
+    "、そして",
+    "、",
+    "하고 ",
+    "이고 ",
+];
+
+/// Content words that a statement has at least; fewer are a detail of the one before.
+const STATEMENT_WORDS: usize = 2;
+
+/// Returns what `known` says besides what `incoming` contradicts.
+pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Left {
+    let content = known.memory.claim.content.trim().trim_end_matches(['.', '。']);
+    let subject = subject_of(content, view, incoming);
+    let told = Features::of(subject);
+    let parts = statements(content);
+    let untouched: Vec<usize> = (0..parts.len())
+        .filter(|at| {
+            let part = Features::of(parts[*at]);
+            let own = terms(&part, &told);
+            let shared = own.iter().filter(|term| is_told(term, incoming)).count();
+            own.len() >= STATEMENT_WORDS && shared * 2 < own.len()
+        })
+        .collect();
+    match untouched.as_slice() {
+        [] => Left::Nothing,
+        _ if untouched.len() == parts.len() => Left::Nothing,
+        [at] => rest(known, view, incoming, subject, (*at, parts[*at])),
+        _ => Left::Unclear,
+    }
+}
+
+/// The words and numbers of a statement, its subject aside.
+fn terms(part: &Features, told: &Features) -> BTreeSet<String> {
+    part.tokens.difference(&told.tokens).chain(&part.figures).cloned().collect()
+}
+
+fn is_told(term: &String, incoming: &View<'_>) -> bool {
+    let theirs = &incoming.features;
+    theirs.tokens.contains(term) || theirs.figures.contains(term)
+}
+
+fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at, part): (usize, &str)) -> Left {
+    let Some(content) = sentence(subject, at, part) else { return Left::Unclear };
+    let wide = content.chars().next_back().is_some_and(|c| matches!(c, '\u{3040}'..='\u{9FFF}'));
+    let content = format!("{content}{}", if wide { "。" } else { "." });
+    let claim = &known.memory.claim;
+    // The attribute is that of what was contradicted, if the incoming claim is of it.
+    let (key, value) = if view.same_key(incoming) || value_is_gone(claim, &content) {
+        (None, None)
+    } else {
+        (claim.key.clone(), claim.value.clone())
+    };
+    let title = content.chars().take(60).collect();
+    Left::Claim(Box::new(Claim { content, title, summary: None, key, value, ..claim.clone() }))
+}
+
+fn value_is_gone(claim: &Claim, rest: &str) -> bool {
+    let value = claim.value.as_deref().map(|value| Features::of(value).text);
+    value.is_some_and(|value| !Features::of(rest).text.contains(&value))
+}
+
+fn statements(content: &str) -> Vec<&str> {
+    let mut parts = vec![content];
+    for joint in JOINTS {
+        parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+    }
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// A statement as a sentence of its own; `None` if it leans on a verb before it.
+fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
+    const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
+        un una el la los las con en de";
+    let first = part.split(' ').next().unwrap_or_default();
+    let leans = LEANING.split_whitespace().any(|word| word == first);
+    if at == 0 || (!leans && first.chars().next().is_some_and(char::is_uppercase)) {
+        return Some(part.to_owned());
+    }
+    if leans || subject.is_empty() {
+        return None;
+    }
+    let between = if subject.chars().next_back().is_some_and(is_wide) { "" } else { " " };
+    Some(format!("{subject}{between}{part}"))
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{9FFF}')
+}
+
+/// The words at the beginning that name what all of `content` is about; empty where they cannot be told.
+fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
+    let begins = |words: &str| {
+        let words = Features::of(words).text;
+        !words.is_empty() && incoming.features.text.starts_with(&words)
+    };
+    let tagged = view.claim.subject.as_deref().and_then(|tag| {
+        let at = content.find(tag).filter(|at| content[..*at].chars().count() <= 8)?;
+        content.get(..at + tag.len()).filter(|words| !words.chars().next_back().is_some_and(is_wide))
+    });
+    let found =
+        tagged.or_else(|| if content.contains(is_wide) { wide_subject(content) } else { spaced_subject(content) });
+    found.filter(|words| begins(words)).unwrap_or_default()
+}
+
+/// Up to the particle of the subject in Japanese; the user in Chinese.
+fn wide_subject(content: &str) -> Option<&str> {
+    const USER: &str = "用户";
+    if content.starts_with(USER) {
+        return Some(USER);
+    }
+    let at = content.find(['は', 'が'])?;
+    Some(&content[..at + 'は'.len_utf8()])
+}
+
+/// An article, a noun, and whose it is; in Korean, up to the particle of the subject.
+fn spaced_subject(content: &str) -> Option<&str> {
+    const ARTICLES: &[&str] =
+        &["the", "a", "an", "der", "die", "das", "ein", "eine", "el", "la", "los", "las", "un", "una"];
+    const OWNERS: &[&str] = &["of", "de", "del", "des", "der", "von"];
+    let words: Vec<&str> = content.split(' ').collect();
+    let hangul = |word: &str| word.chars().any(|c| matches!(c, '\u{AC00}'..='\u{D7AF}'));
+    let is_article = |word: &str| ARTICLES.contains(&word.to_lowercase().as_str());
+    let mut count = 0;
+    if words.iter().any(|word| hangul(word)) {
+        count = words.iter().position(|word| word.ends_with(['은', '는', '이', '가']))? + 1;
+    } else {
+        count += usize::from(is_article(words.first()?)) + 1;
+        while let Some(word) = words.get(count) {
+            if OWNERS.contains(word) {
+                count += 1 + usize::from(words.get(count + 1).is_some_and(|next| is_article(next))) + 1;
+            } else if words[count - 1].ends_with("'s") {
+                count += 1;
+            } else {
+                break;
+            }
+        }
+    }
+    let length = words.iter().take(count).map(|word| word.len() + 1).sum::<usize>().checked_sub(1)?;
+    content.get(..length)
+}
