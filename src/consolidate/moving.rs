@@ -53,6 +53,11 @@ pub fn merge_projects(
     // Last: what is past in one project has no say about what holds in the other.
     for memory in kept {
         writer.set_namespace(&memory.id, into, &reason)?;
+        let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
+        let waits = memory.status == Status::Pending && !memory.pinned;
+        if waits && writer.rejected(into, &memory.claim.content, attribute)?.is_some() {
+            writer.set_status(&memory.id, Status::Superseded, "skip", Some("rejected before"))?;
+        }
     }
     moved.rejections = writer.move_tombstones(from, into)?;
     writer.note_merge(from, into)?;
@@ -205,17 +210,35 @@ mod tests {
         let gone = keep(&store, &old(), "The office is in Lyon.", |_| {});
         let wrong = keep(&store, &shop(), "The release is on Mondays.", |_| {});
         let known = keep(&store, &old(), "The release is on Mondays.", |_| {});
+        let waits = keep(&store, &old(), "The release is on Mondays.", |memory| memory.status = Status::Pending);
         for id in [&gone, &wrong] {
             store.write::<_, StoreError>(None, day(1), |w| w.forget(id, None)).unwrap();
         }
         let (run, moved) = merge(&store, day(2));
-        assert_eq!((moved.moved, moved.rejections), (2, 1));
+        assert_eq!((moved.moved, moved.rejections), (3, 1));
         assert!(store.rejected(&shop(), "The office is in Lyon.", None).unwrap().is_some());
         assert_eq!(store.memory(&known).unwrap().status, Status::Superseded);
+        assert_eq!(store.memory(&waits).unwrap().status, Status::Superseded, "nobody is asked a second time");
         store.undo_run(&run, day(3)).unwrap();
         assert!(store.rejected(&shop(), "The office is in Lyon.", None).unwrap().is_none());
         assert!(store.rejected(&old(), "The office is in Lyon.", None).unwrap().is_some());
         assert_eq!(store.memory(&known).unwrap().status, Status::Active);
         assert_eq!(store.merged_into(&old()).unwrap(), old());
+    }
+
+    #[test]
+    fn of_two_linked_memories_neither_goes_back_without_the_other() {
+        let store = Store::in_memory().unwrap();
+        let one = keep(&store, &old(), "The team reviews every change.", |_| {});
+        let other = keep(&store, &old(), "Releases are tagged by Ana.", |_| {});
+        let alone = keep(&store, &old(), "Invoices are archived quarterly.", |_| {});
+        let link = crate::store::samples::relation(&other, RelationType::Related, &one);
+        store.write::<_, StoreError>(None, day(1), |w| w.relate(&link)).unwrap();
+        let (run, _) = merge(&store, day(2));
+        store.write::<_, StoreError>(None, day(3), |w| w.set_pinned(&one, true)).unwrap();
+        let undone = store.undo_run(&run, day(4)).unwrap();
+        assert_eq!(undone.kept.iter().map(|kept| &kept.memory).collect::<Vec<_>>(), [&one, &other]);
+        let places = [&one, &other, &alone].map(|id| store.memory(id).unwrap().namespace);
+        assert_eq!(places, [shop(), shop(), old()]);
     }
 }

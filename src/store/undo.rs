@@ -182,7 +182,9 @@ fn kept(
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
         kept.insert(entry.memory.clone(), KeptBecause::Purged);
     }
-    let links: Vec<_> = entries.iter().filter_map(|entry| Some((&entry.memory, entry.other.as_ref()?))).collect();
+    let held = links_of_moved(w, entries)?;
+    let links = entries.iter().filter_map(|entry| Some((&entry.memory, entry.other.as_ref()?)));
+    let links: Vec<_> = links.chain(held.iter().map(|link| (&link.from, &link.to))).collect();
     loop {
         let reached = kept.len();
         for (from, to) in &links {
@@ -196,6 +198,17 @@ fn kept(
             return Ok(kept);
         }
     }
+}
+
+/// Returns the links of memories that the run moved to another namespace: what is linked goes back together, or stays.
+fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relation>, StoreError> {
+    let place = |value: &Option<Value>| value.as_ref().and_then(|value| value.get("namespace").cloned());
+    let moved = entries.iter().filter(|entry| {
+        let (before, after) = (place(&entry.before), place(&entry.after));
+        before.is_some() && after.is_some() && before != after && entry.entity == Entity::Memory
+    });
+    let links: Vec<_> = moved.map(|entry| db.relations(&entry.memory)).collect::<Result<_, _>>()?;
+    Ok(links.into_iter().flatten().collect())
 }
 
 /// Whether the memory itself is gone for good; of a link with a purged memory at its other end, nothing is left to do.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use afterthought::consolidate::compare::key::canonical;
 use afterthought::memory::{Evidence, Memory, Namespace, Relation, RelationType, Status};
-use afterthought::store::{Tombstone, normalised_hash};
+use afterthought::store::{Entity, Tombstone, normalised_hash};
 
-use super::machine::Machine;
+use super::played::Machine;
 use super::rows::State;
 use super::steps::{Run, Step};
 
@@ -30,7 +30,7 @@ pub fn check(machine: &Machine, before: &State, step: &Step) -> State {
     let state = State::of(&machine.store, &machine.raw);
     let wrong = [
         lost(machine, &state),
-        unlinked(&state),
+        unlinked(machine, &state),
         circular(&state),
         strayed(machine, &state),
         revived(before, &state, step),
@@ -57,7 +57,7 @@ fn lost(machine: &Machine, state: &State) -> Vec<String> {
         let memories = resting(state, &taken.piece);
         if memories.is_empty() {
             wrong.push(format!("nothing rests on {:?}", taken.piece));
-        } else if !memories.iter().any(|memory| is_accounted_for(state, memory)) {
+        } else if !memories.iter().any(|memory| is_accounted_for(machine, state, memory)) {
             wrong.push(format!("nothing is left of {:?}", taken.piece));
         }
     }
@@ -65,13 +65,14 @@ fn lost(machine: &Machine, state: &State) -> Vec<String> {
 }
 
 /// Whether a memory is there, was put away by a person or by time, or has a successor of which that is true.
-fn is_accounted_for(state: &State, memory: &Memory) -> bool {
+fn is_accounted_for(machine: &Machine, state: &State, memory: &Memory) -> bool {
     let (mut open, mut seen) = (vec![memory.id.as_str()], BTreeSet::new());
     while let Some(id) = open.pop() {
         if !seen.insert(id.to_owned()) {
             continue;
         }
-        if state.memories[id].status != Status::Superseded {
+        let memory = &state.memories[id];
+        if memory.status != Status::Superseded || was_rejected(machine, memory) {
             return true;
         }
         open.extend(successors(state, id));
@@ -87,11 +88,18 @@ fn successors<'a>(state: &'a State, id: &str) -> Vec<&'a str> {
     found.map(|link| link.from.as_str()).collect()
 }
 
-/// Every superseded memory has a successor.
-fn unlinked(state: &State) -> Vec<String> {
+/// Every superseded memory has a successor, unless it met a person's rejection where its project was merged into.
+fn unlinked(machine: &Machine, state: &State) -> Vec<String> {
     let superseded = state.memories.values().filter(|memory| memory.status == Status::Superseded);
     let alone = superseded.filter(|memory| successors(state, memory.id.as_str()).is_empty());
+    let alone = alone.filter(|memory| !was_rejected(machine, memory));
     alone.map(|memory| format!("{} is superseded by nothing", memory.id)).collect()
+}
+
+fn was_rejected(machine: &Machine, memory: &Memory) -> bool {
+    let history = machine.store.history(&memory.id).unwrap();
+    let last = history.iter().rfind(|entry| entry.entity == Entity::Memory && !entry.undone);
+    last.is_some_and(|entry| entry.reason.as_deref() == Some("rejected before"))
 }
 
 fn circular(state: &State) -> Vec<String> {

@@ -7,30 +7,31 @@
 
 mod facts;
 mod laws;
-mod machine;
 mod model;
 mod order;
+mod played;
 mod rows;
 mod steps;
+mod story;
 
 use proptest::prelude::*;
 
-use self::machine::Machine;
+use self::played::Machine;
 use self::rows::{State, difference};
-use self::steps::{any_run, any_step};
+use self::steps::{any_runs, any_steps};
 
 /// Few enough cases for every test run, unless the environment asks for more.
 fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2_000, ..default }
+    ProptestConfig { cases, failure_persistence: None, ..default }
 }
 
 proptest! {
     #![proptest_config(config(60))]
 
     #[test]
-    fn whatever_happens_nothing_is_lost_revived_or_made_up(steps in prop::collection::vec(any_step(), 1..20)) {
+    fn whatever_happens_nothing_is_lost_revived_or_made_up(steps in any_steps()) {
         let mut machine = Machine::new();
         let mut before = State::default();
         for step in &steps {
@@ -41,9 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn undoing_all_runs_from_the_last_leads_back_to_the_beginning(
-        runs in prop::collection::vec(any_run(), 1..12),
-    ) {
+    fn undoing_all_runs_from_the_last_leads_back_to_the_beginning(runs in any_runs()) {
         let mut machine = Machine::new();
         let beginning = machine.snapshot();
         for run in &runs {

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::config;
 use super::facts::{Fact, MASCOT, RESIDENCE, TOPICS, place};
-use super::machine::Machine;
 use super::model::Who;
+use super::played::Machine;
 
 /// How it is known when a value held.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,17 +10,25 @@ use rusqlite::Connection;
 /// What grows even where everything is as it was.
 const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit"];
 
-/// Returns one line a row of every table, and one for each place of each word in the index.
+/// Returns one line a row of every table, and one for each place of each word in the indexes.
 pub fn snapshot(conn: &Connection) -> BTreeSet<String> {
-    conn.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, memory_words, instance)")
-        .unwrap();
-    let sql =
-        "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_words%' ORDER BY name";
-    let mut statement = conn.prepare(sql).unwrap();
-    let names = statement.query_map((), |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
-    let mut tables: Vec<String> = names.filter(|name| !GROWING.contains(&name.as_str())).collect();
-    tables.push("temp.places".into());
+    let indexes = names(conn, "sql LIKE 'CREATE VIRTUAL TABLE%'");
+    let is_inside = |name: &String| indexes.iter().any(|index| name.starts_with(index));
+    let mut tables = names(conn, "true");
+    tables.retain(|name| !GROWING.contains(&name.as_str()) && !is_inside(name));
+    for index in &indexes {
+        let places = format!("temp.{index}_places");
+        let sql = format!("CREATE VIRTUAL TABLE IF NOT EXISTS {places} USING fts5vocab(main, {index}, instance)");
+        conn.execute_batch(&sql).unwrap();
+        tables.push(places);
+    }
     tables.iter().flat_map(|table| lines(conn, table)).collect()
+}
+
+fn names(conn: &Connection, condition: &str) -> Vec<String> {
+    let sql = format!("SELECT name FROM main.sqlite_master WHERE type = 'table' AND {condition} ORDER BY name");
+    let mut statement = conn.prepare(&sql).unwrap();
+    statement.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 fn lines(conn: &Connection, table: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::facts::{Fact, any_fact};
+use super::facts::{Fact, Focus, any_fact, any_focus};
 use super::model::{Who, anybody};
 
 /// One of the things that are there, counted round.
@@ -56,35 +56,43 @@ pub enum Step {
     },
 }
 
-pub fn any_batch() -> impl Strategy<Value = Vec<Fact>> {
-    prop::collection::vec(any_fact(), 1..7)
+fn any_batch(focus: Focus) -> impl Strategy<Value = Vec<Fact>> {
+    prop::collection::vec(any_fact(focus), 1..6)
 }
 
-pub fn any_run() -> impl Strategy<Value = Run> {
+fn any_run(focus: Focus) -> impl Strategy<Value = Run> {
     prop_oneof![
-        8 => (any_batch(), anybody()).prop_map(|(facts, who)| Run::Take { facts, who }),
+        8 => (any_batch(focus), anybody()).prop_map(|(facts, who)| Run::Take { facts, who }),
         3 => (any::<Pick>(), anybody()).prop_map(|(batch, who)| Run::Again { batch, who }),
-        1 => (0..3_u8, 0..3_u8).prop_map(|(from, into)| Run::Merge { from, into }),
+        2 => (0..3_u8, 0..3_u8).prop_map(|(from, into)| Run::Merge { from, into }),
         2 => any::<Pick>().prop_map(Run::Accept),
         1 => any::<Pick>().prop_map(Run::Reject),
         1 => Just(Run::Expire),
     ]
 }
 
-pub fn any_step() -> impl Strategy<Value = Step> {
+fn any_step(focus: Focus) -> impl Strategy<Value = Step> {
     prop_oneof![
-        16 => any_run().prop_map(Step::Run),
-        3 => any_run().prop_map(Step::ThereAndBack),
-        4 => any::<Pick>().prop_map(Step::Undo),
-        2 => any_fact().prop_map(Step::Remember),
+        18 => any_run(focus).prop_map(Step::Run),
+        3 => any_run(focus).prop_map(Step::ThereAndBack),
+        5 => any::<Pick>().prop_map(Step::Undo),
+        2 => any_fact(focus).prop_map(Step::Remember),
         4 => any::<Pick>().prop_map(Step::Forget),
-        2 => any::<Pick>().prop_map(Step::Restore),
+        4 => any::<Pick>().prop_map(Step::Restore),
         2 => any::<Pick>().prop_map(Step::Pin),
         1 => any::<Pick>().prop_map(Step::Unpin),
-        1 => (any::<Pick>(), any_fact()).prop_map(|(which, fact)| Step::Reword(which, fact)),
+        1 => (any::<Pick>(), any_fact(focus)).prop_map(|(which, fact)| Step::Reword(which, fact)),
         1 => Just(Step::Export),
         2 => any::<bool>().prop_map(|consolidate| Step::Import { consolidate }),
-        1 => (any_batch(), any::<bool>()).prop_map(|(facts, consolidate)| Step::ImportLines { facts, consolidate }),
+        1 => (any_batch(focus), any::<bool>()).prop_map(|(facts, consolidate)| Step::ImportLines { facts, consolidate }),
         1 => (0..20_u8).prop_map(|days| Step::Purge { days }),
     ]
+}
+
+pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    any_focus().prop_flat_map(|focus| prop::collection::vec(any_step(focus), 1..20))
+}
+
+pub fn any_runs() -> impl Strategy<Value = Vec<Run>> {
+    any_focus().prop_flat_map(|focus| prop::collection::vec(any_run(focus), 1..12))
 }

@@ -289,7 +289,7 @@ impl Machine {
             |_| true,
             |writer, id| {
                 let mut memory = writer.memory(id)?;
-                memory.claim.content = fact.text().to_owned();
+                fact.text().clone_into(&mut memory.claim.content);
                 writer.update(&self.guard.redact(memory).0, "update", Some("by hand")).map(drop)
             },
         );
@@ -349,28 +349,6 @@ impl Machine {
         assert_eq!(purged.memories, gone);
         self.taken.retain(|taken| !rested.contains(&taken.piece));
         self.purged.extend(gone);
-    }
-
-    /// Tells what is there, for messages.
-    pub fn story(&self) -> String {
-        let mut told = String::new();
-        for memory in self.memories() {
-            let Memory { id, claim, status, namespace, pinned, .. } = &memory;
-            let pin = if *pinned { " pinned" } else { "" };
-            told += &format!("{id} {status}{pin} {namespace} {:?}={:?} {:?}\n", claim.key, claim.value, claim.content);
-            for piece in self.store.evidence(id).unwrap() {
-                told += &format!("    {} {:?} {:?}\n", piece.transcript, piece.messages, piece.quote);
-            }
-            for link in self.store.relations(id).unwrap().into_iter().filter(|link| link.from == *id) {
-                told += &format!("    {} {} ({:?})\n", link.relation_type, link.to, link.reason);
-            }
-            for entry in self.store.history(id).unwrap().into_iter().filter(|entry| entry.memory == *id) {
-                let run = entry.run.map_or(String::new(), |run| run.to_string());
-                let undone = if entry.undone { " (undone)" } else { "" };
-                told += &format!("    : {} {} {:?} {run}{undone}\n", entry.action, entry.entity, entry.reason);
-            }
-        }
-        told
     }
 }
 
