@@ -108,7 +108,8 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         return (Pairing::Apart, "stands beside the known value");
     }
     match arity {
-        Arity::Single if !says_so && names_another_thing(a, b) => {
+        // Words of two languages do not tell whether another thing is meant.
+        Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
             (Pairing::Unsure, "another value, perhaps of another thing")
         }
         Arity::Single if special => (Pairing::Unsure, "another value in a special case"),

@@ -95,7 +95,7 @@ pub fn apply(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Applied, ApplyError> {
-    if plan.is_empty() {
+    if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
@@ -167,11 +167,26 @@ pub(super) fn write_change(
         writer.insert_because(&guard.redact(memory).0, &guard.redact(evidence).0, why)?;
     }
     write_around(writer, guard, change, effects, applied)?;
-    let candidate = &change.incoming.candidate;
-    match led_to.zip(Fingerprint::of(&candidate.claim.content, &candidate.evidence)) {
+    match led_to.zip(fingerprint(change)) {
         Some((memory, print)) => writer.note_settled(&print, memory),
         None => Ok(()),
     }
+}
+
+fn fingerprint(change: &Change) -> Option<Fingerprint> {
+    let candidate = &change.incoming.candidate;
+    Fingerprint::of(&candidate.claim.content, &candidate.evidence)
+}
+
+/// Whether a plan of skips alone holds one that was not decided before: it may have cost a question.
+fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
+    for change in plan.changes.iter().filter(|change| change.target.is_some()) {
+        let Some(print) = fingerprint(change) else { continue };
+        if db.settled(&change.incoming.namespace, &print)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Writes what a change makes of the memories that were there.
