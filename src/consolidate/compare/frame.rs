@@ -126,15 +126,17 @@ pub(super) fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
+    // Words of change tell that it is the same thing, whichever of the two comes in.
+    let told = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
-    let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && a.features.cue.is_none();
+    let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && !told;
     slots(&a.features.text, &b.features.text).is_some_and(|slots| {
         slots.iter().any(|slot| {
             let new = names(&slot.incoming, &values, &slot.known);
             let old = names(&slot.known, &values, &slot.incoming);
             let at_start = slot.shared_before <= 1 && shared > 0;
-            let narrowed = slot.is_narrowing() && (new || old) && a.features.cue.is_none();
+            let narrowed = slot.is_narrowing() && (new || old) && !told;
             (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old)) || narrowed
         })
     })
