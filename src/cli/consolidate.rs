@@ -1,26 +1,19 @@
 //! `consolidate`: a full pass over what is stored.
 
-use std::path::PathBuf;
-
-use afterthought::config::{Config, Partial};
 use afterthought::consolidate::pass::{Deed, Event, Report, Step, TakenBack};
-use afterthought::llm::{Budget, Complete as _, DayLimit, Limits, Price, Source};
+use afterthought::llm::{Complete as _, Source};
 use afterthought::memory::Namespace;
 use afterthought::pipeline::{FullPass, FullSummary, choose, full_pass};
-use afterthought::store::{Spent, Store, StoreError};
+use afterthought::store::Store;
 use anyhow::ensure;
 use indicatif::ProgressBar;
-use jiff::Zoned;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, tail};
-use super::run::{
-    ExtractorArg, Tape, exchange, guard_of, model_settings, price, reachable, runtime, stop_on_interrupt,
-};
-use super::spend::prices;
+use super::run::{Asking, Tape, exchange, guard_of, model_settings, reachable, runtime, stop_on_interrupt};
 
 /// Longest text of a memory that is printed, in characters.
 const SHOWN: usize = 140;
@@ -40,47 +33,19 @@ const SHOWN: usize = 140;
     after_help = "Examples:\n  afterthought consolidate --dry-run\n  afterthought consolidate --namespace project/shop --extractor rules\n  afterthought consolidate --max-cost 0.10\n  afterthought undo last"
 )]
 pub struct ConsolidateArgs {
-    /// What judges where words do not tell [default: auto]
-    #[arg(long, value_enum)]
-    extractor: Option<ExtractorArg>,
-    /// Name of the model [env: AFTERTHOUGHT_MODEL]
-    #[arg(long)]
-    model: Option<String>,
-    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-    /// Namespaces at a time [default: 4]
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
-    /// Most dollars to spend [default: no limit]
-    #[arg(long, value_name = "DOLLARS")]
-    max_cost: Option<f64>,
-    /// Most tokens to spend [default: no limit]
-    #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
-    /// Most dollars that all runs of one day may spend, by this machine's clock [default: no limit]
-    #[arg(long, value_name = "DOLLARS")]
-    max_cost_per_day: Option<f64>,
-    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
-    #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
-    price: Option<Price>,
+    #[command(flatten)]
+    asking: Asking,
     /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
     /// Do again what an `undo` took back
     #[arg(long)]
     again: bool,
-    /// Write every exchange with the model into this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
-    record: Option<PathBuf>,
-    /// Answer from exchanges recorded in this folder, without any server
-    #[arg(long, value_name = "DIR")]
-    replay: Option<PathBuf>,
 }
 
 pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    ensure!(args.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
-    let config = context.global.settings(args.partial())?;
+    ensure!(args.asking.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
+    let config = context.global.settings(args.asking.settings())?;
     let path = &config.db.value;
     if !path.exists() {
         context
@@ -90,16 +55,16 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     let guard = guard_of(&config);
     let runtime = runtime()?;
-    let settings = match args.replay {
+    let settings = match args.asking.replay {
         Some(_) => model_settings(&config)?,
         None => runtime.block_on(reachable(&config, context.out))?,
     };
-    let with_model = choose(config.extractor.value, settings.is_some() || args.replay.is_some())?;
-    let tape = Tape { record: args.record.as_deref(), replay: args.replay.as_deref() };
+    let with_model = choose(config.extractor.value, settings.is_some() || args.asking.replay.is_some())?;
+    let tape = Tape { record: args.asking.record.as_deref(), replay: args.asking.replay.as_deref() };
     let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
     let store = Store::open(path)?;
     let label = source.as_ref().map_or("rules", Source::model).to_owned();
-    let budget = args.budget(&config, &store, &label)?;
+    let budget = args.asking.budget(&config, &label, &store)?;
     let pass = FullPass {
         store: &store,
         guard: &guard,
@@ -122,37 +87,6 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     tell(&summary, args.dry_run, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
-}
-
-impl ConsolidateArgs {
-    fn partial(&self) -> Partial {
-        Partial {
-            extractor: self.extractor.map(ExtractorArg::choice),
-            model: self.model.clone(),
-            base_url: self.base_url.clone(),
-            jobs: self.jobs,
-            max_cost: self.max_cost,
-            max_tokens: self.max_tokens,
-            max_cost_per_day: self.max_cost_per_day,
-            ..Partial::default()
-        }
-    }
-
-    fn budget(&self, config: &Config, store: &Store, model: &str) -> anyhow::Result<Budget> {
-        let prices = prices(config)?;
-        let day = config.max_cost_per_day.value.map(|max_cost| {
-            let today = Zoned::now();
-            let spent = store.spending(today.date(), today.time_zone())?;
-            let cost = |one: Spent| {
-                let price = prices.of(&one.model).or(self.price);
-                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-            };
-            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
-        });
-        let (max_cost, max_tokens) = (config.max_cost.value, config.max_tokens.value);
-        let limits = Limits { max_cost, max_tokens, day: day.transpose()? };
-        Ok(Budget::new(limits, self.price.or_else(|| prices.of(model)), model)?)
-    }
 }
 
 /// What tells one pass from another when an interrupted one is looked for.

@@ -1,7 +1,8 @@
 //! `update`, `pin`, `forget`, `restore` and `relate`: what a person changes by hand.
 
+use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
-use afterthought::memory::{Memory, MemoryId, Relation, RelationType, Status};
+use afterthought::memory::{MemoryId, Relation, RelationType, Status};
 use afterthought::store::{Order, Store, StoreError};
 use anyhow::bail;
 
@@ -69,11 +70,17 @@ pub struct ForgetArgs {
 }
 
 /// Make forgotten, superseded, expired or pending memories active again
+///
+/// What they say may be learnt again. What had taken their place, or contradicts them, is named and superseded by them;
+/// where that is pinned, they wait in the inbox instead.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
     /// Ids, or their starts or ends of at least four characters
     #[arg(required = true)]
     ids: Vec<String>,
+    /// Leave active what contradicts them
+    #[arg(long)]
+    keep_both: bool,
 }
 
 /// Link two memories, e.g. relate 3fa2 supports 91bc
@@ -169,18 +176,27 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let ids = resolve_all(&store, &args.ids)?;
-    store.write(None, now(), |writer| {
-        ids.iter().try_for_each(|id| {
-            // An expiry that has passed, or an end of validity, would take it away again.
-            let mut memory: Memory = writer.memory(id)?;
-            memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > writer.now());
-            memory.claim.valid_to = None;
-            memory.status = Status::Active;
-            memory.deleted_at = None;
-            writer.update(&Guard::default().redact(memory).0, "restore", Some("by hand"))?;
-            writer.lift_tombstone(id).map(drop)
-        })
+    let rivals = if args.keep_both { Rivals::Keep } else { Rivals::Retire };
+    let restored = store.write(None, now(), |writer| {
+        ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, StoreError>>()
     })?;
+    for (id, restored) in ids.iter().zip(&restored) {
+        for rival in &restored.rivals {
+            let what = one_line(&rival.claim.content, 120);
+            let (id, other) = (short(id), short(&rival.id));
+            context.out.warn(match (restored.waits, args.keep_both) {
+                (true, _) => format!(
+                    "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
+                     accept {id}` puts it in its place"
+                ),
+                (false, true) => format!("{other}, which had taken its place or contradicts it, stays, too: {what}"),
+                (false, false) => format!(
+                    "{other}, which had taken its place or contradicts it, is superseded now: {what}; --keep-both would \
+                     leave it"
+                ),
+            });
+        }
+    }
     report(context, &store, &ids, "restored")
 }
 

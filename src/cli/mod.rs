@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
 
+mod apply;
 mod args;
 mod batches;
 mod completions;
@@ -18,6 +19,7 @@ mod list;
 mod maintain;
 mod printer;
 mod projects;
+mod question;
 mod remember;
 mod report;
 mod run;
@@ -26,6 +28,7 @@ mod search;
 mod sources;
 mod spend;
 mod stats;
+mod undo;
 mod when;
 
 use std::process::ExitCode;
@@ -51,6 +54,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Plan(run::PlanArgs),
+    Apply(apply::ApplyArgs),
     Sources(sources::SourcesArgs),
     Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
@@ -71,7 +75,7 @@ enum Command {
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Batches(batches::BatchesArgs),
-    Undo(runs::UndoArgs),
+    Undo(undo::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
@@ -113,6 +117,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     match &cli.command {
         Command::Run(args) => run::run(args, &context),
         Command::Plan(args) => run::plan(args, &context),
+        Command::Apply(args) => apply::run(args, &context),
         Command::Sources(args) => sources::run(args, &context),
         Command::Formats(args) => formats::run(args, &context),
         Command::Remember(args) => remember::run(args, &context),
@@ -133,7 +138,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Batches(args) => batches::run(args, &context),
-        Command::Undo(args) => runs::undo(args, &context),
+        Command::Undo(args) => undo::run(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),

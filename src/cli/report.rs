@@ -83,7 +83,7 @@ impl<'a> Told<'a> {
     }
 }
 
-fn as_json(change: &Change) -> serde_json::Value {
+pub(super) fn as_json(change: &Change) -> serde_json::Value {
     let candidate = &change.incoming.candidate;
     json!({
         "decision": change.decision,
@@ -103,7 +103,7 @@ fn as_json(change: &Change) -> serde_json::Value {
 }
 
 /// Returns what a person sees of a change: its sign, the memory, and for a replaced one what it said.
-fn lines(change: &Change) -> Vec<String> {
+pub(super) fn lines(change: &Change) -> Vec<String> {
     let claim = &change.incoming.candidate.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
     let (sign, style) = match change.decision {

@@ -14,11 +14,14 @@ pub mod decide;
 mod moving;
 pub mod pass;
 pub mod plan;
+mod restoring;
 #[cfg(test)]
 mod tests;
 
 pub use moving::{Moved, merge_projects};
 pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
+pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
+pub use restoring::{Restored, Rivals, restore};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

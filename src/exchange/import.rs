@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{Exported, Gathered};
+use crate::consolidate::compare::key::canonical;
 use crate::guard::Guard;
 use crate::json;
 use crate::memory::{
@@ -199,13 +200,20 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
         } else {
             writer.ever_held(namespace, &claim.content)?
         }
-        || writer.rejected(namespace, &claim.content, attribute)?.is_some();
+        || writer.rejected(namespace, &claim.content, attribute)?.is_some()
+        || is_rejected_by_another_spelling(writer, memory)?;
     if is_known {
         return Ok(Fate::Known);
     }
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
+}
+
+/// Whether the value was rejected for the attribute, which the memory that said it spelled as it is compared.
+fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
+    let Some((key, value)) = memory.claim.key.as_deref().zip(memory.claim.value.as_deref()) else { return Ok(false) };
+    Ok(writer.rejected(&memory.namespace, &memory.claim.content, Some((&canonical(key), value)))?.is_some())
 }
 
 #[cfg(test)]

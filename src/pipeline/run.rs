@@ -14,7 +14,7 @@ use super::setup::Pipeline;
 use super::tally::Tally;
 use super::{Event, Ledgered, PipelineError, ReadEvent, Summary, heartbeat, read};
 use crate::llm::Complete;
-use crate::store::{RunId, RunStatus};
+use crate::store::{Carried, RunId, RunStatus};
 
 /// Reads, extracts, consolidates and writes; goes on with an interrupted run of the same command and `arguments`.
 ///
@@ -33,6 +33,17 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
+/// What a plan came to.
+#[derive(Debug)]
+pub struct Planned {
+    /// Counts and costs; no run is named, since none is left.
+    pub summary: Summary,
+    /// Number of the last change of the database that the plan knows of.
+    pub seen: i64,
+    /// What was read for it, which counts as read where the plan is applied.
+    pub ledger: Carried,
+}
+
 /// Does what [`run`] does to a copy of the memories, which is dropped: the changes are told as [`Event::Settled`].
 ///
 /// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
@@ -44,11 +55,14 @@ pub async fn plan<C: Complete>(
     arguments: &serde_json::Value,
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
-) -> Result<Summary, PipelineError> {
+) -> Result<Planned, PipelineError> {
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
+    let seen = copy.last_change()?;
     let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;
-    Ok(Summary { run: None, ..summary })
+    let run = summary.run.clone().map(RunId::from_stored);
+    let ledger = run.map(|run| copy.carried(&run)).transpose()?.unwrap_or_default();
+    Ok(Planned { summary: Summary { run: None, ..summary }, seen, ledger })
 }
 
 async fn go<C: Complete>(

@@ -1,7 +1,7 @@
 //! What a person decides about a memory: away with it, and back again.
 
 use super::{StoreError, Writer};
-use crate::memory::{Memory, MemoryId, Status};
+use crate::memory::{Memory, MemoryId, RelationType, Status};
 
 impl Writer<'_> {
     /// Forgets a memory and sees to it that it is not learnt again, and returns whether it was not forgotten before.
@@ -16,7 +16,8 @@ impl Writer<'_> {
     }
 
     /// Makes a memory active again, whatever it was before, and lets it be learnt again; returns whether it was not
-    /// active. An expiry that is over is taken off, or it would be gone with the next maintenance.
+    /// active. An expiry that is over is taken off, or it would be gone with the next maintenance. Nothing has taken
+    /// the place any more of one that was superseded, and it has not ended.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
@@ -26,11 +27,19 @@ impl Writer<'_> {
         if memory.status == Status::Active {
             return Ok(false);
         }
+        if memory.status == Status::Superseded {
+            memory.claim.valid_to = None;
+            for link in self.relations(id)? {
+                if link.relation_type == RelationType::Supersedes && link.to == *id {
+                    self.unrelate(&link.from, RelationType::Supersedes, id)?;
+                }
+            }
+        }
         memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > self.now);
         self.replace(
             Memory { status: Status::Active, deleted_at: None, updated_at: self.now, ..memory },
             "restore",
-            None,
+            Some("by hand"),
         )
     }
 }

@@ -87,7 +87,7 @@ pub struct HistoryEntry {
 }
 
 /// Column order is what [`entry_from_row`] reads; change both together.
-const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone";
+pub(super) const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone";
 
 impl Database {
     /// Returns every change of a memory, oldest first, links to it from others included.
@@ -116,7 +116,7 @@ impl Database {
     }
 }
 
-fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<HistoryEntry> {
+pub(super) fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<HistoryEntry> {
     let value = |index: usize| -> rusqlite::Result<Option<Value>> {
         row.get_ref(index)?.as_str_or_null()?.map(|text| json(text, index)).transpose()
     };

@@ -10,6 +10,7 @@
 
 mod aliases;
 mod batch;
+mod carried;
 mod edits;
 mod concepts;
 mod error;
@@ -40,6 +41,7 @@ mod row;
 mod runs;
 mod search;
 mod settled;
+mod since;
 mod spending;
 mod stats;
 mod tombstones;
@@ -64,6 +66,8 @@ mod snapshot;
 #[cfg(test)]
 mod story;
 #[cfg(test)]
+mod undo_tests;
+#[cfg(test)]
 mod work_tests;
 
 use std::cell::RefCell;
@@ -74,6 +78,7 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
+pub use carried::Carried;
 pub use concepts::concepts;
 pub use error::StoreError;
 pub use failures::FailedWindow;
@@ -98,7 +103,7 @@ pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use tombstones::Tombstone;
-pub use undo::{Kept, KeptBecause, Undone};
+pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;

@@ -29,6 +29,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0007_batches.sql")),
         M::up(include_str!("migrations/0008_lacking.sql")),
         M::up(include_str!("migrations/0009_settled.sql")),
+        M::up(include_str!("migrations/0010_identity.sql")),
         M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
         M::up(include_str!("migrations/0012_passes.sql")),
     ]

@@ -242,6 +242,14 @@ impl Database {
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
     }
 
+    /// Returns the runs of a command with these very arguments, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn runs_of(&self, command: &str, arguments: &Value) -> Result<Vec<Run>, StoreError> {
+        self.runs_where("command = ?1 AND arguments = ?2", &[&command, &to_json(arguments)?], usize::MAX)
+    }
+
     fn runs_where(
         &self,
         condition: &str,

@@ -1,6 +1,7 @@
 //! Reversing a run: exactly its changes, last first, from the history.
 //!
-//! What somebody else changed since is left as it is and named, together with what the run linked it to, since half
+//! Whoever undoes is told first what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
+//! Else what somebody changed since is left as it is and named, together with what the run linked it to, since half
 //! of a replacement undone would leave both memories recalled, or neither. The windows of the run stay applied: the
 //! next run does not silently do the same again. To redo it, call [`Store::reopen_windows`] and apply.
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::history::{Entity, HistoryEntry};
 use super::runs::{RunId, RunStatus};
 use super::tombstones::Tombstone;
-use super::{Store, StoreError, Writer, evidence, relations, row, tombstones};
+use super::{Database, Store, StoreError, Writer, evidence, relations, row, tombstones};
 use crate::memory::{Evidence, Memory, MemoryId, Relation};
 
 /// What an undo did, by memory, in the order of their ids.
@@ -53,6 +54,18 @@ pub enum KeptBecause {
     Purged,
 }
 
+/// What has built on a run: changed memories that the run had changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BuiltUpon {
+    /// The later run; `None` for what was changed by hand or by maintenance.
+    pub run: Option<RunId>,
+    /// What of the earlier run it has changed, in the order of their ids.
+    pub memories: Vec<MemoryId>,
+}
+
+/// Who has changed what.
+type Builders = BTreeMap<Option<RunId>, BTreeSet<MemoryId>>;
+
 impl Store {
     /// Reverses every change of a run that nobody built upon since, in one transaction.
     ///
@@ -61,47 +74,111 @@ impl Store {
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
     pub fn undo_run(&self, run: &RunId, now: Timestamp) -> Result<Undone, StoreError> {
+        self.undo_runs(std::slice::from_ref(run), now)
+    }
+
+    /// Reverses every change of several runs as if they were one, the last change first, as [`Store::undo_run`] does.
+    ///
+    /// # Errors
+    /// As for [`Store::undo_run`], [`StoreError::RunUndone`] being about the first of them.
+    pub fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<Undone, StoreError> {
         self.write(None, now, |w| {
-            let state = w.run(run.as_str())?;
-            if state.is_alive(now) {
-                return Err(StoreError::RunInProgress { id: run.to_string() });
+            let entries = w.entries_of(runs, now)?;
+            if let Some(first) = runs.first().filter(|_| entries.is_empty())
+                && w.run(first.as_str())?.status == RunStatus::Undone
+            {
+                return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            let entries: Vec<_> = w.history_of_run(run)?.into_iter().filter(|entry| !entry.undone).collect();
-            if entries.is_empty() && state.status == RunStatus::Undone {
-                return Err(StoreError::RunUndone { id: run.to_string() });
-            }
-            let kept = kept(w, run, &entries)?;
+            let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
-            w.forget_merges(run)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
-            w.forget_settled(run, &left)?;
-            w.read(|conn| {
-                let values = params![run.as_str(), w.now.as_millisecond()];
-                conn.execute(
-                    "UPDATE runs SET status = 'undone', finished_at = ifnull(finished_at, ?2) WHERE id = ?1",
-                    values,
-                )?;
-                Ok(())
-            })?;
+            for run in runs {
+                w.forget_merges(run)?;
+                w.forget_settled(run, &left)?;
+                w.read(|conn| {
+                    let values = params![run.as_str(), w.now.as_millisecond()];
+                    conn.execute(
+                        "UPDATE runs SET status = 'undone', finished_at = ifnull(finished_at, ?2) WHERE id = ?1",
+                        values,
+                    )?;
+                    Ok(())
+                })?;
+            }
             Ok(undone)
         })
     }
 }
 
-/// Returns the memories of the run that must stay as they are.
-fn kept(w: &Writer<'_>, run: &RunId, entries: &[HistoryEntry]) -> Result<BTreeMap<MemoryId, KeptBecause>, StoreError> {
+impl Database {
+    /// Returns what has built on a run, and what has built on that in turn: the runs, the newest first, then what was
+    /// changed by hand. Undoing all these runs together leaves nothing of them, but for what hangs on changes by hand.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn built_upon(&self, run: &RunId) -> Result<Vec<BuiltUpon>, StoreError> {
+        let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
+        let mut next = 0;
+        while let Some(run) = reached.get(next).cloned() {
+            next += 1;
+            let entries: Vec<_> = self.history_of_run(&run)?.into_iter().filter(|entry| !entry.undone).collect();
+            for (builder, memories) in builders(self, &[run], &entries)? {
+                if let Some(builder) = builder.as_ref().filter(|builder| !reached.contains(builder)) {
+                    reached.push(builder.clone());
+                }
+                all.entry(builder).or_default().extend(memories);
+            }
+        }
+        // A run that others have built on is not one of those that have built on it.
+        all.remove(&Some(run.clone()));
+        let mut found: Vec<BuiltUpon> = all
+            .into_iter()
+            .map(|(run, memories)| BuiltUpon { run, memories: memories.into_iter().collect() })
+            .collect();
+        found.sort_by(|a, b| b.run.cmp(&a.run));
+        Ok(found)
+    }
+
+    /// Returns the changes of runs that were not undone, in the order in which they were made.
+    fn entries_of(&self, runs: &[RunId], now: Timestamp) -> Result<Vec<HistoryEntry>, StoreError> {
+        let mut entries = Vec::new();
+        for run in runs {
+            if self.run(run.as_str())?.is_alive(now) {
+                return Err(StoreError::RunInProgress { id: run.to_string() });
+            }
+            entries.extend(self.history_of_run(run)?.into_iter().filter(|entry| !entry.undone));
+        }
+        entries.sort_by_key(|entry| entry.id);
+        Ok(entries)
+    }
+}
+
+/// Returns who else has changed what `runs` have changed, after they first did.
+fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<Builders, StoreError> {
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
-    let mut kept = BTreeMap::new();
+    let mut found = Builders::new();
     for (memory, since) in first_touch {
-        if changed_since(w, run, memory, since)? {
-            kept.insert(memory.clone(), KeptBecause::ChangedSince);
+        for builder in changed_by(db, memory, since)? {
+            if builder.as_ref().is_none_or(|builder| !runs.contains(builder)) {
+                found.entry(builder).or_default().insert(memory.clone());
+            }
         }
     }
+    Ok(found)
+}
+
+/// Returns the memories of the runs that must stay as they are.
+fn kept(
+    w: &Writer<'_>,
+    runs: &[RunId],
+    entries: &[HistoryEntry],
+) -> Result<BTreeMap<MemoryId, KeptBecause>, StoreError> {
+    let changed = builders(w, runs, entries)?.into_values().flatten();
+    let mut kept: BTreeMap<MemoryId, KeptBecause> = changed.map(|memory| (memory, KeptBecause::ChangedSince)).collect();
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
         kept.insert(entry.memory.clone(), KeptBecause::Purged);
     }
@@ -126,16 +203,15 @@ fn is_purged(entry: &HistoryEntry) -> bool {
     entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
 }
 
-fn changed_since(w: &Writer<'_>, run: &RunId, memory: &MemoryId, since: i64) -> Result<bool, StoreError> {
-    w.read(|conn| {
-        let changed = |column: &str| {
-            let sql = format!(
-                "SELECT EXISTS (SELECT 1 FROM history WHERE {column} = ?1 AND id > ?2 AND undone = 0 AND run_id IS NOT ?3)"
-            );
-            let values = params![memory.as_str(), since, run.as_str()];
-            conn.prepare_cached(&sql)?.query_row(values, |row| row.get::<_, bool>(0))
-        };
-        Ok(changed("memory_id")? || changed("other_id")?)
+/// Returns the runs, `None` among them, that have changed the memory or a link of it after the change `since`.
+fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
+    db.read(|conn| {
+        let mut statement = conn.prepare_cached(
+            "SELECT run_id FROM history WHERE memory_id = ?1 AND id > ?2 AND undone = 0
+             UNION SELECT run_id FROM history WHERE other_id = ?1 AND id > ?2 AND undone = 0",
+        )?;
+        let found = statement.query_map(params![memory.as_str(), since], |row| row.get::<_, Option<String>>(0))?;
+        Ok(found.map(|run| Ok(run?.map(RunId::from_stored))).collect::<rusqlite::Result<_>>()?)
     })
 }
 
@@ -232,159 +308,4 @@ fn sides<T: DeserializeOwned>(entry: &HistoryEntry) -> Result<(Option<T>, Option
         value.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad(format!("history {}", entry.id)))
     };
     Ok((read(&entry.before)?, read(&entry.after)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::super::samples::{candidate, clean, day, insert, memory, quote, relation, transcript};
-    use super::super::snapshot::snapshot;
-    use super::super::{Claimed, Finished, WindowKey};
-    use super::*;
-    use crate::extract::{Outcome, Spent};
-    use crate::memory::{RelationType, Status};
-
-    fn begin(store: &Store, what: &str) -> RunId {
-        store.begin_run(what, &json!([]), day(0)).unwrap().id
-    }
-
-    fn end(store: &Store, run: &RunId) {
-        store.finish_run(run, RunStatus::Finished, &json!({}), day(2)).unwrap();
-    }
-
-    /// Does everything that a writer can do to two known memories and a new one.
-    fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Result<(), StoreError> {
-        w.insert(&clean(new.clone()), &clean(vec![quote("coffee please")]))?;
-        w.add_evidence(&new.id, &clean(vec![quote("an espresso")]))?;
-        let mut merged = tea.clone();
-        merged.claim.content = "The user drinks green tea.".into();
-        merged.claim.tags = vec!["drink".into()];
-        merged.claim.importance = 0.123_456_7;
-        merged.namespace = "global".parse().unwrap();
-        w.update(&clean(merged), "merge", Some("richer"))?;
-        w.add_evidence(&tea.id, &clean(vec![quote("green tea")]))?;
-        w.relate(&relation(&new.id, RelationType::Supersedes, &tea.id))?;
-        w.relate(&relation(&tea.id, RelationType::Related, &milk.id))?;
-        w.unrelate(&tea.id, RelationType::Supports, &milk.id)?;
-        w.set_status(&tea.id, Status::Superseded, "supersede", None)?;
-        w.set_pinned(&milk.id, true)?;
-        w.set_confidence(&milk.id, 0.333_333_3, "decay", None)?;
-        w.tombstone(&milk.id, Some("wrong"))?;
-        w.set_status(&milk.id, Status::Forgotten, "forget", Some("wrong"))?;
-        Ok(())
-    }
-
-    #[test]
-    fn undo_leaves_the_file_as_it_was() {
-        let store = Store::in_memory().unwrap();
-        let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "The user takes milk."));
-        insert(&store, &tea);
-        insert(&store, &milk);
-        store.write(None, day(0), |w| w.relate(&relation(&tea.id, RelationType::Supports, &milk.id))).unwrap();
-        let before = snapshot(&store);
-        let run = begin(&store, "run");
-        let new = memory("Coffee", "The user drinks coffee.");
-        store.write(Some(&run), day(1), |w| everything(w, &tea, &milk, &new)).unwrap();
-        end(&store, &run);
-        assert_ne!(snapshot(&store), before);
-        let undone = store.undo_run(&run, day(3)).unwrap();
-        assert_eq!(snapshot(&store), before);
-        let restored = vec![tea.id.clone(), milk.id.clone()];
-        assert_eq!(undone, Undone { restored, removed: vec![new.id.clone()], kept: vec![] });
-        assert_eq!(store.runs(1).unwrap()[0].status, RunStatus::Undone);
-        assert!(matches!(store.undo_run(&run, day(4)), Err(StoreError::RunUndone { .. })));
-        assert_eq!(store.history(&new.id).unwrap().last().unwrap().action, "undo");
-    }
-
-    #[test]
-    fn history_replays_to_the_state_of_the_file() {
-        let store = Store::in_memory().unwrap();
-        let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "The user takes milk."));
-        let new = memory("Coffee", "The user drinks coffee.");
-        insert(&store, &tea);
-        insert(&store, &milk);
-        store.write(None, day(1), |w| everything(w, &tea, &milk, &new)).unwrap();
-        for id in [&tea.id, &milk.id, &new.id] {
-            let mut last = None;
-            let mut evidence: Vec<Evidence> = Vec::new();
-            for entry in store.history(id).unwrap().into_iter().filter(|entry| entry.memory == *id) {
-                match entry.entity {
-                    Entity::Memory => {
-                        assert_eq!(entry.before, last, "{}", entry.action);
-                        last = entry.after;
-                    }
-                    Entity::Evidence => evidence.push(serde_json::from_value(entry.after.unwrap()).unwrap()),
-                    Entity::Relation | Entity::Tombstone => {}
-                }
-            }
-            assert_eq!(serde_json::from_value::<Memory>(last.unwrap()).unwrap(), store.memory(id).unwrap());
-            assert_eq!(evidence, store.evidence(id).unwrap());
-        }
-    }
-
-    #[test]
-    fn what_was_changed_since_is_kept_and_named_with_what_it_is_linked_to() {
-        let store = Store::in_memory().unwrap();
-        let (tea, milk) = (memory("Tea", "The user drinks tea."), memory("Milk", "The user takes milk."));
-        insert(&store, &tea);
-        insert(&store, &milk);
-        let (first, second) = (begin(&store, "first"), begin(&store, "second"));
-        let coffee = memory("Coffee", "The user drinks coffee.");
-        store
-            .write(Some(&first), day(1), |w| {
-                w.insert(&clean(coffee.clone()), &clean(vec![]))?;
-                w.relate(&relation(&coffee.id, RelationType::Supersedes, &tea.id))?;
-                w.set_status(&tea.id, Status::Superseded, "supersede", None)?;
-                w.set_pinned(&milk.id, true)
-            })
-            .unwrap();
-        store.write(Some(&second), day(1), |w| w.add_evidence(&coffee.id, &clean(vec![quote("coffee")]))).unwrap();
-        end(&store, &first);
-        end(&store, &second);
-        let undone = store.undo_run(&first, day(2)).unwrap();
-        let mut kept = vec![
-            Kept { memory: tea.id.clone(), because: KeptBecause::LinkedToChanged },
-            Kept { memory: coffee.id.clone(), because: KeptBecause::ChangedSince },
-        ];
-        kept.sort_by(|a, b| a.memory.cmp(&b.memory));
-        assert_eq!(undone, Undone { restored: vec![milk.id.clone()], removed: vec![], kept });
-        assert_eq!(store.memory(&tea.id).unwrap().status, Status::Superseded);
-
-        store.undo_run(&second, day(3)).unwrap();
-        let undone = store.undo_run(&first, day(4)).unwrap();
-        assert_eq!(undone, Undone { restored: vec![tea.id.clone()], removed: vec![coffee.id.clone()], kept: vec![] });
-        assert_eq!(store.memory(&tea.id).unwrap(), tea);
-    }
-
-    #[test]
-    fn a_run_that_is_going_is_not_undone_and_an_unknown_one_is_an_error() {
-        let store = Store::in_memory().unwrap();
-        let run = begin(&store, "run");
-        assert!(matches!(store.undo_run(&run, day(0)), Err(StoreError::RunInProgress { .. })));
-        assert!(matches!(
-            store.undo_run(&RunId::from_stored("no-such-run"), day(0)),
-            Err(StoreError::UnknownRun { .. })
-        ));
-    }
-
-    #[test]
-    fn windows_stay_applied_until_they_are_reopened() {
-        let store = Store::in_memory().unwrap();
-        let run = begin(&store, "run");
-        let transcript = store.transcript_seen(&clean(transcript("t")), &"global".parse().unwrap(), day(0)).unwrap();
-        let key = WindowKey { transcript, extractor: "rules:1".into(), start: 0, len: 2, content_hash: "h".into() };
-        let Claimed::Yes(window) = store.claim_window(&key, "me", day(1), day(0)).unwrap() else { panic!() };
-        let candidates = clean(vec![candidate("The user drinks tea.")]);
-        let spent = Spent::default();
-        let finished =
-            Finished { outcome: Outcome::Ok, candidates: &candidates, dropped: &[], spent, error: None, lacks: false };
-        store.finish_window(window, "me", &finished, day(0)).unwrap();
-        store.write(Some(&run), day(0), |w| w.mark_windows_applied(&[window])).unwrap();
-        end(&store, &run);
-        store.undo_run(&run, day(1)).unwrap();
-        assert_eq!(store.pending_windows(9).unwrap(), []);
-        assert_eq!(store.reopen_windows(&run).unwrap(), 1);
-        assert_eq!(store.pending_windows(9).unwrap()[0].candidates, *candidates);
-    }
 }

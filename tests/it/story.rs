@@ -60,6 +60,7 @@ fn a_person_can_follow_the_whole_story() {
     tell(&["export", "--format", "markdown", "--tag", "home"]);
     tell(&["runs"]);
     let first = desk.json(&["runs"]).pop().unwrap()["id"].as_str().unwrap().to_owned();
+    tell(&["undo", &first, "--dry-run"]);
     tell(&["undo", &first]);
     tell(&["undo", &first]);
     tell(&["stats"]);

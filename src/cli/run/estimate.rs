@@ -20,7 +20,7 @@ use crate::cli::spend::prices;
 pub(super) fn start(args: &Shared, in_batches: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
     let guard = guard_of(&config);
-    count(&Job { args, mode: Mode::Plan, config: &config, context, guard: &guard }, in_batches)
+    count(&Job { args, mode: Mode::Plan, out: None, config: &config, context, guard: &guard }, in_batches)
 }
 
 fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
@@ -29,8 +29,11 @@ fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
     let store = if path.exists() { Store::open_read_only(path)? } else { Store::in_memory()? };
     let asks = job.config.extractor.value != ExtractorChoice::Rules;
     let (model, is_named) = if asks { model(job)? } else { (String::new(), true) };
-    let price =
-        job.args.price_of(&model, &prices(job.config)?).map(|price| if in_batches { price.in_batch() } else { price });
+    let price = job
+        .args
+        .asking
+        .price_of(&model, &prices(job.config)?)
+        .map(|price| if in_batches { price.in_batch() } else { price });
     let (gauge, budget) = (Gauge::new(&model), Budget::new(Limits::default(), price, &model)?);
     let extractor = if asks { Extractor::Llm(&gauge) } else { Extractor::Rules };
     let pipeline = Pipeline::new(&store, job.guard, extractor, &budget, options);

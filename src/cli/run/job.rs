@@ -1,23 +1,25 @@
 //! One run or plan from its settings to its exit code.
 
+use std::path::Path;
+
 use afterthought::config::{Config, ExtractorChoice};
+use afterthought::consolidate::SavedPlan;
 use afterthought::guard::Guard;
-use afterthought::llm::{Budget, DayLimit, Limits, Source};
-use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Summary};
-use afterthought::store::{Spent, Store, StoreError};
+use afterthought::llm::Source;
+use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Planned, Summary};
+use afterthought::store::Store;
 use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
-use jiff::Zoned;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::model::{model_settings, reachable, source};
 use super::shared::Shared;
-use crate::cli::args::Context;
+use crate::cli::apply;
+use crate::cli::args::{Context, now};
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::Printer;
 use crate::cli::report;
-use crate::cli::spend::prices;
 
 /// Whether memories are written, and how a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +33,21 @@ pub(super) enum Mode {
     Plan,
 }
 
-pub(super) fn start(args: &Shared, mode: Mode, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(super) fn start(
+    args: &Shared,
+    mode: Mode,
+    out: Option<&Path>,
+    context: &Context<'_>,
+) -> anyhow::Result<ExitStatus> {
     let config = args.settings(context)?;
     let guard = guard_of(&config);
-    let job = Job { args, mode, config: &config, context, guard: &guard };
+    let job = Job { args, mode, out, config: &config, context, guard: &guard };
     let runtime = runtime()?;
-    let replays = args.replay.is_some();
+    let replays = args.asking.replay.is_some();
     let settings =
         if replays { model_settings(&config)? } else { runtime.block_on(reachable(&config, context.out))? };
     let with_model = pipeline::choose(config.extractor.value, settings.is_some() || replays)?;
-    let source = if with_model { Some(source(args, &config, settings, &guard)?) } else { None };
+    let source = if with_model { Some(source(&args.asking, &config, settings, &guard)?) } else { None };
     let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
     ensure!(
         !matches!(mode, Mode::Batches { .. }) || with_model,
@@ -64,6 +71,8 @@ pub(in crate::cli) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub(super) struct Job<'a> {
     pub(super) args: &'a Shared,
     pub(super) mode: Mode,
+    /// Where a plan is saved.
+    pub(super) out: Option<&'a Path>,
     pub(super) config: &'a Config,
     pub(super) context: &'a Context<'a>,
     pub(super) guard: &'a Guard,
@@ -74,7 +83,7 @@ impl Job<'_> {
         // A mistake in what to read is told before a database is made.
         let options = self.args.options(self.config, self.context.out.is_verbose())?;
         let store = self.store(extractor)?;
-        let budget = self.budget(&extractor.label(), &store)?;
+        let budget = self.args.asking.budget(self.config, &extractor.label(), &store)?;
         let pipeline = Pipeline::new(&store, self.guard, extractor, &budget, options);
         let pipeline = match batching(self.mode, extractor) {
             Some(batching) => pipeline.in_batches(batching),
@@ -85,21 +94,33 @@ impl Job<'_> {
         let bar = out.progress();
         let mut told = report::Told::new(out, self.mode == Mode::Plan);
         let mut hint = self.without_model(pipeline.extractor);
+        let mut changes = Vec::new();
         let mut watch = |event: &Event<'_>| {
+            if let (Event::Settled(plan), Some(_)) = (event, self.out) {
+                changes.extend(plan.changes.iter().cloned());
+            }
             let is_under_way = !matches!(event, Event::Failure(_));
             if let Some(hint) = hint.take_if(|_| is_under_way) {
                 bar.suspend(|| out.note(hint));
             }
             follow(event, &bar, out, &mut told);
         };
-        let summary = match self.mode {
+        let (summary, planned) = match self.mode {
             Mode::Write | Mode::Batches { .. } => {
-                pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?
+                (pipeline::run(pipeline, &self.arguments(), cancel, &mut watch).await?, None)
             }
-            Mode::Plan => pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?,
+            Mode::Plan => {
+                let Planned { summary, seen, ledger } =
+                    pipeline::plan(pipeline, &self.arguments(), cancel, &mut watch).await?;
+                (summary, Some((seen, ledger)))
+            }
         };
         bar.finish_and_clear();
         told.finish(&summary)?;
+        if let Some((path, (seen, ledger))) = self.out.zip(planned) {
+            let plan = SavedPlan::new(store.identity()?, seen, changes, ledger, now());
+            apply::save(path, &plan, out)?;
+        }
         Ok(exit_status(&summary))
     }
 
@@ -110,31 +131,12 @@ impl Job<'_> {
             .then_some("no model is configured and no Ollama answers, so the offline rules read; `afterthought doctor` tells how to set one")
     }
 
-    /// Opens the database. A plan by rules has nothing to keep, so it does not make one.
+    /// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not make one.
     fn store(&self, extractor: Extractor<'_, Source<'_>>) -> anyhow::Result<Store> {
         let path = &self.config.db.value;
-        let makes_none = self.mode == Mode::Plan && matches!(extractor, Extractor::Rules) && !path.exists();
+        let makes_none =
+            self.mode == Mode::Plan && self.out.is_none() && matches!(extractor, Extractor::Rules) && !path.exists();
         Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
-    }
-
-    fn budget(&self, model: &str, store: &Store) -> anyhow::Result<Budget> {
-        let prices = prices(self.config)?;
-        let day = self.config.max_cost_per_day.value.map(|max_cost| {
-            let today = Zoned::now();
-            let spent = store.spending(today.date(), today.time_zone())?;
-            let cost = |one: Spent| {
-                let price = prices.of(&one.model).or(self.args.price);
-                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-            };
-            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
-        });
-        let limits = Limits {
-            max_cost: self.config.max_cost.value,
-            max_tokens: self.config.max_tokens.value,
-            day: day.transpose()?,
-        };
-        let price = self.args.price_of(model, &prices);
-        Ok(Budget::new(limits, price, model)?)
     }
 
     /// What tells one run from another when an interrupted one is looked for.

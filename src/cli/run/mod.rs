@@ -1,17 +1,20 @@
 //! `run` and `plan`: the main job.
 
+mod asking;
 mod estimate;
 mod job;
 mod model;
 mod shared;
 
+use std::path::PathBuf;
+
 use super::args::Context;
 use super::exit::ExitStatus;
+pub(in crate::cli) use asking::{Asking, price};
 use job::{Mode, start};
 pub(in crate::cli) use job::{guard_of, runtime, stop_on_interrupt};
-pub(in crate::cli) use model::{Tape, exchange, model_settings, reachable};
+pub(in crate::cli) use model::{Tape, exchange, model_settings, reachable, source};
 use shared::Shared;
-pub(in crate::cli) use shared::{ExtractorArg, price};
 
 /// Turn conversation logs into memories
 ///
@@ -28,6 +31,9 @@ pub struct RunArgs {
     /// Show what would change, as `plan` does
     #[arg(long)]
     dry_run: bool,
+    /// Save the plan that --dry-run shows, to be applied later with `apply FILE`
+    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    out: Option<PathBuf>,
     /// Tell what would be sent and what it would cost; send and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     estimate: bool,
@@ -48,12 +54,18 @@ struct Batches {
 
 /// Show what `run` would change, as a diff, and write no memory
 ///
-/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
+/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again. With --out the
+/// plan is saved, one line a change; take out the lines that you do not want, and hand the file to `afterthought apply`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought plan ~/.claude/projects")]
+#[command(
+    after_help = "Examples:\n  afterthought plan ~/.claude/projects\n  afterthought plan ~/.claude/projects --out plan.json"
+)]
 pub struct PlanArgs {
     #[command(flatten)]
     shared: Shared,
+    /// Save the plan, to be applied later with `apply FILE`
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -65,9 +77,9 @@ pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
         (false, false) => Mode::Write,
         (false, true) => Mode::Batches { waits: !args.batches.no_wait },
     };
-    start(&args.shared, mode, context)
+    start(&args.shared, mode, args.out.as_deref(), context)
 }
 
 pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    start(&args.shared, Mode::Plan, context)
+    start(&args.shared, Mode::Plan, args.out.as_deref(), context)
 }

@@ -7,12 +7,12 @@ use afterthought::guard::Guard;
 use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source, find_ollama};
 use anyhow::Context as _;
 
-use super::shared::Shared;
+use super::asking::Asking;
 use crate::cli::printer::Printer;
 
 /// Returns where the replies of a run come from.
-pub(super) fn source<'g>(
-    args: &Shared,
+pub(in crate::cli) fn source<'g>(
+    args: &Asking,
     config: &Config,
     settings: Option<ModelSettings>,
     guard: &'g Guard,

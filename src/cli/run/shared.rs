@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use afterthought::config::{Config, ExtractorChoice, Partial, PartialGuard};
+use afterthought::config::{Config, Partial, PartialGuard};
 use afterthought::extract::window::WindowBudget;
 use afterthought::ingest::known;
-use afterthought::llm::{Price, Prices};
 use afterthought::pipeline::{Options, Reread, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
-use clap::ValueEnum;
 use glob::Pattern;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
+use super::asking::Asking;
 use crate::cli::args::{Context, machine, must_be_folder, now};
 use crate::cli::when::{End, moment};
 
@@ -45,67 +44,17 @@ pub(super) struct Shared {
     /// Read everything as this format, see `afterthought formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
-    /// What reads the conversations [default: auto]
-    #[arg(long, value_enum)]
-    pub(super) extractor: Option<ExtractorArg>,
-    /// Name of the model [env: AFTERTHOUGHT_MODEL]
-    #[arg(long)]
-    pub(super) model: Option<String>,
-    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
-    #[arg(long, value_name = "URL")]
-    pub(super) base_url: Option<String>,
-    /// Calls in flight [default: 4]
-    #[arg(long, value_name = "N")]
-    pub(super) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(super) asking: Asking,
     /// Tokens of conversation in one call; short conversations of one project share it [default: 8000]
     #[arg(long, value_name = "N")]
     pub(super) window_tokens: Option<usize>,
-    /// Most dollars to spend [default: no limit]
-    #[arg(long, value_name = "DOLLARS")]
-    pub(super) max_cost: Option<f64>,
-    /// Most tokens to spend [default: no limit]
-    #[arg(long, value_name = "N")]
-    pub(super) max_tokens: Option<u64>,
-    /// Most dollars that all runs of one day may spend, by this machine's clock [default: no limit]
-    #[arg(long, value_name = "DOLLARS")]
-    pub(super) max_cost_per_day: Option<f64>,
-    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
-    #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
-    pub(super) price: Option<Price>,
     /// File that says in prose what to keep and never to keep
     #[arg(long, value_name = "FILE")]
     pub(super) instructions: Option<PathBuf>,
     /// What is done with personal data: KIND=redact, keep or drop for cards, ibans, ids, emails, phones or addresses
     #[arg(long, value_name = "KIND=WHAT")]
     pub(super) pii: Vec<String>,
-    /// Write every exchange with the model into this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
-    pub(super) record: Option<PathBuf>,
-    /// Answer from exchanges recorded in this folder, without any server
-    #[arg(long, value_name = "DIR")]
-    pub(super) replay: Option<PathBuf>,
-}
-
-/// What reads the conversations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ExtractorArg {
-    /// The model where one is configured, else the rules
-    Auto,
-    /// The model
-    Llm,
-    /// The offline rules
-    Rules,
-}
-
-impl ExtractorArg {
-    /// Returns it as a setting.
-    pub(in crate::cli) const fn choice(self) -> ExtractorChoice {
-        match self {
-            Self::Auto => ExtractorChoice::Auto,
-            Self::Llm => ExtractorChoice::Llm,
-            Self::Rules => ExtractorChoice::Rules,
-        }
-    }
 }
 
 impl Shared {
@@ -129,24 +78,10 @@ impl Shared {
         self.pii.iter().try_for_each(|text| guard.set(text).map_err(|why| anyhow!("--pii {text}: {why}")))?;
         context.global.settings(Partial {
             guard: (!self.pii.is_empty()).then_some(guard),
-            extractor: self.extractor.map(ExtractorArg::choice),
-            model: self.model.clone(),
-            base_url: self.base_url.clone(),
-            jobs: self.jobs,
             window_tokens: self.window_tokens,
-            max_cost: self.max_cost,
-            max_tokens: self.max_tokens,
-            max_cost_per_day: self.max_cost_per_day,
             instructions: instructions.transpose()?,
-            ..Partial::default()
+            ..self.asking.settings()
         })
-    }
-
-    /// Returns what `model` costs, if that is known. The discount for batches is that of `prices`.
-    pub(super) fn price_of(&self, model: &str, prices: &Prices) -> Option<Price> {
-        let listed = prices.of(model);
-        let batch = listed.map_or(1.0, |price| price.batch);
-        self.price.map(|price| Price { batch, ..price }).or(listed)
     }
 
     fn selection(&self, deny: &[String], now: &Zoned) -> anyhow::Result<Selection> {
@@ -202,30 +137,5 @@ impl Shared {
             window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
             jobs: config.jobs.value,
         })
-    }
-}
-
-/// Reads a price as it is written on a command line.
-pub(in crate::cli) fn price(text: &str) -> Result<Price, String> {
-    let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
-    let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
-    match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
-    {
-        Some((prompt, completion)) => Ok(Price::new(prompt, completion)),
-        None => Err("it is no price; write two amounts, such as 0.25,2.00".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_price_is_two_amounts() {
-        assert_eq!(price("0.25,2"), Ok(Price::new(0.25, 2.0)));
-        assert_eq!(price("$1, $10"), Ok(Price::new(1.0, 10.0)));
-        for text in ["", "1", "1,", "-1,2", "a,b", "1,inf", "1,2,3"] {
-            assert!(price(text).is_err(), "{text}");
-        }
     }
 }

@@ -26,6 +26,7 @@ pub struct View<'a> {
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     /// Conversations that it rests on.
+    pub(in crate::consolidate) places: BTreeSet<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
 }
@@ -51,6 +52,7 @@ impl<'a> View<'a> {
         Self {
             claim,
             about: about(&features),
+            places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             language: language(&claim.content),
             features,
             key,

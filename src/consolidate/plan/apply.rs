@@ -151,7 +151,12 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn write_change(writer: &Writer<'_>, guard: &Guard, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
+pub(super) fn write_change(
+    writer: &Writer<'_>,
+    guard: &Guard,
+    change: &Change,
+    applied: &mut Applied,
+) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
     let led_to = change.new_id.as_ref().or_else(|| targets.first().map(|known| &known.memory.id));

@@ -39,8 +39,22 @@ pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     confidence + gain
 }
 
-/// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added.
+/// Whether `change` would reword or retire a pinned memory, whoever decided so.
+pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
+    let changes_targets = match change.decision {
+        Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,
+        Decision::Add | Decision::Skip | Decision::Support => false,
+    };
+    changes_targets && targets.iter().any(|known| known.memory.pinned)
+}
+
+/// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added;
+/// where it is pinned, the candidate waits.
 pub(in crate::consolidate) fn effects(change: &Change, targets: &[Known], now: Timestamp) -> Effects {
+    if threatens_pinned(change, targets) {
+        let waiting = Change { pending: true, ..change.clone() };
+        return effects(&waiting, targets, now);
+    }
     let target = targets.iter().find(|known| Some(&known.memory.id) == change.target.as_ref());
     match (change.decision, target) {
         (Decision::Skip, _) => Effects::default(),

@@ -3,9 +3,11 @@
 pub mod apply;
 pub(super) mod effects;
 mod foreign;
+mod later;
 mod lines;
-pub mod neighbours;
 mod rounds;
+mod saved;
+pub mod neighbours;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,8 +26,10 @@ use crate::consolidate::decide::order::When;
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
 
+pub use later::{AppliedPlan, Reviewed, applied_by, apply_saved};
 pub use lines::{DiffLine, Sign};
 pub use rounds::settle;
+pub use saved::{APPLY, SavedPlan, SavedPlanError, VERSION};
 
 /// Memories of the same batch that a candidate is compared with at most.
 const MAX_FRESH: usize = 20;
@@ -69,6 +73,8 @@ pub struct Question {
     pub known: Vec<Known>,
     /// How close the first of them is, see [`Ask::closeness`].
     pub closeness: f64,
+    /// Whether the rules leave it open, and not only ask to make sure.
+    pub open: bool,
 }
 
 /// What a draft is for.
@@ -99,7 +105,8 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
         let open: Vec<&Ask> =
             asks.iter().filter(|ask| answer.is_none_or(|answer| !answer.about.contains(&ask.id))).collect();
         if let Some(first) = open.first() {
-            questions.push(Question { index, closeness: first.closeness, known: asked_about(&known, &open) });
+            let known = asked_about(&known, &open);
+            questions.push(Question { index, closeness: first.closeness, open: verdict.open, known });
         }
         let ruling = match answer {
             Some(answer) if !asks.is_empty() => answered(case, &known, answer, now),

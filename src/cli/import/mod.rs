@@ -1,22 +1,24 @@
 //! `import`: memories from a file.
 
+mod settle;
+
 use std::path::{Path, PathBuf};
 
-use afterthought::consolidate::{self, Decision, Incoming};
 use afterthought::exchange::{
     FilePlace, Gathered, Imported, MEMORY_FORMATS, Terms, gather, import_as_is, place_of, recognise,
 };
 use afterthought::guard::Guard;
 use afterthought::ingest::{Folder, Head, IngestError, Input, Skipped, open};
-use afterthought::memory::{Audience, Candidate, MemoryId, Namespace, Status};
+use afterthought::memory::Namespace;
 use afterthought::pipeline::{path_key, project_at};
 use afterthought::store::Store;
 use anyhow::bail;
 use serde_json::json;
 
-use super::args::{Context, now};
-use super::exit::ExitStatus;
-use super::printer::counted;
+use crate::cli::args::{Context, now};
+use crate::cli::exit::ExitStatus;
+use crate::cli::printer::counted;
+use crate::cli::run::Asking;
 
 /// Import memories that another program keeps, or an export of ours
 ///
@@ -27,8 +29,12 @@ use super::printer::counted;
 /// keeps of a project stay with that; what names no project is for all of them.
 ///
 /// Importing a file again changes nothing, but for sections that were edited. What was superseded, forgotten or
-/// rejected here does not come back. Secrets are taken out. With --consolidate each memory is settled with what is
-/// known, and one line a memory says how.
+/// rejected here does not come back. Secrets are taken out.
+///
+/// With --consolidate each memory is settled with what is known, in the order of time, as a run that `undo` takes back;
+/// a model is asked about what is hard to tell apart, where one is configured. One line a memory says how, in the order
+/// of the file; with --json `{"incoming": its words, "decision", "target": id or null, "reason"}`, and where they say
+/// something `"conflict"`, `"born_superseded"` and `"pending"`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
@@ -44,14 +50,24 @@ pub struct ImportArgs {
     /// Settle each memory with what is known, instead of taking it as it is
     #[arg(long)]
     consolidate: bool,
+    /// Show what --consolidate would do, and write no memory
+    #[arg(long, requires = "consolidate")]
+    dry_run: bool,
+    /// Save the plan that --dry-run shows, to be applied later with `apply FILE`
+    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    asking: Asking,
     /// Take the sections of CLAUDE.md, AGENTS.md and the like as memories too
     #[arg(long)]
     instructions_as_memories: bool,
 }
 
 pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let forced = context.settings()?.namespace.value;
-    let mut job = Job { args, context, forced, store: context.store()?, guard: Guard::default(), failed: 0, files: 0 };
+    let config = context.global.settings(args.asking.settings())?;
+    let (forced, guard) = (config.namespace.value.clone(), super::run::guard_of(&config));
+    let (store, gathered) = (Store::open(&config.db.value)?, Vec::new());
+    let mut job = Job { args, context, forced, store, guard, failed: 0, files: 0, gathered };
     for path in &args.paths {
         if path.is_dir() || is_zip(path) {
             job.folder(path)?;
@@ -60,7 +76,8 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
             job.file(input)?;
         }
     }
-    Ok(if job.failed > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+    let settled = if args.consolidate { settle::settle(&mut job, &config)? } else { ExitStatus::Success };
+    Ok(if job.failed > 0 { ExitStatus::Failures } else { settled })
 }
 
 fn is_zip(path: &Path) -> bool {
@@ -78,6 +95,8 @@ struct Job<'a> {
     failed: usize,
     /// Files that were read.
     files: usize,
+    /// Memories that are settled when all files were read.
+    gathered: Vec<Imported>,
 }
 
 impl Job<'_> {
@@ -165,13 +184,13 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn keep(&self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
+    fn keep(&mut self, path: &Path, format: &str, mut gathered: Gathered, skipped: usize) -> anyhow::Result<()> {
         let left_out = gathered.left_out.len();
         let place = self.place_of(path, &gathered)?;
         self.place(&mut gathered, &place)?;
         if self.args.consolidate {
-            settle(&self.store, &self.guard, std::mem::take(&mut gathered.memories), self.context)?;
-            if gathered.known.is_empty() {
+            self.gathered.append(&mut gathered.memories);
+            if gathered.known.is_empty() || self.args.dry_run {
                 return Ok(());
             }
         }
@@ -206,48 +225,4 @@ fn folder_digits(path: &Path) -> String {
 
 fn skipped_whole() -> Skipped {
     Skipped { record: 1, reason: "it is not known for which project it is written".to_owned() }
-}
-
-fn settle(store: &Store, guard: &Guard, memories: Vec<Imported>, context: &Context<'_>) -> anyhow::Result<()> {
-    // What was superseded or forgotten where it comes from must not come to life here.
-    let (alive, ended): (Vec<_>, Vec<_>) =
-        memories.into_iter().partition(|imported| imported.memory.status == Status::Active);
-    for Imported { memory, .. } in &ended {
-        let reason = format!("it is {} in the file", memory.status);
-        tell(context, &memory.claim.content, Decision::Skip, None, &reason)?;
-    }
-    let incoming = alive.into_iter().map(|imported| Incoming {
-        candidate: Candidate {
-            claim: imported.memory.claim,
-            audience: Audience::Project,
-            evidence: imported.evidence,
-            replaces: None,
-            is_pasted: false,
-        },
-        namespace: imported.memory.namespace,
-        source: imported.memory.source,
-        method: imported.memory.extraction_method,
-    });
-    let plan = consolidate::settle_by_rules(store, guard, &incoming.collect::<Vec<_>>(), None, now())?;
-    for change in &plan.changes {
-        let text = &change.incoming.candidate.claim.content;
-        tell(context, text, change.decision, change.target.as_ref(), &change.reason)?;
-    }
-    Ok(())
-}
-
-/// Tells how one memory of the file was settled.
-fn tell(
-    context: &Context<'_>,
-    content: &str,
-    decision: Decision,
-    target: Option<&MemoryId>,
-    reason: &str,
-) -> anyhow::Result<()> {
-    if context.out.is_json() {
-        let value = json!({"incoming": content, "decision": decision, "target": target, "reason": reason});
-        return Ok(context.out.json(&value)?);
-    }
-    let line = super::printer::one_line(content, 120);
-    Ok(context.out.line(format_args!("{:<10} {line} ({reason})", decision.as_str()))?)
 }

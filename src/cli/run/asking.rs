@@ -1,0 +1,127 @@
+//! Which model is asked, through what, and what it may cost: the same for every command that asks one.
+
+use std::path::PathBuf;
+
+use afterthought::config::{Config, ExtractorChoice, Partial};
+use afterthought::llm::{Budget, DayLimit, Limits, Price, Prices};
+use afterthought::store::{Spent, Store, StoreError};
+use clap::ValueEnum;
+use jiff::Zoned;
+
+use crate::cli::spend::prices;
+
+/// Options about the model.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Asking {
+    /// What reads, and settles what is hard to tell apart [default: auto]
+    #[arg(long, value_enum)]
+    pub(in crate::cli) extractor: Option<ExtractorArg>,
+    /// Name of the model [env: AFTERTHOUGHT_MODEL]
+    #[arg(long)]
+    pub(in crate::cli) model: Option<String>,
+    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
+    #[arg(long, value_name = "URL")]
+    pub(in crate::cli) base_url: Option<String>,
+    /// Calls in flight [default: 4]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) jobs: Option<usize>,
+    /// Most dollars to spend [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    pub(in crate::cli) max_cost: Option<f64>,
+    /// Most tokens to spend [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_tokens: Option<u64>,
+    /// Most dollars that all runs of one day may spend, by this machine's clock [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    pub(in crate::cli) max_cost_per_day: Option<f64>,
+    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
+    #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
+    pub(in crate::cli) price: Option<Price>,
+    /// Write every exchange with the model into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub(in crate::cli) record: Option<PathBuf>,
+    /// Answer from exchanges recorded in this folder, without any server
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) replay: Option<PathBuf>,
+}
+
+/// What reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ExtractorArg {
+    /// The model where one is configured, else the rules
+    Auto,
+    /// The model
+    Llm,
+    /// The offline rules
+    Rules,
+}
+
+impl Asking {
+    /// Returns the options as the strongest layer of the settings.
+    pub(in crate::cli) fn settings(&self) -> Partial {
+        Partial {
+            extractor: self.extractor.map(|choice| match choice {
+                ExtractorArg::Auto => ExtractorChoice::Auto,
+                ExtractorArg::Llm => ExtractorChoice::Llm,
+                ExtractorArg::Rules => ExtractorChoice::Rules,
+            }),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            jobs: self.jobs,
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
+            max_cost_per_day: self.max_cost_per_day,
+            ..Partial::default()
+        }
+    }
+
+    /// Returns what `model` costs, if that is known. The discount for batches is that of `prices`.
+    pub(in crate::cli) fn price_of(&self, model: &str, prices: &Prices) -> Option<Price> {
+        let listed = prices.of(model);
+        let batch = listed.map_or(1.0, |price| price.batch);
+        self.price.map(|price| Price { batch, ..price }).or(listed)
+    }
+
+    /// Returns what may be spent on `model`, with what other runs have spent today.
+    pub(in crate::cli) fn budget(&self, config: &Config, model: &str, store: &Store) -> anyhow::Result<Budget> {
+        let prices = prices(config)?;
+        let day = config.max_cost_per_day.value.map(|max_cost| {
+            let today = Zoned::now();
+            let spent = store.spending(today.date(), today.time_zone())?;
+            let cost = |one: Spent| {
+                let price = prices.of(&one.model).or(self.price);
+                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
+            };
+            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
+        });
+        let limits =
+            Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
+        let price = self.price_of(model, &prices);
+        Ok(Budget::new(limits, price, model)?)
+    }
+}
+
+/// Reads a price as it is written on a command line.
+pub(in crate::cli) fn price(text: &str) -> Result<Price, String> {
+    let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
+    let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
+    match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
+    {
+        Some((prompt, completion)) => Ok(Price::new(prompt, completion)),
+        None => Err("it is no price; write two amounts, such as 0.25,2.00".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_is_two_amounts() {
+        assert_eq!(price("0.25,2"), Ok(Price::new(0.25, 2.0)));
+        assert_eq!(price("$1, $10"), Ok(Price::new(1.0, 10.0)));
+        for text in ["", "1", "1,", "-1,2", "a,b", "1,inf", "1,2,3"] {
+            assert!(price(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `undo`: a run taken back, with or without what was built on it.
+
+use afterthought::store::{BuiltUpon, Run, RunId, Store, StoreError, Undone};
+use anyhow::bail;
+use serde_json::json;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::{CHANGED, DIM, Printer, counted, one_line, short, tail};
+use super::question::{ask, can_ask};
+use super::runs::what;
+
+/// Memories that are named for each of the later runs.
+const NAMED: usize = 5;
+
+/// Take back everything that a run changed
+///
+/// Memories are as they were before, exactly. Where a later run has changed them again, it is named and you are asked:
+/// leave those memories as they are, or take the later runs back, too. What you changed by hand stays. The logs are not read again by the next `run`; with --redo their windows wait for it once more, and no model
+/// is asked.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
+)]
+pub struct UndoArgs {
+    /// Id of the run, its start or end of at least four characters, or `last`
+    run: String,
+    #[command(flatten)]
+    later: Later,
+    /// Show what would be taken back, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Let the next `run` apply the same candidates afresh
+    #[arg(long)]
+    redo: bool,
+}
+
+/// What becomes of what was built on the run.
+#[derive(Debug, clap::Args)]
+struct Later {
+    /// Leave as they are the memories that were changed again since
+    #[arg(long)]
+    keep: bool,
+    /// Take back the later runs that have built on it, too, the newest first
+    #[arg(long, conflicts_with = "keep")]
+    with_later: bool,
+}
+
+pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    let run = store.run(&args.run)?;
+    let later = store.built_upon(&run.id)?;
+    let Some(runs) = choose(args, &run, &later, &store, context.out)? else {
+        context.out.note("nothing was undone");
+        return Ok(ExitStatus::Success);
+    };
+    if args.dry_run {
+        let undone = store.copy_in_memory()?.undo_runs(&runs, now())?;
+        tell(&undone, &runs, true, context.out)?;
+        return Ok(exit_status(&undone));
+    }
+    let undone = match store.undo_runs(&runs, now()) {
+        // Whoever took it back first may still want it to be learnt afresh.
+        Err(StoreError::RunUndone { .. }) if args.redo => Undone::default(),
+        undone => undone?,
+    };
+    let mut reopened = 0;
+    for run in runs.iter().filter(|_| args.redo) {
+        reopened += store.reopen_windows(run)?;
+    }
+    tell(&undone, &runs, false, context.out)?;
+    if context.out.is_json() {
+        return Ok(exit_status(&undone));
+    }
+    if reopened > 0 {
+        let windows = counted(reopened as u64, "window");
+        context.out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
+    } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
+        let id = tail(run.id.as_str());
+        context.out.note(format_args!(
+            "{DIM}the logs are not read again; `afterthought undo {id} --redo` lets the next run learn it afresh{DIM:#}"
+        ));
+    }
+    Ok(exit_status(&undone))
+}
+
+const fn exit_status(undone: &Undone) -> ExitStatus {
+    if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures }
+}
+
+/// Returns the runs to take back, the newest first; `None` where the person would rather not.
+fn choose(
+    args: &UndoArgs,
+    run: &Run,
+    later: &[BuiltUpon],
+    store: &Store,
+    out: &Printer,
+) -> anyhow::Result<Option<Vec<RunId>>> {
+    let alone = || Some(vec![run.id.clone()]);
+    let with_later = || {
+        let mut runs: Vec<RunId> = later.iter().filter_map(|one| one.run.clone()).chain([run.id.clone()]).collect();
+        runs.sort_by(|a, b| b.cmp(a));
+        Some(runs)
+    };
+    // What a person changed by hand stays anyhow, so that alone is nothing to ask about.
+    if args.later.keep || later.iter().all(|one| one.run.is_none()) {
+        return Ok(alone());
+    }
+    if args.later.with_later {
+        return Ok(with_later());
+    }
+    for one in later {
+        out.warn(named(one, store)?);
+    }
+    if !can_ask() || args.dry_run {
+        bail!(
+            "later runs have built on what run {} did, so nothing was undone; pass --keep to leave what was changed \
+             since, or --with-later to take the later runs back, too",
+            tail(run.id.as_str())
+        );
+    }
+    let question = "Leave those memories as they are [k], take the later runs back, too [l], or do nothing [N]?";
+    Ok(match ask(question)?.as_str() {
+        "k" | "keep" => alone(),
+        "l" | "later" => with_later(),
+        _ => None,
+    })
+}
+
+/// Says who has changed what since.
+fn named(one: &BuiltUpon, store: &Store) -> anyhow::Result<String> {
+    let who = match &one.run {
+        Some(id) => {
+            let run = store.run(id.as_str())?;
+            let at = run.started_at.strftime("%Y-%m-%d %H:%M");
+            format!("run {} of {at} ({})", tail(id.as_str()), one_line(&what(&run), 80))
+        }
+        None => "somebody by hand".to_owned(),
+    };
+    let mut said = Vec::new();
+    for id in one.memories.iter().take(NAMED) {
+        let content = store.find(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", short(id)));
+    }
+    if one.memories.len() > NAMED {
+        said.push(format!("and {} more", one.memories.len() - NAMED));
+    }
+    Ok(format!("{who} has changed since: {}", said.join("; ")))
+}
+
+fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
+    if out.is_json() {
+        let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
+        let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "dry_run": is_dry });
+        return Ok(out.json(&value)?);
+    }
+    let would = if is_dry { "would be " } else { "" };
+    let (removed, restored) = (undone.removed.len(), undone.restored.len());
+    out.line(format_args!("{removed} memories {would}removed, {restored} restored as they were"))?;
+    if runs.len() > 1 {
+        let tails: Vec<&str> = runs.iter().map(|run| tail(run.as_str())).collect();
+        out.line(format_args!("{} runs {would}taken back: {}", runs.len(), tails.join(", ")))?;
+    }
+    for kept in &undone.kept {
+        out.line(format_args!("left {}: {}", short(&kept.memory), kept.because))?;
+    }
+    Ok(())
+}

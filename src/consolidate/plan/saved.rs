@@ -1,0 +1,199 @@
+//! A plan as a file: made now, reviewed by a person, applied later.
+//!
+//! ```text
+//! {
+//!   "afterthought_plan": 1, "id": …, "database": …, "made_at": …, "seen": 812,
+//!   "changes": [
+//!     {"decision": "add", …},          one line a change, in the order in which they build on each other
+//!     {"decision": "contradict", …}
+//!   ],
+//!   "ledger": {…}                      what was read for it
+//! }
+//! ```
+//!
+//! A person may take out any line of `changes`, with or without the comma before or after it. What is in `ledger` counts
+//! as read once the plan is applied, the lines taken out included: the next run does not propose them again.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::consolidate::Change;
+use crate::memory::Namespace;
+use crate::store::{Carried, RunId, StoreError};
+
+/// The version of the shape; it grows when an older program could not apply the file rightly.
+pub const VERSION: u32 = 1;
+
+/// The command of the runs that apply saved plans.
+pub const APPLY: &str = "apply";
+
+/// A plan with all that is needed to apply it later, to the database it was made for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedPlan {
+    /// Version of the shape, see [`VERSION`].
+    #[serde(rename = "afterthought_plan")]
+    pub version: u32,
+    /// Tells this plan from every other.
+    pub id: String,
+    /// The database that it is for, see [`crate::store::Database::identity`].
+    pub database: String,
+    /// When it was made.
+    pub made_at: Timestamp,
+    /// Number of the last change of the database that it knows of.
+    pub seen: i64,
+    /// What is to be done, in order.
+    pub changes: Vec<Change>,
+    /// What was read for it.
+    #[serde(default)]
+    pub ledger: Carried,
+}
+
+/// Why a saved plan was not applied; nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedPlanError {
+    /// The text is no plan, or only part of one.
+    #[error(
+        "it is no plan that was saved whole, at line {line}, column {column}; take out whole lines of \"changes\" only, or save it again with `plan --out`"
+    )]
+    Damaged {
+        /// 1-based line at which reading ended.
+        line: usize,
+        /// 1-based column.
+        column: usize,
+    },
+    /// A newer program wrote it.
+    #[error("it is a plan of version {found}, and this program knows up to {VERSION}; update afterthought")]
+    TooNew {
+        /// Version of the file.
+        found: u32,
+    },
+    /// It is about other memories.
+    #[error("it was made for another database; name that one with --db, or plan again")]
+    OtherDatabase,
+    /// The plan was applied before.
+    #[error("the plan was applied already, by run {run}")]
+    Applied {
+        /// The run.
+        run: RunId,
+    },
+    /// A project of the plan got another place meanwhile.
+    #[error("{namespace} belongs to another project than when the plan was made; plan again")]
+    Moved {
+        /// The namespace.
+        namespace: Namespace,
+    },
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl SavedPlan {
+    /// Returns a plan of `changes` with an id of its own.
+    #[must_use]
+    pub fn new(database: String, seen: i64, changes: Vec<Change>, ledger: Carried, made_at: Timestamp) -> Self {
+        let id = uuid::Uuid::now_v7().to_string();
+        Self { version: VERSION, id, database, made_at, seen, changes, ledger }
+    }
+
+    /// Returns what the runs that apply it are given: the same plan is applied once.
+    #[must_use]
+    pub fn arguments(&self) -> serde_json::Value {
+        serde_json::json!({ "plan": self.id })
+    }
+
+    /// Returns the text of the file, each change on a line of its own; it is JSON.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let changes: Vec<String> = self.changes.iter().map(|change| format!("    {}", spell(change))).collect();
+        format!(
+            "{{\n  \"afterthought_plan\": {},\n  \"id\": {},\n  \"database\": {},\n  \"made_at\": {},\n  \"seen\": {},\n  \
+             \"changes\": [\n{}\n  ],\n  \"ledger\": {}\n}}\n",
+            self.version,
+            spell(&self.id),
+            spell(&self.database),
+            spell(&self.made_at),
+            self.seen,
+            changes.join(",\n"),
+            spell(&self.ledger),
+        )
+    }
+
+    /// Reads the text of a file, from which whole lines of `changes` may have been taken out.
+    ///
+    /// # Errors
+    /// [`SavedPlanError::Damaged`] or [`SavedPlanError::TooNew`].
+    pub fn parse(text: &str) -> Result<Self, SavedPlanError> {
+        let damaged = |error: serde_json::Error| SavedPlanError::Damaged { line: error.line(), column: error.column() };
+        let text = without_stray_commas(text);
+        let version: Versioned = serde_json::from_str(&text).map_err(damaged)?;
+        if version.version > VERSION {
+            return Err(SavedPlanError::TooNew { found: version.version });
+        }
+        serde_json::from_str(&text).map_err(damaged)
+    }
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(rename = "afterthought_plan")]
+    version: u32,
+}
+
+/// Spells a value of ours.
+fn spell(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("a plan holds nothing that JSON cannot")
+}
+
+/// Blanks commas outside strings that no value follows or precedes, as they stay behind when a line is taken out; every
+/// other character keeps its place.
+fn without_stray_commas(text: &str) -> String {
+    let mut out: Vec<u8> = text.as_bytes().to_vec();
+    let (mut in_string, mut escaped, mut last, mut last_at) = (false, false, b'[', 0);
+    for (index, byte) in text.bytes().enumerate() {
+        if in_string {
+            (in_string, escaped) = (escaped || byte != b'"', !escaped && byte == b'\\');
+            continue;
+        }
+        if byte.is_ascii_whitespace() {
+            continue;
+        }
+        match byte {
+            b',' if matches!(last, b'[' | b',') => {
+                out[index] = b' ';
+                continue;
+            }
+            b']' if last == b',' => out[last_at] = b' ',
+            b'"' => in_string = true,
+            _ => {}
+        }
+        (last, last_at) = (byte, index);
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_that_a_removed_line_leaves_are_no_damage() {
+        let clean = |text: &str| serde_json::from_str::<serde_json::Value>(&without_stray_commas(text)).unwrap();
+        assert_eq!(clean("[\n 1,\n]"), serde_json::json!([1]));
+        assert_eq!(clean("[\n ,\n 1,\n , 2,, 3]"), serde_json::json!([1, 2, 3]));
+        assert_eq!(clean("[\n ,\n]"), serde_json::json!([]));
+        assert_eq!(clean(r#"{"a":[",]","\",]",","]}"#), serde_json::json!({"a": [",]", "\",]", ","]}));
+    }
+
+    #[test]
+    fn a_plan_comes_back_as_it_was_and_a_part_of_one_is_an_error() {
+        let plan = SavedPlan::new("d".into(), 7, Vec::new(), Carried::default(), Timestamp::UNIX_EPOCH);
+        let text = plan.to_text();
+        assert_eq!(SavedPlan::parse(&text).unwrap(), plan);
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+        for broken in [&text[..text.len() / 2], "", "[]", "{}", "no plan"] {
+            assert!(matches!(SavedPlan::parse(broken), Err(SavedPlanError::Damaged { .. })), "{broken}");
+        }
+        let newer = text.replace("\"afterthought_plan\": 1", "\"afterthought_plan\": 2");
+        assert!(matches!(SavedPlan::parse(&newer), Err(SavedPlanError::TooNew { found: 2 })));
+    }
+}

@@ -1,0 +1,109 @@
+//! A memory that a person brings back, and what cannot hold beside it.
+
+use std::collections::BTreeSet;
+
+use crate::memory::{Audience, Candidate, Memory, MemoryId, Relation, RelationType, Status};
+use crate::store::{Database, StoreError, Writer};
+
+use super::plan::apply::look_around;
+use super::plan::{Answers, Stage, draft};
+use super::{Decision, Incoming};
+
+/// What becomes of memories that cannot hold beside one that is restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rivals {
+    /// The restored one takes their place; where one is pinned, it waits in the inbox instead.
+    Retire,
+    /// They stay.
+    Keep,
+}
+
+/// A memory that was restored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Restored {
+    /// Whether it was not active before.
+    pub changed: bool,
+    /// What cannot hold beside it: retired now, or kept as was asked.
+    pub rivals: Vec<Memory>,
+    /// Whether it waits, since one of those is pinned.
+    pub waits: bool,
+}
+
+/// Makes a memory active again, and lets what it says be learnt again; settles it with what took its place, and with
+/// what was learnt of the same attribute meanwhile.
+///
+/// # Errors
+/// [`StoreError::UnknownMemory`] if it is not there.
+pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Restored, StoreError> {
+    let memory = writer.memory(id)?;
+    if memory.status == Status::Active {
+        writer.lift_tombstone(id)?;
+        return Ok(Restored { changed: false, rivals: Vec::new(), waits: false });
+    }
+    let against = rivals_of(writer, &memory)?;
+    let waits = rivals == Rivals::Retire && against.iter().any(|rival| rival.pinned);
+    if waits {
+        writer.lift_tombstone(id)?;
+        let changed = writer.set_status(id, Status::Pending, "restore", Some("what would be replaced is pinned"))?;
+        link(writer, id, &against, RelationType::Contradicts)?;
+        return Ok(Restored { changed, rivals: against, waits });
+    }
+    writer.restore(id)?;
+    if rivals == Rivals::Retire {
+        for rival in &against {
+            writer.set_status(&rival.id, Status::Superseded, "supersede", Some("another was restored in its place"))?;
+        }
+        link(writer, id, &against, RelationType::Supersedes)?;
+    }
+    Ok(Restored { changed: true, rivals: against, waits })
+}
+
+fn link(writer: &Writer<'_>, from: &MemoryId, to: &[Memory], relation_type: RelationType) -> Result<(), StoreError> {
+    for rival in to {
+        let reason = Some("restored by hand".to_owned());
+        let created_at = writer.now();
+        writer.relate(&Relation { from: from.clone(), to: rival.id.clone(), relation_type, reason, created_at })?;
+    }
+    Ok(())
+}
+
+/// Returns the active memories that took the place of this one, at however many removes, and those that the rules say
+/// cannot hold together with it.
+fn rivals_of(db: &Database, memory: &Memory) -> Result<Vec<Memory>, StoreError> {
+    let mut ids = successors(db, &memory.id)?;
+    ids.extend(contradicted(db, memory)?);
+    let found = ids.iter().map(|id| db.memory(id)).collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().filter(|rival| rival.status == Status::Active && rival.id != memory.id).collect())
+}
+
+fn successors(db: &Database, id: &MemoryId) -> Result<BTreeSet<MemoryId>, StoreError> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![id.clone()]);
+    while let Some(one) = open.pop() {
+        for link in db.relations(&one)? {
+            let takes_its_place = link.relation_type == RelationType::Supersedes && link.to == one;
+            if takes_its_place && found.insert(link.from.clone()) {
+                open.push(link.from);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreError> {
+    let candidate = Candidate {
+        claim: memory.claim.clone(),
+        audience: Audience::Project,
+        evidence: db.evidence(&memory.id)?,
+        replaces: None,
+        is_pasted: false,
+    };
+    let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
+    let mut cases = look_around(db, vec![Incoming { candidate, namespace, source, method }])?.cases;
+    for case in &mut cases {
+        case.known.retain(|known| known.memory.id != memory.id && known.memory.status == Status::Active);
+        case.rejected.clear();
+    }
+    let (changes, _) = draft(&cases, &Answers::new(), Stage::Last, memory.created_at);
+    let against = changes.into_iter().filter(|change| change.decision == Decision::Contradict);
+    Ok(against.flat_map(|change| change.targets().cloned().collect::<Vec<_>>()).collect())
+}

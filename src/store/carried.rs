@@ -1,0 +1,319 @@
+//! What a plan takes along of the ledger, so that what it covers counts as done where it is applied.
+//!
+//! A plan is made on a copy. The conversations that were read there, what was extracted from them and the projects they
+//! belong to are known to the copy alone; they are read from it here, and written into the file with the plan.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::row::{json, spelled};
+use super::runs::RunId;
+use super::writer::to_json;
+use super::{Database, StoreError, Writer};
+use crate::guard::Redacted;
+use crate::guard::{Guard, Redact};
+use crate::memory::{Candidate, Namespace};
+
+/// Rows of the ledger of one file on their way into another of the same memories. Times are milliseconds since 1970.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Conversations, by key.
+    #[serde(default)]
+    transcripts: Vec<Conversation>,
+    /// What was extracted from them; by conversation and place.
+    #[serde(default)]
+    windows: Vec<Part>,
+    /// Projects of the namespaces that it is about, by id.
+    #[serde(default)]
+    projects: Vec<Known>,
+    /// Folders of those projects.
+    #[serde(default)]
+    folders: Vec<Folder>,
+    /// Projects that turned out to be one: what was in the first is in the second.
+    #[serde(default)]
+    merges: Vec<(Namespace, Namespace)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Conversation {
+    key: String,
+    source: String,
+    external_id: String,
+    origin: String,
+    title: Option<String>,
+    project: Option<String>,
+    namespace: Namespace,
+    started_at: Option<i64>,
+    ended_at: Option<i64>,
+    message_count: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Part {
+    transcript: String,
+    extractor: String,
+    start: i64,
+    len: i64,
+    content_hash: String,
+    outcome: String,
+    candidates: Vec<Candidate>,
+    dropped: Value,
+    spent: Value,
+    error: Option<String>,
+    lacks: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Known {
+    id: String,
+    name: String,
+    namespace: Namespace,
+    seen_at: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Folder {
+    path: String,
+    project: String,
+    mark: Option<String>,
+    seen_at: i64,
+}
+
+impl Carried {
+    /// Returns the projects that are to be made one before anything else is written: each first one goes to the second.
+    #[must_use]
+    pub fn merges(&self) -> &[(Namespace, Namespace)] {
+        &self.merges
+    }
+
+    /// Returns how many parts of conversations it covers.
+    #[must_use]
+    pub const fn windows(&self) -> usize {
+        self.windows.len()
+    }
+
+    fn namespaces(&self) -> BTreeSet<&Namespace> {
+        self.transcripts.iter().map(|transcript| &transcript.namespace).collect()
+    }
+}
+
+impl Redact for Carried {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        for transcript in &mut self.transcripts {
+            edit(&mut transcript.origin);
+            transcript.title.edit_texts(edit);
+            transcript.project.edit_texts(edit);
+        }
+        for window in &mut self.windows {
+            window.candidates.edit_texts(edit);
+            window.dropped.edit_texts(edit);
+            window.error.edit_texts(edit);
+        }
+    }
+}
+
+impl Database {
+    /// Returns what `run` has read and finished, with the projects that it is about.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`] if there is no such run.
+    pub fn carried(&self, run: &RunId) -> Result<Carried, StoreError> {
+        let begun = self.run(run.as_str())?.started_at.as_millisecond();
+        let windows = self.carried_windows(run, begun)?;
+        let transcripts = self.carried_transcripts(&windows)?;
+        let mut carried = Carried { transcripts, windows, ..Carried::default() };
+        carried.merges = self
+            .rows("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", |row| {
+                Ok((spelled(row, 0)?, spelled(row, 1)?))
+            })?;
+        let wanted: BTreeSet<Namespace> = carried.namespaces().into_iter().cloned().collect();
+        carried.projects = self.carried_projects()?;
+        carried.projects.retain(|project| wanted.contains(&project.namespace));
+        let ids: BTreeSet<&str> = carried.projects.iter().map(|project| project.id.as_str()).collect();
+        carried.folders = self.carried_folders()?;
+        carried.folders.retain(|folder| ids.contains(folder.project.as_str()));
+        Ok(carried)
+    }
+
+    fn rows<T>(&self, sql: &str, read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), read)?.collect::<Result<_, _>>()?))
+    }
+
+    /// What the run applied, and what it found to hold nothing.
+    fn carried_windows(&self, run: &RunId, begun: i64) -> Result<Vec<Part>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT t.key, w.extractor, w.start, w.len, w.content_hash, w.outcome, w.candidates, w.dropped, w.spent,
+                 w.error, w.lacks FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+                 WHERE w.status = 'done' AND (w.applied_run = ?1 OR (w.applied_run IS NULL AND w.applied_at >= ?2))
+                 ORDER BY t.key, w.start, w.id",
+            )?;
+            let found = statement.query_map(params![run.as_str(), begun], |row| {
+                let value = |index: usize| json(row.get_ref(index)?.as_str()?, index);
+                Ok(Part {
+                    transcript: row.get(0)?,
+                    extractor: row.get(1)?,
+                    start: row.get(2)?,
+                    len: row.get(3)?,
+                    content_hash: row.get(4)?,
+                    outcome: row.get(5)?,
+                    candidates: json(row.get_ref(6)?.as_str()?, 6)?,
+                    dropped: value(7)?,
+                    spent: value(8)?,
+                    error: row.get(9)?,
+                    lacks: row.get(10)?,
+                })
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn carried_transcripts(&self, windows: &[Part]) -> Result<Vec<Conversation>, StoreError> {
+        let wanted: BTreeSet<&str> = windows.iter().map(|window| window.transcript.as_str()).collect();
+        let mut all = self.rows(
+            "SELECT key, source, external_id, origin, title, project, namespace, started_at, ended_at, message_count
+             FROM transcripts ORDER BY key",
+            |row| {
+                Ok(Conversation {
+                    key: row.get(0)?,
+                    source: row.get(1)?,
+                    external_id: row.get(2)?,
+                    origin: row.get(3)?,
+                    title: row.get(4)?,
+                    project: row.get(5)?,
+                    namespace: spelled(row, 6)?,
+                    started_at: row.get(7)?,
+                    ended_at: row.get(8)?,
+                    message_count: row.get(9)?,
+                })
+            },
+        )?;
+        all.retain(|transcript| wanted.contains(transcript.key.as_str()));
+        Ok(all)
+    }
+
+    fn carried_projects(&self) -> Result<Vec<Known>, StoreError> {
+        self.rows("SELECT id, name, namespace, seen_at FROM projects ORDER BY id", |row| {
+            Ok(Known { id: row.get(0)?, name: row.get(1)?, namespace: spelled(row, 2)?, seen_at: row.get(3)? })
+        })
+    }
+
+    fn carried_folders(&self) -> Result<Vec<Folder>, StoreError> {
+        self.rows("SELECT path, project, mark, seen_at FROM project_paths ORDER BY path, project", |row| {
+            Ok(Folder { path: row.get(0)?, project: row.get(1)?, mark: row.get(2)?, seen_at: row.get(3)? })
+        })
+    }
+
+    /// Returns a namespace of `carried` that belongs to another project here than it did where that comes from.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn taken_by_another(&self, carried: &Carried) -> Result<Option<Namespace>, StoreError> {
+        let here = self.carried_projects()?;
+        let planned = |id: &str| carried.projects.iter().find(|project| project.id == id);
+        let spaces = carried.namespaces();
+        let other = here.into_iter().find(|project| match planned(&project.id) {
+            Some(planned) => planned.namespace != project.namespace,
+            None => spaces.contains(&project.namespace),
+        });
+        Ok(other.map(|project| project.namespace))
+    }
+}
+
+impl Writer<'_> {
+    /// Writes what another file has read and finished, as applied by the run of this write; what is finished here
+    /// already stays as it is. Returns how many windows that were not are applied by this.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn take_over(&self, carried: &Carried, guard: &Guard) -> Result<usize, StoreError> {
+        let (carried, _) = guard.redact(carried.clone());
+        self.take_projects(&carried)?;
+        carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
+        carried.windows.iter().try_fold(0, |taken, window| Ok(taken + self.take_window(window)?))
+    }
+
+    fn take_projects(&self, carried: &Redacted<Carried>) -> Result<(), StoreError> {
+        self.read(|conn| {
+            for project in &carried.projects {
+                let values = params![project.id, project.name, project.namespace.to_string(), project.seen_at];
+                conn.prepare_cached(
+                    "INSERT INTO projects (id, name, namespace, seen_at) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (id) DO UPDATE SET seen_at = max(seen_at, ?4)",
+                )?
+                .execute(values)?;
+            }
+            for folder in &carried.folders {
+                conn.prepare_cached(
+                    "INSERT INTO project_paths (path, project, mark, seen_at) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (path, project) DO UPDATE SET mark = ifnull(?3, mark), seen_at = max(seen_at, ?4)",
+                )?
+                .execute(params![folder.path, folder.project, folder.mark, folder.seen_at])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What is known of the conversation here may be newer, since it may have grown.
+    fn take_transcript(&self, transcript: &Conversation) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
+                 ended_at, message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                 ON CONFLICT (key) DO NOTHING",
+            )?
+            .execute(params![
+                transcript.key,
+                transcript.source,
+                transcript.external_id,
+                transcript.origin,
+                transcript.title,
+                transcript.project,
+                transcript.namespace.to_string(),
+                transcript.started_at,
+                transcript.ended_at,
+                transcript.message_count,
+                self.now.as_millisecond(),
+            ])?;
+            Ok(())
+        })
+    }
+
+    fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
+        let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
+        self.read(|conn| {
+            let taken = conn
+                .prepare_cached(
+                    "INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, outcome,
+                     candidates, dropped, spent, error, lacks, finished_at, applied_at, applied_run)
+                     SELECT id, ?2, ?3, ?4, ?5, 'done', ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13
+                     FROM transcripts WHERE key = ?1
+                     ON CONFLICT (transcript_id, extractor, start, content_hash) DO UPDATE SET status = 'done',
+                     owner = NULL, lease_until = NULL, outcome = ?6, candidates = ?7, dropped = ?8, spent = ?9,
+                     error = ?10, lacks = ?11, finished_at = ?12, applied_at = ?12, applied_run = ?13
+                     WHERE status = 'failed' OR (status = 'done' AND applied_at IS NULL)
+                     OR (status = 'claimed' AND lease_until <= ?12)
+                     OR applied_run IN (SELECT id FROM runs WHERE status = 'undone')",
+                )?
+                .execute(params![
+                    window.transcript,
+                    window.extractor,
+                    window.start,
+                    window.len,
+                    window.content_hash,
+                    window.outcome,
+                    to_json(&window.candidates)?,
+                    to_json(&window.dropped)?,
+                    to_json(&window.spent)?,
+                    window.error,
+                    window.lacks,
+                    self.now.as_millisecond(),
+                    run,
+                ])?;
+            Ok(taken)
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! What a person has forgotten, rejected, restored or pinned stays so, whichever way it comes again.
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, Told};
+
+fn chat(day: &str, text: &str) -> String {
+    let line = |role: &str, text: &str, minute: u32| json!({"role": role, "content": text, "timestamp": format!("2026-{day}T10:{minute:02}:00Z")});
+    json!([line("user", text, 0), line("assistant", "Noted.", 1)]).to_string()
+}
+
+fn memory(content: &str, key: &str, value: &str, day: &str) -> Value {
+    let at = format!("2026-{day}T10:00:00Z");
+    json!({"content": content, "key": key, "value": value, "valid_from": at, "created_at": at})
+}
+
+/// Imports one memory and returns what was decided about it.
+fn settle(desk: &Desk, memory: &Value) -> Value {
+    desk.write("one.jsonl", memory.to_string());
+    desk.json(&["import", "one.jsonl", "--consolidate"]).remove(0)
+}
+
+fn id_of(desk: &Desk, words: &str) -> String {
+    let listed = desk.json(&["list", "--all"]);
+    let found = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains(words));
+    found.unwrap_or_else(|| panic!("{words}: {listed:#?}"))["id"].as_str().unwrap().to_owned()
+}
+
+fn good(desk: &Desk, args: &[&str]) -> Told {
+    let told = desk.run(args);
+    assert_eq!(told.code, 0, "{args:?}: {told:?}");
+    told
+}
+
+fn active(desk: &Desk) -> Vec<String> {
+    let held = desk.memories().into_iter().filter(|(status, _)| status == "active");
+    held.map(|(_, content)| content).collect()
+}
+
+#[test]
+fn a_forgotten_value_comes_back_on_no_way_but_by_restoring_it() {
+    let desk = Desk::new();
+    desk.write("a.json", chat("01-05", "I live in Riga."));
+    good(&desk, &["run", "-q", "a.json"]);
+    assert_eq!(active(&desk).len(), 1);
+    let id = id_of(&desk, "Riga");
+    good(&desk, &["forget", &id, "--reason", "wrong"]);
+    // The same words in another conversation, other words for the same value, and another spelling of the attribute.
+    desk.write("b.json", chat("02-05", "I live in Riga."));
+    good(&desk, &["run", "-q", "b.json"]);
+    for (content, key) in [
+        ("Riga is where the user is at home.", "user.residence"),
+        ("The home town of Ana is Riga.", "user.lives_in"),
+        ("The user lives in Riga.", "user.city"),
+    ] {
+        let told = settle(&desk, &memory(content, key, "Riga", "03-01"));
+        assert_eq!((&told["decision"], &told["reason"]), (&json!("skip"), &json!("rejected before")), "{content}");
+        desk.write("as-is.jsonl", memory(content, key, "Riga", "03-01").to_string());
+        assert_eq!(desk.json(&["import", "as-is.jsonl"])[0]["added"], 0, "{content}");
+    }
+    assert_eq!(active(&desk), Vec::<String>::new());
+    assert_eq!(desk.memories().len(), 1);
+
+    good(&desk, &["restore", &id]);
+    assert_eq!(active(&desk).len(), 1);
+    let told = settle(&desk, &memory("Riga is where the user is at home.", "user.residence", "Riga", "03-01"));
+    assert_ne!(told["reason"], "rejected before", "what is restored may be learnt again");
+    let actions: Vec<Value> = desk.json(&["history", &id]).into_iter().map(|entry| entry["action"].clone()).collect();
+    let in_order = ["add", "forget", "reject", "admit", "restore"].map(Value::from);
+    assert_eq!(actions.iter().filter(|action| in_order.contains(action)).cloned().collect::<Vec<_>>(), in_order);
+}
+
+#[test]
+fn a_rejected_memory_does_not_come_back_in_other_words() {
+    let desk = Desk::new();
+    good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
+    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
+    let waits = settle(&desk, &memory("The user lives in Rome now.", "user.residence", "Rome", "12-01"));
+    assert_eq!(waits["pending"], true, "{waits}");
+    let id = id_of(&desk, "Rome");
+    good(&desk, &["inbox", "reject", &id]);
+    for content in ["The user lives in Rome now.", "The user has moved to Rome.", "Rome is the home of the user."] {
+        let told = settle(&desk, &memory(content, "user.residence", "Rome", "12-20"));
+        assert_eq!(told["decision"], "skip", "{content}: {told}");
+    }
+    assert_eq!(desk.run(&["inbox", "list"]).code, 1);
+    assert_eq!(active(&desk), ["The user lives in Oslo."]);
+}
+
+#[test]
+fn restoring_what_was_replaced_names_what_replaced_it_and_leaves_one_that_holds() {
+    let desk = Desk::new();
+    for (city, day) in [("Riga", "01-01"), ("Oslo", "02-01"), ("Rome", "03-01")] {
+        settle(&desk, &memory(&format!("The user lives in {city}."), "user.residence", city, day));
+    }
+    assert_eq!(active(&desk), ["The user lives in Rome."]);
+    let riga = id_of(&desk, "Riga");
+    let told = good(&desk, &["restore", &riga]);
+    assert!(told.err.contains("The user lives in Rome.") && told.err.contains("superseded now"), "{told:?}");
+    assert_eq!(active(&desk), ["The user lives in Riga."]);
+    let links = desk.json(&["show", &riga])[0]["relations"].clone();
+    let over = |link: &Value| link["type"] == "supersedes";
+    let over: Vec<&Value> = links.as_array().unwrap().iter().filter(|link| over(link)).collect();
+    assert!(!over.is_empty() && over.iter().all(|link| link["from"] == riga.as_str()), "{links}");
+
+    let both = good(&desk, &["restore", &id_of(&desk, "Rome"), "--keep-both"]);
+    assert!(both.err.contains("stays, too"), "{both:?}");
+    assert_eq!(active(&desk).len(), 2);
+}
+
+#[test]
+fn restoring_against_a_pinned_memory_waits_for_an_answer() {
+    let desk = Desk::new();
+    for (city, day) in [("Riga", "01-01"), ("Oslo", "02-01")] {
+        settle(&desk, &memory(&format!("The user lives in {city}."), "user.residence", city, day));
+    }
+    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
+    let told = good(&desk, &["restore", &id_of(&desk, "Riga")]);
+    assert!(told.err.contains("waits in the inbox"), "{told:?}");
+    assert_eq!(active(&desk), ["The user lives in Oslo."]);
+    good(&desk, &["inbox", "accept", &id_of(&desk, "Riga")]);
+    assert_eq!(active(&desk), ["The user lives in Riga."]);
+}
+
+#[test]
+fn a_forgotten_memory_is_restored_in_place_of_what_was_learnt_meanwhile() {
+    let desk = Desk::new();
+    settle(&desk, &memory("The user lives in Riga.", "user.residence", "Riga", "01-01"));
+    let riga = id_of(&desk, "Riga");
+    good(&desk, &["forget", &riga]);
+    settle(&desk, &memory("The user lives in Oslo.", "user.residence", "Oslo", "02-01"));
+    let told = good(&desk, &["restore", &riga]);
+    assert!(told.err.contains("Oslo"), "{told:?}");
+    assert_eq!(active(&desk), ["The user lives in Riga."]);
+}
+
+#[test]
+fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
+    let rows = [
+        ("The user lives in Oslo.", "Oslo", "said again, in the same words"),
+        ("The user's home is in Oslo.", "Oslo", "in other words"),
+        ("The user lives in Oslo, in the old town near the harbour.", "Oslo", "in more detail"),
+        ("The user lives in Oslo with two cats.", "Oslo", "with something else"),
+        ("The user lives in Rome.", "Rome", "another value"),
+        ("The user moved from Oslo to Rome.", "Rome", "a change"),
+        ("The user does not live in Oslo any more.", "Oslo", "its contrary"),
+        ("Correction: the user never lived in Oslo, but in Rome.", "Rome", "a correction"),
+    ];
+    for (content, value, what) in rows {
+        let desk = Desk::new();
+        good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
+        let id = id_of(&desk, "Oslo");
+        good(&desk, &["pin", &id]);
+        let whole = || {
+            let mut exported = desk.json(&["export"]).into_iter().find(|memory| memory["id"] == id.as_str()).unwrap();
+            // What confirms it is kept beside it.
+            for field in ["sources", "evidence", "relations"] {
+                exported.as_object_mut().unwrap().remove(field);
+            }
+            exported
+        };
+        let before = whole();
+        desk.write("one.jsonl", memory(content, "user.residence", value, "12-01").to_string());
+        good(&desk, &["import", "one.jsonl", "--consolidate", "--dry-run", "--out", "plan.json"]);
+        good(&desk, &["apply", "plan.json"]);
+        assert_eq!(whole(), before, "{what}, applied");
+        good(&desk, &["undo", "last"]);
+        assert_eq!(whole(), before, "{what}, undone");
+        good(&desk, &["import", "one.jsonl", "--consolidate"]);
+        assert_eq!(whole(), before, "{what}, imported");
+        good(&desk, &["import", "one.jsonl"]);
+        assert_eq!(whole(), before, "{what}, imported as it is");
+        // A plan whose line was edited by hand to change it after all.
+        let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();
+        let forced = text.replace("\"pending\":true", "\"pending\":false").replacen("\"id\": \"", "\"id\": \"x", 1);
+        desk.write("forced.json", forced);
+        desk.run(&["apply", "forced.json"]);
+        assert_eq!(whole(), before, "{what}, forced");
+    }
+}
+
+#[test]
+fn accepting_what_waits_replaces_the_pinned_memory_only_then() {
+    let desk = Desk::new();
+    good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
+    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
+    settle(&desk, &memory("The user moved from Oslo to Rome.", "user.residence", "Rome", "12-01"));
+    assert_eq!(active(&desk), ["The user lives in Oslo."]);
+    good(&desk, &["inbox", "accept", &id_of(&desk, "Rome")]);
+    assert_eq!(active(&desk), ["The user moved from Oslo to Rome."]);
+}
+
+#[test]
+fn a_weak_claim_never_retires_a_sure_one_of_the_same_time() {
+    for content in ["The user lives in Rome.", "The user lives in Rome now.", "Actually, the user lives in Rome."] {
+        let desk = Desk::new();
+        let with = |mut memory: Value, confidence: f64| {
+            memory["confidence"] = json!(confidence);
+            memory
+        };
+        settle(&desk, &with(memory("The user lives in Oslo.", "user.residence", "Oslo", "02-01"), 0.95));
+        let told = settle(&desk, &with(memory(content, "user.residence", "Rome", "02-01"), 0.4));
+        assert_eq!((&told["decision"], &told["pending"]), (&json!("contradict"), &json!(true)), "{content}: {told}");
+        assert_eq!(active(&desk), ["The user lives in Oslo."], "{content}");
+    }
+}

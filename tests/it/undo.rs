@@ -1,0 +1,108 @@
+//! Taking a run back where later ones have built on it.
+
+use serde_json::Value;
+
+use super::desk::{Desk, Told};
+
+/// A desk with three runs: the second replaces what the first learnt, and the third has to do with neither.
+fn desk() -> (Desk, [String; 3]) {
+    let desk = Desk::new();
+    let log = |day: &str, text: &str| {
+        format!(
+            r#"[{{"role":"user","content":"{text}","timestamp":"2026-{day}T10:00:00Z"}},{{"role":"assistant","content":"Noted.","timestamp":"2026-{day}T10:01:00Z"}}]"#
+        )
+    };
+    desk.write("a.json", log("01-05", "We deploy on Heroku."));
+    desk.write("b.json", log("03-02", "We moved to Fly.io."));
+    desk.write("c.json", log("03-03", "I am allergic to peanuts."));
+    let runs = ["a.json", "b.json", "c.json"].map(|name| {
+        assert_eq!(desk.run(&["run", "-q", name]).code, 0);
+        desk.json(&["runs", "-n", "1"])[0]["id"].as_str().unwrap().to_owned()
+    });
+    (desk, runs)
+}
+
+fn everything(desk: &Desk) -> Told {
+    desk.run(&["export", "--all"])
+}
+
+fn states(desk: &Desk) -> Vec<String> {
+    let mut told: Vec<String> =
+        desk.memories().into_iter().map(|(status, content)| format!("{status} {content}")).collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn what_was_built_upon_is_named_and_nothing_is_undone_without_an_answer() {
+    let (desk, [first, second, _]) = desk();
+    let before = everything(&desk);
+    for extra in [&[][..], &["--json"], &["--dry-run"]] {
+        let told = desk.run(&[&["undo", &first], extra].concat());
+        assert_eq!(told.code, 2, "{told:?}");
+        let tail = &second[second.len() - 8..];
+        for part in [tail, "b.json", "deploys on Heroku", "--keep", "--with-later"] {
+            assert!(told.err.contains(part), "{part}: {told:?}");
+        }
+        assert_eq!(everything(&desk), before);
+    }
+    assert_eq!(desk.run(&["undo", &first, "--keep", "--with-later"]).code, 2);
+}
+
+#[test]
+fn with_the_later_runs_everything_is_as_it_was() {
+    let (desk, [first, second, third]) = desk();
+    let dry: Value = desk.json(&["undo", &first, "--with-later", "--dry-run"]).remove(0);
+    let before = everything(&desk);
+    let undone: Value = desk.json(&["undo", &first, "--with-later"]).remove(0);
+    assert_ne!(everything(&desk), before);
+    assert_eq!((&dry["removed"], &dry["runs"]), (&undone["removed"], &undone["runs"]));
+    assert_eq!(undone["runs"], serde_json::json!([second, first]));
+    assert_eq!(states(&desk), ["active The user is allergic to peanuts."]);
+    let statuses: Vec<Value> = desk.json(&["runs"]).into_iter().map(|run| run["status"].clone()).collect();
+    assert_eq!(statuses, ["finished", "undone", "undone"], "the newest first: {third}");
+    assert_eq!(desk.run(&["undo", &third]).code, 0);
+    assert_eq!(states(&desk), Vec::<String>::new());
+}
+
+#[test]
+fn kept_memories_are_named_and_the_newest_run_alone_is_undone_exactly() {
+    let (desk, [first, second, _]) = desk();
+    let told = desk.run(&["undo", &first, "--keep"]);
+    assert!(told.code == 3 && told.out.contains("it was changed after the run"), "{told:?}");
+    assert_eq!(states(&desk).len(), 3);
+    assert_eq!(desk.run(&["undo", &second]).code, 0, "nothing has built on it");
+    assert!(states(&desk).contains(&"active The team deploys on Heroku.".to_owned()), "{:?}", states(&desk));
+    assert_eq!(desk.run(&["undo", &first]).code, 0, "nothing stands in the way any more");
+    assert_eq!(states(&desk), ["active The user is allergic to peanuts."]);
+}
+
+#[test]
+fn a_change_by_hand_stays_and_is_named() {
+    let (desk, [first, _, third]) = desk();
+    let pin = |words: &str| {
+        let listed = desk.json(&["list", "--all"]);
+        let one = listed.iter().find(|one| one["content"].as_str().unwrap().contains(words)).unwrap();
+        assert_eq!(desk.run(&["pin", one["id"].as_str().unwrap()]).code, 0);
+    };
+    pin("peanuts");
+    let told = desk.run(&["undo", &third]);
+    assert!(told.code == 3 && told.out.contains("it was changed after the run"), "{told:?}");
+    pin("Heroku");
+    let told = desk.run(&["undo", &first]);
+    assert!(told.code == 2 && told.err.contains("somebody by hand has changed since"), "{told:?}");
+    assert_eq!(desk.run(&["undo", &first, "--with-later"]).code, 3);
+    assert!(
+        states(&desk).iter().any(|one| one.contains("peanuts"))
+            && states(&desk).iter().any(|one| one.contains("Heroku"))
+    );
+}
+
+#[test]
+fn later_runs_can_be_learnt_afresh_together() {
+    let (desk, [first, ..]) = desk();
+    let before = states(&desk);
+    assert_eq!(desk.run(&["undo", &first, "--with-later", "--redo"]).code, 0);
+    assert_eq!(desk.run(&["run", "-q", "a.json", "b.json"]).code, 0);
+    assert_eq!(states(&desk), before);
+}
