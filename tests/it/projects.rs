@@ -89,7 +89,9 @@ impl Desk {
     /// Takes out of the database what earlier versions did not have.
     fn age_database(&self) {
         let conn = rusqlite::Connection::open(self.path("m.db")).unwrap();
-        let drop = "DROP TABLE identity; DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone; DROP TABLE batch_windows; DROP TABLE batch_requests; DROP TABLE batches; DROP TABLE files; DROP TABLE known_context; DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects; \
+        let drop = "DROP TABLE memory_near; DROP TABLE settled; DROP INDEX evidence_by_words; \
+                    CREATE INDEX evidence_by_transcript ON evidence (transcript, message); \
+                    DROP TABLE identity; DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone; DROP TABLE batch_windows; DROP TABLE batch_requests; DROP TABLE batches; DROP TABLE files; DROP TABLE known_context; DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects; \
                     DROP INDEX windows_by_open_pack; ALTER TABLE windows DROP COLUMN pack; \
                     ALTER TABLE windows DROP COLUMN pack_place; ALTER TABLE windows DROP COLUMN lacks;";
         conn.execute_batch(drop).unwrap();

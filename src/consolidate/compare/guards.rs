@@ -28,20 +28,6 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
     None
 }
 
-/// Names what forbids that two claims become one by their words alone.
-pub(in crate::consolidate) fn unmergeable(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
-    let (new, old) = (extra(a, b), extra(b, a));
-    if a.features.polarity != b.features.polarity {
-        Some("one is a negation")
-    } else if new.figures && old.figures {
-        Some("other numbers")
-    } else if new.entities && old.entities {
-        Some("other names")
-    } else {
-        guard(a, b)
-    }
-}
-
 /// Whether two claims name different people by what they are to the user, or two speakers speak of themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);

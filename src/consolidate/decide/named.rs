@@ -170,7 +170,7 @@ fn apart(met: &[Met<'_>]) -> Ruling {
 
 /// Names what forbids that two claims become one, even if somebody calls them alike: another number of the same kind,
 /// or much the same sentence with another name in it. Where all the words are others, names may be too.
-fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let words = Words::of(a, b);
     let (new, old) = (extra(a, b), extra(b, a));
     let much_the_same = words.shared >= 2 && words.incoming_only.max(words.known_only) <= 1;

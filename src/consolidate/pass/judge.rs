@@ -6,11 +6,10 @@ use jiff::Timestamp;
 
 use crate::consolidate::ask::{Asked, MAX_CANDIDATES, ask};
 use crate::consolidate::compare::features::Features;
-use crate::consolidate::compare::guards::unmergeable;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::decide::decide;
-use crate::consolidate::decide::named::{Named, resolve};
+use crate::consolidate::decide::named::{Named, resolve, veto};
 use crate::consolidate::plan::{Question, Surrounded};
 use crate::consolidate::{Incoming, Known, Ruling};
 use crate::extract::Spent;
@@ -51,7 +50,9 @@ pub(super) fn by_name(memory: &Known, other: &Known, named: &Named, now: Timesta
 pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
     let says_part = |paired| matches!(paired, Pairing::Same | Pairing::More | Pairing::Both);
-    unmergeable(&one, &other).is_none()
+    let same_way = one.features.polarity == other.features.polarity;
+    same_way
+        && veto(&one, &other).is_none()
         && (says_part(pair(&one, &other, false).pairing) || says_part(pair(&other, &one, false).pairing))
 }
 
