@@ -8,7 +8,9 @@ use super::acts::{Outcome, act};
 use super::around::Around;
 use super::deed::Deed;
 use super::field::{Field, said_hash};
-use super::judge::{Doubt, Said, by_names, is_part_of, is_same_both_ways, judge, to_ask};
+use super::judge::{
+    Doubt, Said, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
+};
 use super::{lists, reflect};
 use crate::consolidate::decide::named::Named;
 use crate::consolidate::plan::Answer;
@@ -112,12 +114,18 @@ fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
     }
 }
 
-/// Whether what the rules take for a part of another memory is one. What a model says needs no such proof.
+/// Whether it is safe to do what the rules make of the words. What a model says needs no such proof.
+///
+/// A part goes with the whole, and is gone when that is: so both speak of one thing. Values are joined and claims retired
+/// only where one attribute, one subject or all the words of one say that it is the same matter.
 fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
-    let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return true };
+    let targets: Vec<&Known> = ruling.target.iter().chain(&ruling.also).filter_map(|id| field.active.get(id)).collect();
+    let Some(target) = targets.first() else { return true };
     match ruling.decision {
+        Decision::Add => true,
         Decision::Skip | Decision::Support => is_same_both_ways(memory, target) || is_part_of(memory, target),
         Decision::Refine => is_part_of(target, memory),
-        Decision::Add | Decision::Merge | Decision::Contradict => true,
+        Decision::Merge => is_one_attribute(memory, target),
+        Decision::Contradict => targets.iter().all(|target| is_one_matter(memory, target)),
     }
 }
