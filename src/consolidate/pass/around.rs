@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Event;
-use super::field::{Field, said_hash};
+use super::field::Field;
 use crate::consolidate::Known;
 use crate::consolidate::compare::key::{attribute, spellings};
 use crate::consolidate::compare::language::language;
@@ -36,8 +36,8 @@ impl Around {
         field: &Field,
         watch: &dyn Fn(&Event<'_>),
     ) -> Result<(), StoreError> {
-        let is_new = |(id, known): &(&MemoryId, &Known)| {
-            self.found.get(*id).is_none_or(|(looked_up, _)| *looked_up != said_hash(known))
+        let is_new = |(id, _): &(&MemoryId, &Known)| {
+            self.found.get(*id).is_none_or(|(looked_up, _)| looked_up != field.hash(id))
         };
         let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
         for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
@@ -45,7 +45,7 @@ impl Around {
             tokio::task::yield_now().await;
             let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
             let found: Vec<Vec<MemoryId>> = found?;
-            let hashes = some.iter().map(|(id, known)| ((*id).clone(), said_hash(known)));
+            let hashes = some.iter().map(|(id, _)| ((*id).clone(), field.hash(id).to_owned()));
             self.found.extend(hashes.zip(found).map(|((id, hash), close)| (id, (hash, close))));
         }
         self.found.retain(|id, _| field.active.contains_key(id));

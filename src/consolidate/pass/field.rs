@@ -33,6 +33,7 @@ pub(super) struct Field {
     pub(super) reopened: BTreeSet<MemoryId>,
     /// What a model said about two of them.
     pub(super) judged: BTreeMap<HashPair, String>,
+    hashes: BTreeMap<MemoryId, String>,
 }
 
 impl Field {
@@ -49,6 +50,7 @@ impl Field {
             gave_way: BTreeMap::new(),
             reopened: BTreeSet::new(),
             judged: db.judged(namespace)?,
+            hashes: BTreeMap::new(),
         };
         if taken_back == TakenBack::Stays {
             field.taken_back = db.links_taken_back(namespace)?;
@@ -64,7 +66,9 @@ impl Field {
         let filter = Filter::exactly(std::slice::from_ref(namespace));
         for memory in db.list(&filter, Order::Id, usize::MAX, 0)? {
             let evidence = db.evidence(&memory.id)?;
-            field.active.insert(memory.id.clone(), Known { memory, evidence, fresh: true });
+            let known = Known { memory, evidence, fresh: true };
+            field.hashes.insert(known.memory.id.clone(), said_hash(&known));
+            field.active.insert(known.memory.id.clone(), known);
         }
         field.follow_links(db)?;
         Ok(field)
@@ -87,6 +91,19 @@ impl Field {
             }
         }
         Ok(())
+    }
+
+    /// Returns the hash of what an active memory says, by which it is known to have been judged.
+    pub(super) fn hash(&self, id: &MemoryId) -> &str {
+        self.hashes.get(id).map_or("", String::as_str)
+    }
+
+    /// Returns what a model said that two active memories are to each other.
+    pub(super) fn said_of(&self, a: &MemoryId, b: &MemoryId) -> Option<&str> {
+        if self.judged.is_empty() {
+            return None;
+        }
+        self.judged.get(&HashPair::new(self.hash(a).to_owned(), self.hash(b).to_owned())).map(String::as_str)
     }
 
     pub(super) fn get(&self, id: &MemoryId) -> Option<&Known> {
@@ -149,11 +166,13 @@ impl Field {
         for memory in &deed.changed {
             let Some(known) = self.active.remove(&memory.id).or_else(|| self.past.remove(&memory.id)) else { continue };
             let known = Known { memory: memory.clone(), ..known };
+            self.hashes.insert(memory.id.clone(), said_hash(&known));
             let place = if memory.status == Status::Active { &mut self.active } else { &mut self.past };
             place.insert(memory.id.clone(), known);
         }
         if let Some((memory, evidence)) = &deed.made {
             let known = Known { memory: memory.clone(), evidence: evidence.clone(), fresh: true };
+            self.hashes.insert(memory.id.clone(), said_hash(&known));
             self.active.insert(memory.id.clone(), known);
         }
         for (id, evidence) in &deed.gained {

@@ -1,6 +1,6 @@
 //! What two memories are to each other: the one place where a pass asks the rules and the model.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
@@ -39,6 +39,31 @@ pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict
             Verdict { ruling, open: false, asks: Vec::new() }
         }
         None => verdict,
+    }
+}
+
+/// Memories made ready for comparing, each once.
+pub(super) struct Views<'a> {
+    memories: &'a BTreeMap<MemoryId, Known>,
+    made: HashMap<&'a MemoryId, View<'a>>,
+}
+
+impl<'a> Views<'a> {
+    pub(super) fn of(memories: &'a BTreeMap<MemoryId, Known>) -> Self {
+        Self { memories, made: HashMap::new() }
+    }
+
+    /// Whether the words of `memory` have nothing to do with those of any other, so that the rules would decide nothing.
+    pub(super) fn are_apart(&mut self, memory: &Known, others: &[Known]) -> bool {
+        for known in std::iter::once(memory).chain(others) {
+            let Some((id, found)) = self.memories.get_key_value(&known.memory.id) else { return false };
+            if found != known {
+                return false;
+            }
+            self.made.entry(id).or_insert_with(|| view(found));
+        }
+        let of = |known: &Known| &self.made[&known.memory.id];
+        others.iter().all(|other| pair(of(memory), of(other), false).pairing == Pairing::Apart)
     }
 }
 

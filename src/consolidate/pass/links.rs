@@ -6,13 +6,12 @@ use jiff::Timestamp;
 
 use super::around::Around;
 use super::deed::{Deed, Step};
-use super::field::{Field, said_hash};
+use super::field::Field;
 use super::judge::{COMPLEMENTARY, view};
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
 use crate::memory::{MemoryId, RelationType};
-use crate::store::HashPair;
 
 /// Links of this kind that a memory has at most; more would say nothing about any of them.
 const MAX_LINKS: usize = 3;
@@ -75,7 +74,7 @@ fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {
             for (id, known) in [(id, one), (other, two)] {
                 views.entry(id).or_insert_with(|| view(known));
             }
-            let said = || field.judged.get(&HashPair::new(said_hash(one), said_hash(two))).map(String::as_str);
+            let said = || field.said_of(id, other);
             if let Some((kind, why, overlap)) = relation(&views[id], &views[other], said) {
                 proposed.push(Proposed { from: id.clone(), to: other.clone(), kind, why, overlap });
             }

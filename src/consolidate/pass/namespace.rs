@@ -6,7 +6,7 @@ use super::around::Around;
 use super::deed::Deed;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
-use super::same::{Swept, sweep};
+use super::same::{Quiet, Swept, sweep};
 use super::{Event, Report, Terms, links, lists, reflect, tasks};
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
@@ -48,7 +48,7 @@ pub async fn pass_over<C: Complete>(
     namespace: &Namespace,
     watch: &dyn Fn(&Event<'_>),
 ) -> Result<Report, ApplyError> {
-    let (mut report, mut around) = (Report::default(), Around::default());
+    let (mut report, mut around, mut quiet) = (Report::default(), Around::default(), Quiet::default());
     let (mut rounds, mut attempts) = (0, 0);
     loop {
         let field = Field::read(terms.store, namespace, terms.taken_back)?;
@@ -62,11 +62,12 @@ pub async fn pass_over<C: Complete>(
             }
         }
         let revision = field.revision;
-        let round = round(terms, field, &mut around, &mut report, watch).await?;
+        let round = round(terms, field, (&mut around, &mut quiet), &mut report, watch).await?;
         match write(terms, namespace, revision, &round) {
             Ok(()) => {}
             Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
+                quiet = Quiet::default();
                 continue;
             }
             Err(error) => return Err(error),
@@ -107,7 +108,7 @@ fn finish<C: Complete>(
 async fn round<C: Complete>(
     terms: &Terms<'_, C>,
     mut field: Field,
-    around: &mut Around,
+    (around, quiet): (&mut Around, &mut Quiet),
     report: &mut Report,
     watch: &dyn Fn(&Event<'_>),
 ) -> Result<Round, StoreError> {
@@ -118,7 +119,7 @@ async fn round<C: Complete>(
     step("tasks");
     round.deeds.extend(tasks::close(&mut field, around, terms.now));
     step("duplicates and contradictions");
-    settle_same(terms, &mut field, around, &mut round, report).await;
+    settle_same(terms, &mut field, (around, quiet), &mut round, report).await;
     step("lists");
     round.deeds.extend(lists::join(&mut field, terms.now));
     step("repeated episodes");
@@ -131,18 +132,18 @@ async fn round<C: Complete>(
 async fn settle_same<C: Complete>(
     terms: &Terms<'_, C>,
     field: &mut Field,
-    around: &Around,
+    (around, quiet): (&Around, &mut Quiet),
     round: &mut Round,
     report: &mut Report,
 ) {
     let Some(model) = terms.model else {
-        return round.take(sweep(field, around, None, terms.now));
+        return round.take(sweep(field, around, quiet, None, terms.now));
     };
-    let draft = sweep(&mut field.clone(), around, Some(&Said::new()), terms.now);
+    let draft = sweep(&mut field.clone(), around, &mut quiet.clone(), Some(&Said::new()), terms.now);
     let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
     // Read before the field moves on: an answer is about what was shown.
     let judged = judged(field, &said);
-    let swept = sweep(field, around, Some(&said), terms.now);
+    let swept = sweep(field, around, quiet, Some(&said), terms.now);
     field.judged.extend(judged.clone());
     round.take(swept);
     round.judged.extend(judged);

@@ -1,22 +1,22 @@
 //! What says the same becomes one memory; of what cannot both hold, one is kept.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::Timestamp;
 
 use super::acts::{Outcome, act};
 use super::around::Around;
 use super::deed::Deed;
-use super::field::{Field, said_hash};
+use super::field::Field;
 use super::judge::{
-    Doubt, Said, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
+    Doubt, Said, Views, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
 };
 use super::{lists, reflect};
 use crate::consolidate::decide::named::Named;
 use crate::consolidate::plan::Answer;
 use crate::consolidate::{Decision, Known, Ruling};
 use crate::memory::{MemoryId, RelationType};
-use crate::store::HashPair;
 
 /// Links that say that somebody has settled what two memories are to each other.
 const SETTLED: &[RelationType] =
@@ -36,20 +36,58 @@ pub(super) struct Swept {
 ///
 /// Two memories become one only if each of all that gave way to either before may be one with each of the other's: what
 /// A has in common with B, and B with C, does not make one of A and C.
-pub(super) fn sweep(field: &mut Field, around: &Around, said: Option<&Said>, now: Timestamp) -> Swept {
+pub(super) fn sweep(
+    field: &mut Field,
+    around: &Around,
+    quiet: &mut Quiet,
+    said: Option<&Said>,
+    now: Timestamp,
+) -> Swept {
     let mut swept = Swept::default();
+    let before = field.active.clone();
+    let mut views = Views::of(&before);
     let order = field.in_order();
     let places: HashMap<&MemoryId, usize> = order.iter().enumerate().map(|(place, id)| (id, place)).collect();
     for (at, id) in order.iter().enumerate() {
-        let Some(memory) = field.active.get(id).cloned() else { continue };
+        let Some(memory) = field.active.get(id) else { continue };
         let earlier = around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at));
         let earlier = earlier.filter_map(|other| field.active.get(other));
-        let others: Vec<Known> = earlier.filter(|other| is_open(field, &memory, other)).cloned().collect();
-        if !others.is_empty() {
-            settle(field, &memory, others, said, now, &mut swept);
+        let others: Vec<&Known> = earlier.filter(|other| is_open(field, memory, other)).collect();
+        if others.is_empty() || quiet.knows(field, memory, &others) {
+            continue;
+        }
+        let (memory, others) = (memory.clone(), others.into_iter().cloned().collect::<Vec<_>>());
+        if views.are_apart(&memory, &others) || settle(field, &memory, others.clone(), said, now, &mut swept) {
+            quiet.note(field, &memory, &others);
         }
     }
     swept
+}
+
+/// Memories that were set against others to no effect. Kept from round to round: they are not again while nothing of it
+/// has changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Quiet(HashMap<MemoryId, u64>);
+
+impl Quiet {
+    fn knows(&self, field: &Field, memory: &Known, others: &[&Known]) -> bool {
+        self.0.get(&memory.memory.id) == Some(&fingerprint(field, memory, others.iter().copied()))
+    }
+
+    fn note(&mut self, field: &Field, memory: &Known, others: &[Known]) {
+        self.0.insert(memory.memory.id.clone(), fingerprint(field, memory, others.iter()));
+    }
+}
+
+/// A hash of all that the rules look at.
+fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item = &'k Known>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for known in std::iter::once(memory).chain(others) {
+        let (id, claim) = (&known.memory.id, &known.memory.claim);
+        (id.as_str(), field.hash(id), known.evidence.len(), claim.confidence.to_bits()).hash(&mut hasher);
+        (&claim.subject, claim.valid_from, claim.valid_to, known.memory.pinned).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Whether it is not settled yet what two memories are to each other, and is to be settled here.
@@ -58,11 +96,12 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
     !field.is_joined(one, other, SETTLED)
         && !field.was_taken_back(one, other, SETTLED)
         && !field.were_parted(one, other)
-        && !field.judged.contains_key(&HashPair::new(said_hash(a), said_hash(b)))
+        && field.said_of(one, other).is_none()
         && !lists::is_for_lists(a, b)
         && !reflect::is_for_reflection(a, b)
 }
 
+/// Settles what one memory is to others; returns whether nothing came of it, nor will.
 fn settle(
     field: &mut Field,
     memory: &Known,
@@ -70,23 +109,30 @@ fn settle(
     said: Option<&Said>,
     now: Timestamp,
     swept: &mut Swept,
-) {
+) -> bool {
     if let Some(answer) = said.and_then(|said| said.get(&memory.memory.id)) {
-        return follow(field, memory, &others, answer, now, swept);
+        follow(field, memory, &others, answer, now, swept);
+        return false;
     }
     while !others.is_empty() {
         let verdict = judge(memory, &others, now);
         let ids = said.map(|_| to_ask(memory, &verdict, &others)).unwrap_or_default();
         if !ids.is_empty() {
-            return swept.doubts.push((memory.memory.id.clone(), ids));
+            swept.doubts.push((memory.memory.id.clone(), ids));
+            return false;
         }
         let ruling = verdict.ruling;
         let outcome = if is_safe(field, memory, &ruling) { act(field, memory, &ruling, now) } else { Outcome::Refused };
         match outcome {
             Outcome::Refused => others.retain(|other| Some(&other.memory.id) != ruling.target.as_ref()),
-            outcome => return note(field, outcome, swept),
+            Outcome::Nothing => return true,
+            outcome @ (Outcome::Done(_) | Outcome::Held(_)) => {
+                note(field, outcome, swept);
+                return false;
+            }
         }
     }
+    true
 }
 
 /// Does what follows from an answer, of which as much is left as may be done.
