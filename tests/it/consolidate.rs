@@ -315,7 +315,7 @@ fn one_namespace_never_reaches_into_another() {
     assert_eq!(world.active().len(), 2);
 }
 
-/// A server that calls every pair complementary and sees a pattern in every group; counts what it was asked.
+/// A server that names one relation of every pair and sees a pattern in every group; counts what it was asked.
 struct Judge {
     base_url: String,
     count: Arc<AtomicUsize>,
@@ -324,6 +324,10 @@ struct Judge {
 
 impl Judge {
     fn start(delay: Duration) -> Self {
+        Self::naming("complementary", delay)
+    }
+
+    fn naming(relation: &'static str, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let judge = Self { base_url, count: Arc::default(), bodies: Arc::default() };
@@ -334,7 +338,7 @@ impl Judge {
                 std::thread::spawn(move || {
                     let body = read_body(&stream)?;
                     count.fetch_add(1, Ordering::SeqCst);
-                    let answer = Self::answer(&body);
+                    let answer = Self::answer(&body, relation);
                     bodies.lock().unwrap().push(body);
                     std::thread::sleep(delay);
                     send(&stream, 200, "", &completion(&answer))
@@ -344,7 +348,7 @@ impl Judge {
         judge
     }
 
-    fn answer(body: &str) -> String {
+    fn answer(body: &str, relation: &str) -> String {
         let value: Value = serde_json::from_str(body).unwrap();
         let prompt = value["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
         let numbers = |part: &str| {
@@ -362,7 +366,8 @@ impl Judge {
             let first = against.split(", ").next()?;
             Some((number.parse::<usize>().ok()?, first.parse::<usize>().ok()?))
         });
-        let entry = |(memory, to)| json!({"memory": memory, "relation": "complementary", "to": to, "why": "unclear", "rest": ""});
+        let entry =
+            |(memory, to)| json!({"memory": memory, "relation": relation, "to": to, "why": "unclear", "rest": ""});
         json!({"relations": asked.map(entry).collect::<Vec<_>>()}).to_string()
     }
 
@@ -406,6 +411,38 @@ fn a_model_is_asked_once_about_what_words_do_not_tell() {
     assert_eq!((judge.count(), &again["asked"], &again["steps"]), (calls, &json!(0), &json!({})));
     assert_eq!(world.export(), before);
     assert!(calls <= 4, "{calls}");
+}
+
+/// Two memories that the words call one in other words.
+fn reworded() -> Lines {
+    let mut lines = Lines::default();
+    let fact = json!({"key": "user.residence", "value": "Berlin"});
+    lines.add("The user lives in Berlin.", "2026-01-10", &fact);
+    lines.add("The user's home city is Berlin.", "2026-01-11", &fact);
+    lines
+}
+
+#[test]
+fn what_words_would_join_a_model_confirms_or_keeps_apart() {
+    for (relation, active) in [("duplicate", 1), ("complementary", 2)] {
+        let judge = Judge::naming(relation, Duration::ZERO);
+        let world = reworded().world(Some(&judge.base_url));
+        let told = summary(&world, ASKS);
+        assert_eq!((&told["active"], judge.count()), (&json!(active), 1), "{told}");
+        let again = summary(&world, ASKS);
+        assert_eq!((&again["steps"], judge.count()), (&json!({}), 1), "{again}");
+    }
+}
+
+#[test]
+fn what_a_model_gives_no_answer_to_stays_apart_and_is_asked_again() {
+    let judge = Judge::naming("no such relation", Duration::ZERO);
+    let world = reworded().world(Some(&judge.base_url));
+    let output = world.command(ASKS).output().unwrap();
+    assert_eq!((output.status.code(), world.active().len()), (Some(3), 2));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(told["failed_calls"].as_u64() > Some(0), "{told}");
+    assert_eq!(summary(&world, RULES)["steps"], json!({"duplicate": 1}));
 }
 
 #[test]
