@@ -356,14 +356,14 @@ impl Judge {
             let entry = |group: &usize| json!({"group": group, "kind": "procedural", "title": "Flaky login test", "statement": statement});
             return json!({"patterns": numbers(groups).iter().map(entry).collect::<Vec<_>>()}).to_string();
         }
-        let (_, candidates) = prompt.split_once("<candidates>").unwrap();
-        let first = |number: &usize| {
-            let line = candidates.lines().find(|line| line.starts_with(&format!("[{number}]"))).unwrap();
-            let digits = line.split_once("compare with ").unwrap().1;
-            digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<usize>().unwrap()
-        };
-        let entry = |number: &usize| json!({"candidate": number, "relation": "complementary", "known": first(number), "why": "unclear"});
-        json!({"relations": numbers(candidates).iter().map(entry).collect::<Vec<_>>()}).to_string()
+        let (_, questions) = prompt.split_once("<questions>").unwrap();
+        let asked = questions.lines().filter_map(|line| {
+            let (number, against) = line.strip_prefix('[')?.split_once("] to ")?;
+            let first = against.split(", ").next()?;
+            Some((number.parse::<usize>().ok()?, first.parse::<usize>().ok()?))
+        });
+        let entry = |(memory, to)| json!({"memory": memory, "relation": "complementary", "to": to, "why": "unclear", "rest": ""});
+        json!({"relations": asked.map(entry).collect::<Vec<_>>()}).to_string()
     }
 
     fn count(&self) -> usize {

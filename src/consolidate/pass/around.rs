@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Event;
 use super::field::{Field, said_hash};
-use crate::consolidate::compare::key::attribute;
+use crate::consolidate::Known;
+use crate::consolidate::compare::key::{attribute, spellings};
+use crate::consolidate::compare::language::language;
 use crate::consolidate::compare::text::normalise;
+use crate::consolidate::plan::foreign::SMALL;
 use crate::consolidate::plan::neighbours::MAX_NEIGHBOURS;
 use crate::memory::MemoryId;
-use crate::store::{Database, Likeness, StoreError};
+use crate::store::{Around as Looked, Database, StoreError};
 
 /// Memories of one attribute that are all set against each other; of more, only the closest by words.
 const MAX_OF_KEY: usize = 30;
@@ -33,32 +36,25 @@ impl Around {
         field: &Field,
         watch: &dyn Fn(&Event<'_>),
     ) -> Result<(), StoreError> {
-        for (place, (id, known)) in field.active.iter().enumerate() {
-            if place % GIVES_WAY == 0 {
-                watch(&Event::LookedUp(&field.namespace, place, field.active.len()));
-                tokio::task::yield_now().await;
-            }
-            let hash = said_hash(known);
-            if self.found.get(id).is_some_and(|(looked_up, _)| *looked_up == hash) {
-                continue;
-            }
-            let claim = &known.memory.claim;
-            let key = claim.key.as_deref().and_then(attribute);
-            let likeness = Likeness {
-                namespace: &field.namespace,
-                text: &claim.content,
-                key: key.as_deref(),
-                subject: claim.subject.as_deref(),
-            };
-            let close = db.neighbours(&likeness, MAX_NEIGHBOURS)?.into_iter().map(|memory| memory.id);
-            let close = close.filter(|other| other != id && field.active.contains_key(other)).collect();
-            self.found.insert(id.clone(), (hash, close));
+        let is_new = |(id, known): &(&MemoryId, &Known)| {
+            self.found.get(*id).is_none_or(|(looked_up, _)| *looked_up != said_hash(known))
+        };
+        let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
+        for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
+            watch(&Event::LookedUp(&field.namespace, turn * GIVES_WAY, new.len()));
+            tokio::task::yield_now().await;
+            let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
+            let found: Vec<Vec<MemoryId>> = found?;
+            let hashes = some.iter().map(|(id, known)| ((*id).clone(), said_hash(known)));
+            self.found.extend(hashes.zip(found).map(|((id, hash), close)| (id, (hash, close))));
         }
+        self.found.retain(|id, _| field.active.contains_key(id));
         self.pairs = BTreeMap::new();
         for (id, (_, close)) in &self.found {
             close.iter().for_each(|other| join(&mut self.pairs, id, other));
         }
         self.join_alike(field);
+        self.join_foreign(field);
         Ok(())
     }
 
@@ -79,10 +75,32 @@ impl Around {
         }
     }
 
+    /// Joins what is said in different languages, where there is little of it: hardly a word brings it together.
+    fn join_foreign(&mut self, field: &Field) {
+        if field.active.len() > SMALL {
+            return;
+        }
+        let spoken = field.active.iter().filter_map(|(id, known)| Some((id, language(&known.memory.claim.content)?)));
+        let spoken: Vec<_> = spoken.collect();
+        for (place, (id, own)) in spoken.iter().enumerate() {
+            let others = spoken[..place].iter().filter(|(_, other)| other != own);
+            others.for_each(|(other, _)| join(&mut self.pairs, id, other));
+        }
+    }
+
     /// Returns the memories close to this one, whichever of the two found the other.
     pub(super) fn of(&self, id: &MemoryId) -> impl Iterator<Item = &MemoryId> {
         self.pairs.get(id).into_iter().flatten()
     }
+}
+
+fn close(db: &Database, field: &Field, id: &MemoryId, known: &Known) -> Result<Vec<MemoryId>, StoreError> {
+    let claim = &known.memory.claim;
+    let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
+    // It finds itself first.
+    let found = db.around(&Looked { namespace: &field.namespace, claim, keys: &keys }, MAX_NEIGHBOURS + 1)?;
+    let others = found.into_iter().map(|memory| memory.id).filter(|other| other != id);
+    Ok(others.filter(|other| field.active.contains_key(other)).collect())
 }
 
 fn join(pairs: &mut BTreeMap<MemoryId, BTreeSet<MemoryId>>, a: &MemoryId, b: &MemoryId) {

@@ -1,49 +1,61 @@
 //! What two memories are to each other: the one place where a pass asks the rules and the model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::consolidate::ask::{Asked, MAX_CANDIDATES, ask};
-use crate::consolidate::compare::features::Features;
+use crate::consolidate::ask::{Asked, MAX_CANDIDATES, MAX_MEMORIES, ask};
+use crate::consolidate::compare::features::{Features, Polarity};
+use crate::consolidate::compare::guards::{extra, guard};
+use crate::consolidate::compare::key::{Values, compare};
 use crate::consolidate::compare::pair::{Pairing, pair};
-use crate::consolidate::compare::view::View;
-use crate::consolidate::decide::decide;
+use crate::consolidate::compare::view::{About, View};
+use crate::consolidate::compare::words::Words;
 use crate::consolidate::decide::named::{Named, resolve, veto};
-use crate::consolidate::plan::{Question, Surrounded};
-use crate::consolidate::{Incoming, Known, Ruling};
+use crate::consolidate::decide::{Verdict, decide};
+use crate::consolidate::plan::{Answer, Question, Surrounded};
+use crate::consolidate::{Decision, Incoming, Known, Ruling};
 use crate::extract::Spent;
 use crate::guard::{Guard, suspicion};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, ExtractionMethod, MemoryId};
 
-/// What the rules make of a memory among others.
-pub(super) enum Judged {
-    /// They settle it.
-    Ruled(Box<Ruling>),
-    /// The words do not tell what it is to these, the closest first.
-    Open(Vec<MemoryId>),
-}
-
-/// A memory, and those that it may be the same as.
+/// A memory, and those that it may have to do with, the closest first.
 pub(super) type Doubt = (MemoryId, Vec<MemoryId>);
 
-/// What a model said, by the two memories in the order in which they were put.
-pub(super) type Said = BTreeMap<(MemoryId, MemoryId), Named>;
+/// What a model said about memories.
+pub(super) type Said = BTreeMap<MemoryId, Answer>;
 
 /// Returns what `memory`, as if it came in now, is to the `others`.
-pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Judged {
+pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict {
     let verdict = decide(&as_incoming(memory), others, &[], now);
-    if verdict.open && !verdict.asks.is_empty() {
-        Judged::Open(verdict.asks.into_iter().map(|ask| ask.id).collect())
-    } else {
-        Judged::Ruled(Box::new(verdict.ruling))
+    if verdict.ruling.decision != Decision::Add {
+        return verdict;
+    }
+    let own = view(memory);
+    match others.iter().find(|other| is_reordered(&own, &view(other))) {
+        Some(twin) => {
+            let ruling = Ruling::about(Decision::Support, twin, "the same value in the same words");
+            Verdict { ruling, open: false, asks: Vec::new() }
+        }
+        None => verdict,
     }
 }
 
-/// Returns what follows from what a model said.
-pub(super) fn by_name(memory: &Known, other: &Known, named: &Named, now: Timestamp) -> Ruling {
-    resolve(&as_incoming(memory), &[(other, named)], now)
+/// Returns whom a model is to be asked about: where the words leave it open, and where the rules would join or retire
+/// something and are not certain of it.
+pub(super) fn to_ask(memory: &Known, verdict: &Verdict, others: &[Known]) -> Vec<MemoryId> {
+    let matters = verdict.open || verdict.ruling.decision != Decision::Add;
+    if !matters || !may_be_shown(memory) {
+        return Vec::new();
+    }
+    let shown = |id: &MemoryId| others.iter().any(|other| other.memory.id == *id && may_be_shown(other));
+    verdict.asks.iter().map(|ask| ask.id.clone()).filter(shown).collect()
+}
+
+/// Returns what follows from all that a model said about one memory.
+pub(super) fn by_names(memory: &Known, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
+    resolve(&as_incoming(memory), named, now)
 }
 
 /// Whether the words of two memories allow that they become one.
@@ -53,18 +65,65 @@ pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
     let same_way = one.features.polarity == other.features.polarity;
     same_way
         && veto(&one, &other).is_none()
-        && (says_part(pair(&one, &other, false).pairing) || says_part(pair(&other, &one, false).pairing))
+        && (says_part(pair(&one, &other, false).pairing)
+            || says_part(pair(&other, &one, false).pairing)
+            || is_reordered(&one, &other))
+}
+
+/// Whether both say in the very same words that one attribute has one value, the one beginning with what the other
+/// ends with: `Postgres is the database`. With a second name it may be turned about.
+fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
+    let (left, right) = (&a.features, &b.features);
+    let words = Words::of(a, b);
+    a.same_key(b)
+        && compare(a.claim.value.as_deref(), b.claim.value.as_deref()) == Some(Values::Equal)
+        && guard(a, b).is_none()
+        && words.shared >= 2
+        && words.incoming_only + words.known_only == 0
+        && !extra(a, b).any()
+        && !extra(b, a).any()
+        && left.entities.len().max(right.entities.len()) <= 1
+        && (left.polarity, right.polarity) == (Polarity::Positive, Polarity::Positive)
+        && (left.except, &left.settings) == (right.except, &right.settings)
 }
 
 /// Whether it is safe to take one memory for a part of what another says.
 ///
 /// All its words stand in one clause of the other: "Ole plays the bass" is no part of "Ole sings, and Eva plays the bass".
+/// And both begin with the same: "Apple takes two days" is a fact beside "Milo waits because Apple takes two days".
 pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
     let (short, long) = (view(part), view(whole));
+    if !short.same_key(&long) && !begin_with_same(&short, &long) {
+        return false;
+    }
     let clauses =
         whole.memory.claim.content.split([',', ';', ':', '.', '(', ')', '，', '；', '：', '。', '、', '（', '）']);
     let holds = |text: &str| short.features.tokens.is_subset(&Features::of(text).tokens);
     short.same_key(&long) || clauses.into_iter().any(holds)
+}
+
+fn begin_with_same(a: &View<'_>, b: &View<'_>) -> bool {
+    match (&a.about, &b.about) {
+        (About::Other(x), About::Other(y)) => {
+            // Where words do not stand apart, a name has two characters at least.
+            let root = if x.is_ascii() { 4 } else { 2 };
+            let first = |text: &str| text.chars().take(root).collect::<String>();
+            x == y || (x.chars().count() >= root && first(x) == first(y))
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// Whether both are about the same attribute.
+pub(super) fn is_one_attribute(a: &Known, b: &Known) -> bool {
+    view(a).same_key(&view(b))
+}
+
+/// Whether one may take the other's place: of one attribute, of one subject, or all of one is spoken of in the other.
+pub(super) fn is_one_matter(a: &Known, b: &Known) -> bool {
+    let (one, other) = (view(a), view(b));
+    let words = Words::of(&one, &other);
+    one.may_retire(&other) || words.shared > 0 && words.incoming_only.min(words.known_only) == 0
 }
 
 /// Whether neither says more than the other.
@@ -82,54 +141,44 @@ pub(super) fn may_be_shown(memory: &Known) -> bool {
     memory.memory.extraction_method == ExtractionMethod::Manual || suspicion(&as_incoming(memory).candidate).is_none()
 }
 
-/// What a model said about doubts.
-#[derive(Default)]
-pub(super) struct Answered {
-    pub(super) said: Said,
-    /// Doubts about which something was said.
-    pub(super) settled: Vec<Doubt>,
-    pub(super) spent: Spent,
-    pub(super) failed: u64,
+/// Returns how many of `doubts`, in their order, each call takes.
+pub(super) fn spread(doubts: &[Doubt]) -> Vec<usize> {
+    let (mut calls, mut count, mut shown) = (Vec::new(), 0, BTreeSet::new());
+    for (id, others) in doubts {
+        let ids: BTreeSet<&MemoryId> = others.iter().chain([id]).collect();
+        if count == MAX_CANDIDATES || (count > 0 && shown.union(&ids).count() > MAX_MEMORIES) {
+            calls.push(count);
+            (count, shown) = (0, BTreeSet::new());
+        }
+        count += 1;
+        shown.extend(ids);
+    }
+    calls.extend(Some(count).filter(|count| *count > 0));
+    calls
 }
 
-/// Returns how many calls so many doubts take.
-pub(super) const fn calls_for(doubts: usize) -> usize {
-    doubts.div_ceil(MAX_CANDIDATES)
-}
-
-/// Returns how many doubts so many calls take.
-pub(super) const fn doubts_in(calls: usize) -> usize {
-    calls.saturating_mul(MAX_CANDIDATES)
-}
-
-/// Asks what each memory is to those that it may be the same as.
-pub(super) async fn ask_about<C: Complete>(doubts: &[(Known, Vec<Known>)], guard: &Guard, model: &C) -> Answered {
-    let cases: Vec<Surrounded> = doubts
-        .iter()
-        .map(|(memory, _)| Surrounded {
-            incoming: as_incoming(memory),
-            id: memory.memory.id.clone(),
-            known: Vec::new(),
-            rejected: Vec::new(),
-            settled: None,
-        })
-        .collect();
+/// Asks what each memory is to those that it may have to do with.
+pub(super) async fn ask_about<C: Complete>(
+    doubts: &[(Known, Vec<Known>)],
+    guard: &Guard,
+    model: &C,
+) -> (Said, Spent, u64) {
+    let case = |(memory, _): &(Known, Vec<Known>)| Surrounded {
+        incoming: as_incoming(memory),
+        id: memory.memory.id.clone(),
+        known: Vec::new(),
+        rejected: Vec::new(),
+        settled: None,
+    };
+    let cases: Vec<Surrounded> = doubts.iter().map(case).collect();
     let questions: Vec<Question> = doubts
         .iter()
         .enumerate()
         .map(|(index, (_, others))| Question { index, known: others.clone(), closeness: 1.0, open: true })
         .collect();
     let Asked { answers, spent, failed } = ask(&cases, &questions, guard, model).await;
-    let mut answered = Answered { spent, failed, ..Answered::default() };
-    for (index, (memory, others)) in doubts.iter().enumerate() {
-        let Some(answer) = answers.get(&index) else { continue };
-        let id = &memory.memory.id;
-        for (target, named) in &answer.named {
-            answered.said.insert((id.clone(), target.clone()), named.clone());
-        }
-        answered.settled.push((id.clone(), others.iter().map(|other| other.memory.id.clone()).collect()));
-    }
-    answered
+    let said = answers.into_iter().map(|(index, answer)| (cases[index].id.clone(), answer)).collect();
+    (said, spent, failed)
 }
 
 /// Returns the spelling under which an answer is kept.
@@ -179,9 +228,12 @@ mod tests {
     fn a_part_stands_in_one_clause_of_the_whole() {
         let rows = [
             ("Ole spielt Bass.", "Während Fraukes Pause singt Ole, und Henrike spielt den Bass auf dem Nord.", false),
-            ("Fermín es el socio de Nerea.", "Nerea lleva el taller Pedal Norte con su socio Fermín.", true),
+            ("Fermín es el socio de Nerea.", "Nerea lleva el taller Pedal Norte con su socio Fermín.", false),
+            ("Apple review takes two days.", "Milo freezes the app because Apple review takes two days.", false),
+            ("Priya wants no em dashes.", "Priya wants British spelling and no em dashes in all texts.", true),
+            ("苏敏不吃香菜。", "苏敏不吃香菜，但在潮汕牛肉火锅里可以。", true),
             ("The daughter has a parrot.", "The user's daughter is Carys, 14, who has a parrot.", false),
-            ("岑雨是客服主管。", "任何发给家长的文案都要客服主管岑雨过目。", true),
+            ("岑雨是客服主管。", "任何发给家长的文案都要客服主管岑雨过目。", false),
         ];
         for (part, whole, expected) in rows {
             assert_eq!(is_part_of(&known("a", part), &known("b", whole)), expected, "{part}");

@@ -9,6 +9,7 @@
 //! Every step is a function from the field to deeds; what an earlier step did, the next one sees. Nothing is written
 //! before all of them are done, and only if nobody changed the namespace meanwhile: then it is read and done again.
 
+mod acts;
 mod around;
 mod deed;
 mod field;

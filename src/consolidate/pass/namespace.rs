@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::around::Around;
 use super::deed::Deed;
 use super::field::{Field, said_hash};
-use super::judge::{Doubt, Said, ask_about, calls_for, doubts_in, spelled};
+use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Swept, sweep};
 use super::{Event, Report, Terms, links, lists, reflect, tasks};
 use crate::consolidate::ApplyError;
@@ -29,6 +29,13 @@ struct Round {
     /// Doubts and groups that no calls were left for.
     not_asked: u64,
     failed: u64,
+}
+
+impl Round {
+    fn take(&mut self, swept: Swept) {
+        self.deeds.extend(swept.deeds);
+        self.held.extend(swept.held);
+    }
 }
 
 /// Does a full pass over exactly this namespace, and tells what it does.
@@ -129,19 +136,15 @@ async fn settle_same<C: Complete>(
     report: &mut Report,
 ) {
     let Some(model) = terms.model else {
-        let swept = sweep(field, around, &Said::new(), terms.now);
-        round.deeds.extend(swept.deeds);
-        round.held.extend(swept.held);
-        return;
+        return round.take(sweep(field, around, None, terms.now));
     };
-    let draft = sweep(&mut field.clone(), around, &Said::new(), terms.now);
-    let (said, settled) = ask_doubts(terms, field, model, draft.doubts, round, report).await;
+    let draft = sweep(&mut field.clone(), around, Some(&Said::new()), terms.now);
+    let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
     // Read before the field moves on: an answer is about what was shown.
-    let judged = judged(field, &said, &settled);
-    let Swept { deeds, held, .. } = sweep(field, around, &said, terms.now);
+    let judged = judged(field, &said);
+    let swept = sweep(field, around, Some(&said), terms.now);
     field.judged.extend(judged.clone());
-    round.deeds.extend(deeds);
-    round.held.extend(held);
+    round.take(swept);
     round.judged.extend(judged);
 }
 
@@ -152,32 +155,33 @@ async fn ask_doubts<C: Complete>(
     mut doubts: Vec<Doubt>,
     round: &mut Round,
     report: &mut Report,
-) -> (Said, Vec<Doubt>) {
-    let calls = terms.allowance.take(calls_for(doubts.len()));
-    round.not_asked += doubts.len().saturating_sub(doubts_in(calls)) as u64;
-    doubts.truncate(doubts_in(calls));
+) -> Said {
+    let calls = spread(&doubts);
+    let asked: usize = calls[..terms.allowance.take(calls.len())].iter().sum();
+    round.not_asked += (doubts.len() - asked) as u64;
+    doubts.truncate(asked);
     if doubts.is_empty() {
-        return (Said::new(), Vec::new());
+        return Said::new();
     }
     let known = |id: &_| field.active.get(id).cloned();
     let shown: Vec<(Known, Vec<Known>)> = doubts
         .iter()
         .filter_map(|(id, others)| Some((known(id)?, others.iter().filter_map(known).collect())))
         .collect();
-    let answered = ask_about(&shown, terms.guard, model).await;
+    let (said, spent, failed) = ask_about(&shown, terms.guard, model).await;
     report.asked += shown.len() as u64;
-    report.spent += answered.spent;
-    round.failed += answered.failed;
-    (answered.said, answered.settled)
+    report.spent += spent;
+    round.failed += failed;
+    said
 }
 
 /// Returns what is kept of the answers: nothing that was shown is asked about again.
-fn judged(field: &Field, said: &Said, settled: &[Doubt]) -> BTreeMap<HashPair, String> {
+fn judged(field: &Field, said: &Said) -> BTreeMap<HashPair, String> {
     let mut judged = BTreeMap::new();
-    for (id, others) in settled {
-        for other in others {
+    for (id, answer) in said {
+        for other in &answer.about {
             let (Some(a), Some(b)) = (field.active.get(id), field.active.get(other)) else { continue };
-            let named = said.get(&(id.clone(), other.clone()));
+            let named = answer.named.iter().find(|(to, _)| to == other).map(|(_, named)| named);
             judged.insert(HashPair::new(said_hash(a), said_hash(b)), spelled(named).to_owned());
         }
     }

@@ -4,20 +4,19 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::acts::{Outcome, act};
 use super::around::Around;
-use super::deed::{Deed, Step};
-use super::field::{Field, arrived, said_at, said_hash};
-use super::judge::{Doubt, Judged, Said, by_name, is_part_of, is_same_both_ways, judge, may_be_shown, may_merge};
+use super::deed::Deed;
+use super::field::{Field, said_hash};
+use super::judge::{
+    Doubt, Said, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
+};
 use super::{lists, reflect};
-use crate::consolidate::decide::case::is_covered;
-use crate::consolidate::decide::ruling::enrich;
-use crate::consolidate::plan::effects::supported;
-use crate::consolidate::{Conflict, Decision, Known, Ruling};
-use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
+use crate::consolidate::decide::named::Named;
+use crate::consolidate::plan::Answer;
+use crate::consolidate::{Decision, Known, Ruling};
+use crate::memory::{MemoryId, RelationType};
 use crate::store::HashPair;
-
-/// Memories that a memory is asked about at most, beside the closest.
-const MAX_DOUBTS: usize = 10;
 
 /// Links that say that somebody has settled what two memories are to each other.
 const SETTLED: &[RelationType] =
@@ -33,20 +32,11 @@ pub(super) struct Swept {
     pub(super) held: Vec<String>,
 }
 
-/// What becomes of a ruling.
-enum Outcome {
-    Done(Box<Deed>),
-    Held(String),
-    /// It would join what must stay apart.
-    Refused,
-    Nothing,
-}
-
 /// Sets each active memory, in the order in which they held, against those before it that are close.
 ///
 /// Two memories become one only if each of all that gave way to either before may be one with each of the other's: what
 /// A has in common with B, and B with C, does not make one of A and C.
-pub(super) fn sweep(field: &mut Field, around: &Around, said: &Said, now: Timestamp) -> Swept {
+pub(super) fn sweep(field: &mut Field, around: &Around, said: Option<&Said>, now: Timestamp) -> Swept {
     let mut swept = Swept::default();
     let order = field.in_order();
     let places: HashMap<&MemoryId, usize> = order.iter().enumerate().map(|(place, id)| (id, place)).collect();
@@ -73,215 +63,69 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !reflect::is_for_reflection(a, b)
 }
 
-fn settle(field: &mut Field, memory: &Known, mut others: Vec<Known>, said: &Said, now: Timestamp, swept: &mut Swept) {
+fn settle(
+    field: &mut Field,
+    memory: &Known,
+    mut others: Vec<Known>,
+    said: Option<&Said>,
+    now: Timestamp,
+    swept: &mut Swept,
+) {
+    if let Some(answer) = said.and_then(|said| said.get(&memory.memory.id)) {
+        return follow(field, memory, &others, answer, now, swept);
+    }
     while !others.is_empty() {
-        let ruling = match judge(memory, &others, now) {
-            Judged::Ruled(ruling) => ruling,
-            Judged::Open(mut ids) => {
-                others.retain(|other| !ids.contains(&other.memory.id));
-                ids.extend(more_doubts(memory, others, now));
-                return settle_doubt(field, memory, &ids, said, now, swept);
-            }
-        };
+        let verdict = judge(memory, &others, now);
+        let ids = said.map(|_| to_ask(memory, &verdict, &others)).unwrap_or_default();
+        if !ids.is_empty() {
+            return swept.doubts.push((memory.memory.id.clone(), ids));
+        }
+        let ruling = verdict.ruling;
         let outcome = if is_safe(field, memory, &ruling) { act(field, memory, &ruling, now) } else { Outcome::Refused };
         match outcome {
-            Outcome::Done(deed) => return done(field, *deed, swept),
-            Outcome::Nothing => return,
-            Outcome::Held(what) => {
-                swept.held.push(what);
-                return;
-            }
             Outcome::Refused => others.retain(|other| Some(&other.memory.id) != ruling.target.as_ref()),
+            outcome => return note(field, outcome, swept),
         }
     }
 }
 
-/// Returns what else of `others` the words do not tell from `memory`: to ask about all at once saves calls later.
-fn more_doubts(memory: &Known, mut others: Vec<Known>, now: Timestamp) -> Vec<MemoryId> {
-    let mut more = Vec::new();
-    while more.len() < MAX_DOUBTS && !others.is_empty() {
-        let Judged::Open(ids) = judge(memory, &others, now) else { break };
-        others.retain(|other| !ids.contains(&other.memory.id));
-        more.extend(ids);
-    }
-    more
-}
-
-fn settle_doubt(field: &mut Field, memory: &Known, ids: &[MemoryId], said: &Said, now: Timestamp, swept: &mut Swept) {
-    let id = &memory.memory.id;
-    for other in ids.iter().filter_map(|other| field.active.get(other).cloned()) {
-        let Some(named) = said.get(&(id.clone(), other.memory.id.clone())) else { continue };
-        match act(field, memory, &by_name(memory, &other, named, now), now) {
-            Outcome::Done(deed) => return done(field, *deed, swept),
-            Outcome::Held(what) => swept.held.push(what),
-            Outcome::Refused | Outcome::Nothing => {}
+/// Does what follows from an answer, of which as much is left as may be done.
+fn follow(field: &mut Field, memory: &Known, others: &[Known], answer: &Answer, now: Timestamp, swept: &mut Swept) {
+    let find = |id: &MemoryId| others.iter().find(|other| other.memory.id == *id);
+    let mut named: Vec<(&Known, &Named)> =
+        answer.named.iter().filter_map(|(id, named)| Some((find(id)?, named))).collect();
+    while !named.is_empty() {
+        let ruling = by_names(memory, &named, now);
+        match act(field, memory, &ruling, now) {
+            Outcome::Refused => named.retain(|(other, _)| Some(&other.memory.id) != ruling.target.as_ref()),
+            outcome => return note(field, outcome, swept),
         }
     }
-    let is_answered = ids.iter().any(|other| said.contains_key(&(id.clone(), other.clone())));
-    let shown = |id: &&MemoryId| field.active.get(*id).is_some_and(may_be_shown);
-    let ids: Vec<MemoryId> = ids.iter().filter(shown).cloned().collect();
-    if !is_answered && !ids.is_empty() && may_be_shown(memory) {
-        swept.doubts.push((id.clone(), ids));
+}
+
+fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
+    match outcome {
+        Outcome::Done(deed) => {
+            field.apply(&deed);
+            swept.deeds.push(*deed);
+        }
+        Outcome::Held(what) => swept.held.push(what),
+        Outcome::Refused | Outcome::Nothing => {}
     }
 }
 
-fn done(field: &mut Field, deed: Deed, swept: &mut Swept) {
-    field.apply(&deed);
-    swept.deeds.push(deed);
-}
-
-/// Whether what the rules take for a part of another memory is one. What a model says needs no such proof.
+/// Whether it is safe to do what the rules make of the words. What a model says needs no such proof.
+///
+/// A part goes with the whole, and is gone when that is: so both speak of one thing. Values are joined and claims retired
+/// only where one attribute, one subject or all the words of one say that it is the same matter.
 fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
-    let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return true };
+    let targets: Vec<&Known> = ruling.target.iter().chain(&ruling.also).filter_map(|id| field.active.get(id)).collect();
+    let Some(target) = targets.first() else { return true };
     match ruling.decision {
+        Decision::Add => true,
         Decision::Skip | Decision::Support => is_same_both_ways(memory, target) || is_part_of(memory, target),
         Decision::Refine => is_part_of(target, memory),
-        Decision::Add | Decision::Merge | Decision::Contradict => true,
+        Decision::Merge => is_one_attribute(memory, target),
+        Decision::Contradict => targets.iter().all(|target| is_one_matter(memory, target)),
     }
-}
-
-fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
-    let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return Outcome::Nothing };
-    match ruling.decision {
-        Decision::Add => Outcome::Nothing,
-        Decision::Skip | Decision::Support => {
-            // The one that was made first stays, unless only the other says all of it.
-            let swap = is_same_both_ways(memory, target)
-                && (memory.memory.pinned, arrived(target)) > (target.memory.pinned, arrived(memory));
-            let (kept, gone) = if swap { (memory, target) } else { (target, memory) };
-            unite(field, &Union { kept, gone, claim: None, step: Step::Duplicate, why: "says the same" }, now)
-        }
-        Decision::Refine if ruling.pending => held("more detail on a pinned memory", target),
-        Decision::Refine => {
-            let union = Union { kept: memory, gone: target, claim: None, step: Step::Refined, why: &ruling.reason };
-            unite(field, &union, now)
-        }
-        Decision::Merge if ruling.pending => held("adds to a pinned memory", target),
-        Decision::Merge => {
-            let claim = ruling.merged.clone();
-            let union = Union { kept: target, gone: memory, claim, step: Step::Duplicate, why: &ruling.reason };
-            unite(field, &union, now)
-        }
-        Decision::Contradict => oppose(field, memory, target, ruling, now),
-    }
-}
-
-/// Two memories that become one.
-struct Union<'a> {
-    kept: &'a Known,
-    gone: &'a Known,
-    /// What the kept one says afterwards, if that is another wording.
-    claim: Option<Claim>,
-    step: Step,
-    why: &'a str,
-}
-
-fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
-    let (kept, gone) = (union.kept, union.gone);
-    if gone.memory.pinned {
-        return held("would give way to one that says the same", gone);
-    }
-    let of_gone = field.cluster(&gone.memory.id);
-    let keeps_apart = |a: &Known| {
-        let is_pair = |b: &Known| a.memory.id == kept.memory.id && b.memory.id == gone.memory.id;
-        of_gone.iter().any(|b| !is_pair(b) && !may_merge(a, b))
-    };
-    if field.cluster(&kept.memory.id).into_iter().any(keeps_apart) {
-        return Outcome::Refused;
-    }
-    let mut deed = Deed::new(union.step, union.why, &kept.memory.claim.content);
-    deed.beside = Some(gone.memory.claim.content.clone());
-    if !kept.memory.pinned {
-        let claim = united(union.claim.as_ref().unwrap_or(&kept.memory.claim), kept, gone);
-        deed.changed.push(Memory { claim, updated_at: now, ..kept.memory.clone() });
-    }
-    deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..gone.memory.clone() });
-    deed.gained.push((kept.memory.id.clone(), new_evidence(&gone.evidence, &kept.evidence)));
-    if union.step == Step::Refined {
-        deed.link(&kept.memory.id, RelationType::Refines, &gone.memory.id, now);
-    }
-    deed.link(&kept.memory.id, RelationType::Supersedes, &gone.memory.id, now);
-    Outcome::Done(Box::new(deed))
-}
-
-/// What is kept, with what only the other had.
-fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
-    let (own, other) = (&kept.memory.claim, &gone.memory.claim);
-    let is_independent =
-        !gone.evidence.iter().any(|piece| kept.evidence.iter().any(|other| other.transcript == piece.transcript));
-    let is_new = !new_evidence(&gone.evidence, &kept.evidence).is_empty();
-    let sure = own.confidence.max(other.confidence);
-    let by = own.confidence.min(other.confidence);
-    Claim {
-        confidence: if is_new { supported(sure, by, is_independent) } else { sure },
-        // What one of them says without an end has none.
-        expires_at: own.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b)),
-        ..enrich(claim, other)
-    }
-}
-
-pub(super) fn new_evidence(evidence: &[Evidence], known: &[Evidence]) -> Vec<Evidence> {
-    evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), known)).cloned().collect()
-}
-
-fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
-    let conflict = ruling.conflict.unwrap_or(Conflict::Conflict);
-    let also = ruling.also.iter().filter_map(|id| field.active.get(id));
-    let targets: Vec<&Known> = std::iter::once(target).chain(also).collect();
-    let is_pinned = targets.iter().any(|known| known.memory.pinned);
-    if ruling.pending {
-        let (first, last) = if arrived(memory) < arrived(target) { (memory, target) } else { (target, memory) };
-        return if is_pinned || last.memory.pinned { held(&ruling.reason, target) } else { wait(first, last, now) };
-    }
-    if ruling.born_superseded {
-        return if memory.memory.pinned {
-            held(&ruling.reason, memory)
-        } else {
-            Outcome::Done(Box::new(replace(target, &[memory], conflict, &ruling.reason, now)))
-        };
-    }
-    if is_pinned {
-        return held(&ruling.reason, target);
-    }
-    let mut deed = replace(memory, &targets, conflict, &ruling.reason, now);
-    if let Some(rest) = &ruling.rest {
-        // What it says besides holds still.
-        let kept = &target.memory;
-        let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
-        deed.link(&rest.id, RelationType::DerivedFrom, &kept.id, now);
-        deed.made = Some((rest, target.evidence.clone()));
-    }
-    Outcome::Done(Box::new(deed))
-}
-
-/// Which of the two holds is open: the one that arrived later waits for a person.
-fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
-    let mut deed = Deed::new(Step::Conflict, "both cannot hold; which one does is open", &last.memory.claim.content);
-    deed.beside = Some(first.memory.claim.content.clone());
-    deed.changed.push(Memory { status: Status::Pending, updated_at: now, ..last.memory.clone() });
-    deed.link(&last.memory.id, RelationType::Contradicts, &first.memory.id, now);
-    Outcome::Done(Box::new(deed))
-}
-
-/// `later` takes the place of what held before it.
-fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Step::Contradicted, conflict.as_str(), &later.memory.claim.content);
-    deed.beside = targets.first().map(|known| known.memory.claim.content.clone());
-    for known in targets {
-        let claim = &known.memory.claim;
-        let valid_to = match conflict {
-            Conflict::Changed | Conflict::Conflict => Some(said_at(later)),
-            Conflict::Corrected => claim.valid_from.or(claim.valid_to),
-        };
-        let claim = Claim { valid_to, ..claim.clone() };
-        deed.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..known.memory.clone() });
-        deed.link(&later.memory.id, RelationType::Supersedes, &known.memory.id, now);
-        deed.link(&later.memory.id, RelationType::Contradicts, &known.memory.id, now);
-    }
-    why.clone_into(&mut deed.reason);
-    deed
-}
-
-fn held(why: &str, pinned: &Known) -> Outcome {
-    Outcome::Held(format!("{why}: {}", pinned.memory.claim.content))
 }

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use super::around::Around;
 use super::deed::{Deed, Step};
@@ -21,6 +23,9 @@ const DONE_OVERLAP: f64 = 0.75;
 
 /// The same where words do not stand apart, so that pairs of characters across their edges count as words.
 const DONE_OVERLAP_UNSPACED: f64 = 0.5;
+
+/// Letters from which the beginning of a word stands for it.
+const MIN_STEM: usize = 5;
 
 /// Time after the end of a due day until it is over everywhere.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
@@ -127,9 +132,18 @@ fn names_all_of(by: &View<'_>, task: &View<'_>) -> bool {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
-    let words = Words::of(by, task);
-    let all = words.shared + words.known_only;
-    if all < 2 { 0.0 } else { words.shared as f64 / all as f64 }
+    let all = task.features.tokens.len();
+    let said = |word: &&String| by.features.tokens.iter().any(|other| is_one_word(word, other));
+    let shared = task.features.tokens.iter().filter(said).count().max(Words::of(by, task).shared);
+    if all < 2 { 0.0 } else { (shared as f64 / all as f64).min(1.0) }
+}
+
+/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to tell.
+fn is_one_word(a: &str, b: &str) -> bool {
+    let plain = |word: &str| word.nfd().filter(|c| !is_combining_mark(*c)).collect::<String>();
+    let (a, b) = (plain(a), plain(b));
+    let is_stem = |stem: &str, word: &str| stem.chars().count() >= MIN_STEM && word.starts_with(stem);
+    a == b || is_stem(&a, &b) || is_stem(&b, &a)
 }
 
 fn expired(task: &Known, why: String, now: Timestamp) -> Deed {

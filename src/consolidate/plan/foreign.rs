@@ -9,7 +9,7 @@ use crate::memory::{Memory, Namespace};
 use crate::store::{Database, Filter, Order, StoreError};
 
 /// Active memories of a namespace up to which it is small.
-const SMALL: usize = 30;
+pub(in crate::consolidate) const SMALL: usize = 30;
 
 /// The namespaces that were looked at, and what the small ones hold.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 pub mod apply;
 pub(super) mod effects;
-mod foreign;
+pub(super) mod foreign;
 mod later;
 mod lines;
 pub mod neighbours;

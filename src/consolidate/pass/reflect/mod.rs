@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::acts::new_evidence;
 use super::deed::{Deed, Step};
 use super::field::Field;
 use super::lists::SOURCE;
-use super::same::new_evidence;
 use crate::consolidate::Known;
 use crate::guard::suspicion;
 use crate::memory::{

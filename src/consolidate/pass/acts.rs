@@ -1,0 +1,168 @@
+//! What is done once it is known what two memories are to each other.
+
+use jiff::Timestamp;
+
+use super::deed::{Deed, Step};
+use super::field::{Field, arrived, said_at};
+use super::judge::{is_same_both_ways, may_merge};
+use crate::consolidate::decide::case::is_covered;
+use crate::consolidate::decide::ruling::enrich;
+use crate::consolidate::plan::effects::supported;
+use crate::consolidate::{Conflict, Decision, Known, Ruling};
+use crate::memory::{Claim, Evidence, Memory, RelationType, Status};
+
+/// What becomes of a ruling.
+pub(super) enum Outcome {
+    Done(Box<Deed>),
+    Held(String),
+    /// It would join what must stay apart.
+    Refused,
+    Nothing,
+}
+
+/// Returns what is done by `ruling` on `memory`.
+pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
+    let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return Outcome::Nothing };
+    match ruling.decision {
+        Decision::Add => Outcome::Nothing,
+        Decision::Skip | Decision::Support => {
+            // The one that was made first stays, unless only the other says all of it.
+            let swap = is_same_both_ways(memory, target)
+                && (memory.memory.pinned, arrived(target)) > (target.memory.pinned, arrived(memory));
+            let (kept, gone) = if swap { (memory, target) } else { (target, memory) };
+            unite(field, &Union { kept, gone, claim: None, step: Step::Duplicate, why: "says the same" }, now)
+        }
+        Decision::Refine if ruling.pending => held("more detail on a pinned memory", target),
+        Decision::Refine => {
+            let union = Union { kept: memory, gone: target, claim: None, step: Step::Refined, why: &ruling.reason };
+            unite(field, &union, now)
+        }
+        Decision::Merge if ruling.pending => held("adds to a pinned memory", target),
+        Decision::Merge => {
+            let claim = ruling.merged.clone();
+            let union = Union { kept: target, gone: memory, claim, step: Step::Duplicate, why: &ruling.reason };
+            unite(field, &union, now)
+        }
+        Decision::Contradict => oppose(field, memory, target, ruling, now),
+    }
+}
+
+/// Two memories that become one.
+struct Union<'a> {
+    kept: &'a Known,
+    gone: &'a Known,
+    /// What the kept one says afterwards, if that is another wording.
+    claim: Option<Claim>,
+    step: Step,
+    why: &'a str,
+}
+
+fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
+    let (kept, gone) = (union.kept, union.gone);
+    if gone.memory.pinned {
+        return held("would give way to one that says the same", gone);
+    }
+    let of_gone = field.cluster(&gone.memory.id);
+    let keeps_apart = |a: &Known| {
+        let is_pair = |b: &Known| a.memory.id == kept.memory.id && b.memory.id == gone.memory.id;
+        of_gone.iter().any(|b| !is_pair(b) && !may_merge(a, b))
+    };
+    if field.cluster(&kept.memory.id).into_iter().any(keeps_apart) {
+        return Outcome::Refused;
+    }
+    let mut deed = Deed::new(union.step, union.why, &kept.memory.claim.content);
+    deed.beside = Some(gone.memory.claim.content.clone());
+    if !kept.memory.pinned {
+        let claim = united(union.claim.as_ref().unwrap_or(&kept.memory.claim), kept, gone);
+        deed.changed.push(Memory { claim, updated_at: now, ..kept.memory.clone() });
+    }
+    deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..gone.memory.clone() });
+    deed.gained.push((kept.memory.id.clone(), new_evidence(&gone.evidence, &kept.evidence)));
+    if union.step == Step::Refined {
+        deed.link(&kept.memory.id, RelationType::Refines, &gone.memory.id, now);
+    }
+    deed.link(&kept.memory.id, RelationType::Supersedes, &gone.memory.id, now);
+    Outcome::Done(Box::new(deed))
+}
+
+/// What is kept, with what only the other had.
+fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
+    let (own, other) = (&kept.memory.claim, &gone.memory.claim);
+    let is_independent =
+        !gone.evidence.iter().any(|piece| kept.evidence.iter().any(|other| other.transcript == piece.transcript));
+    let is_new = !new_evidence(&gone.evidence, &kept.evidence).is_empty();
+    let sure = own.confidence.max(other.confidence);
+    let by = own.confidence.min(other.confidence);
+    Claim {
+        confidence: if is_new { supported(sure, by, is_independent) } else { sure },
+        // What one of them says without an end has none.
+        expires_at: own.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b)),
+        ..enrich(claim, other)
+    }
+}
+
+pub(super) fn new_evidence(evidence: &[Evidence], known: &[Evidence]) -> Vec<Evidence> {
+    evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), known)).cloned().collect()
+}
+
+fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
+    let conflict = ruling.conflict.unwrap_or(Conflict::Conflict);
+    let also = ruling.also.iter().filter_map(|id| field.active.get(id));
+    let targets: Vec<&Known> = std::iter::once(target).chain(also).collect();
+    let is_pinned = targets.iter().any(|known| known.memory.pinned);
+    if ruling.pending {
+        let (first, last) = if arrived(memory) < arrived(target) { (memory, target) } else { (target, memory) };
+        return if is_pinned || last.memory.pinned { held(&ruling.reason, target) } else { wait(first, last, now) };
+    }
+    if ruling.born_superseded {
+        return if memory.memory.pinned {
+            held(&ruling.reason, memory)
+        } else {
+            Outcome::Done(Box::new(replace(target, &[memory], conflict, &ruling.reason, now)))
+        };
+    }
+    if is_pinned {
+        return held(&ruling.reason, target);
+    }
+    let mut deed = replace(memory, &targets, conflict, &ruling.reason, now);
+    if let Some(rest) = &ruling.rest {
+        // What it says besides holds still.
+        let kept = &target.memory;
+        let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
+        deed.link(&rest.id, RelationType::DerivedFrom, &kept.id, now);
+        deed.made = Some((rest, target.evidence.clone()));
+    }
+    Outcome::Done(Box::new(deed))
+}
+
+/// Which of the two holds is open: the one that arrived later waits for a person.
+fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
+    let mut deed = Deed::new(Step::Conflict, "both cannot hold; which one does is open", &last.memory.claim.content);
+    deed.beside = Some(first.memory.claim.content.clone());
+    deed.changed.push(Memory { status: Status::Pending, updated_at: now, ..last.memory.clone() });
+    deed.link(&last.memory.id, RelationType::Contradicts, &first.memory.id, now);
+    Outcome::Done(Box::new(deed))
+}
+
+/// `later` takes the place of what held before it.
+fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> Deed {
+    let mut deed = Deed::new(Step::Contradicted, conflict.as_str(), &later.memory.claim.content);
+    deed.beside = targets.first().map(|known| known.memory.claim.content.clone());
+    for known in targets {
+        let claim = &known.memory.claim;
+        let valid_to = match conflict {
+            Conflict::Changed | Conflict::Conflict => Some(said_at(later)),
+            Conflict::Corrected => claim.valid_from.or(claim.valid_to),
+        };
+        let claim = Claim { valid_to, ..claim.clone() };
+        deed.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..known.memory.clone() });
+        deed.link(&later.memory.id, RelationType::Supersedes, &known.memory.id, now);
+        deed.link(&later.memory.id, RelationType::Contradicts, &known.memory.id, now);
+    }
+    why.clone_into(&mut deed.reason);
+    deed
+}
+
+fn held(why: &str, pinned: &Known) -> Outcome {
+    Outcome::Held(format!("{why}: {}", pinned.memory.claim.content))
+}
