@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Relation, RelationType, Status};
 use crate::store::{Database, StoreError, Writer};
 
-use super::plan::apply::look_around;
+use super::plan::neighbours::gather_afresh;
 use super::plan::{Answers, Stage, draft};
 use super::{Decision, Incoming};
 
@@ -98,7 +98,7 @@ fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreEr
         is_pasted: false,
     };
     let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
-    let mut cases = look_around(db, vec![Incoming { candidate, namespace, source, method }])?.cases;
+    let mut cases = gather_afresh(db, vec![Incoming { candidate, namespace, source, method }])?;
     for case in &mut cases {
         case.known.retain(|known| known.memory.id != memory.id && known.memory.status == Status::Active);
         case.rejected.clear();

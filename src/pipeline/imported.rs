@@ -170,7 +170,7 @@ fn with_evidence(db: &Database, guard: &Guard, arrival: Arrival) -> Result<Arriv
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use serde_json::json;
 
@@ -194,25 +194,25 @@ mod tests {
         async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
             self.0.set(self.0.get() + 1);
             let text = &*request.turns[0].text;
-            let (known, candidates) = text.split_once("<candidates>").unwrap();
-            let about = |text: &str| -> Vec<(usize, &str)> {
-                let lines = text.lines().filter(|line| line.starts_with('['));
-                lines
-                    .filter_map(|line| {
-                        let person = ["Ana", "Bo ", "Caro", "Dan", "Eve"]
-                            .into_iter()
-                            .find(|one| line.split_whitespace().any(|word| word.trim_matches('.') == one.trim()))?;
-                        Some((line[1..].split_once(']')?.0.parse().ok()?, person))
-                    })
-                    .collect()
+            let (memories, questions) = text.split_once("<questions>").unwrap();
+            let number = |line: &str| line[1..].split_once(']').unwrap().0.parse::<usize>().unwrap();
+            let numbered = |text: &'_ str| -> Vec<String> {
+                text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect()
             };
-            let known = about(known);
-            let entry = |(candidate, person): (usize, &str)| {
-                let same = known.iter().find(|(_, one)| *one == person);
+            let person = |line: &String| {
+                let names = ["Ana", "Bo", "Caro", "Dan", "Eve"].into_iter();
+                let mut named = names.filter(|one| line.split_whitespace().any(|word| word.trim_matches('.') == *one));
+                Some((number(line), named.next()?))
+            };
+            let people: BTreeMap<usize, &str> = numbered(memories).iter().filter_map(person).collect();
+            let entry = |line: String| {
+                let against = line.split_once("] to ").unwrap().1.split(", ");
+                let mut against = against.map(|to| to.parse::<usize>().unwrap());
+                let same = against.find(|to| people.get(to) == people.get(&number(&line)));
                 let relation = if same.is_some() { "duplicate" } else { "unrelated" };
-                json!({"candidate": candidate, "relation": relation, "known": same.map(|one| one.0), "why": "unclear"})
+                json!({"memory": number(&line), "relation": relation, "to": same, "why": "unclear", "rest": ""})
             };
-            let relations: Vec<_> = about(candidates).into_iter().map(entry).collect();
+            let relations: Vec<_> = numbered(questions).into_iter().map(entry).collect();
             let reply = Reply {
                 text: json!({ "relations": relations }).to_string(),
                 model: "m".into(),
@@ -239,6 +239,19 @@ mod tests {
             method: ExtractionMethod::Imported,
         };
         Arrival { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
+    }
+
+    #[tokio::test]
+    async fn wordings_that_come_together_end_as_one_memory_each() {
+        let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
+        let run = store.begin_run("import", &json!([]), Timestamp::now()).unwrap().id;
+        let all = || (0..3).flat_map(|wording| FACTS.map(|fact| arrival(fact[wording]))).collect();
+        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        let sources: usize = active.iter().map(|one| store.evidence(&one.id).unwrap().len()).sum();
+        assert_eq!((active.len(), sources, model.0.get()), (5, 15, 1), "{active:#?}");
+        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        assert_eq!((store.list(&Filter::default(), Order::Id, 99, 0).unwrap().len(), model.0.get()), (5, 1));
     }
 
     #[tokio::test]

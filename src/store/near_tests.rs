@@ -135,7 +135,8 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
     store
         .conn
         .execute_batch(
-            "DROP TABLE memory_near; DROP INDEX memories_by_key; DROP INDEX evidence_by_words;
+            "DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
+             DROP TABLE memory_near; DROP INDEX memories_by_key; DROP INDEX evidence_by_words;
              DROP INDEX tombstones_by_key;
              CREATE INDEX memories_by_key ON memories (key, namespace) WHERE key IS NOT NULL;
              CREATE INDEX evidence_by_transcript ON evidence (transcript);
@@ -143,7 +144,7 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
         )
         .unwrap();
     let version: i64 = store.conn.query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap();
-    store.conn.pragma_update(None, "user_version", version - 1).unwrap();
+    store.conn.pragma_update(None, "user_version", version - 2).unwrap();
     drop(store);
     let store = Store::open(&path).unwrap();
     assert_eq!(around(&store, &claim("Tea is drunk."), &[], 10), ["tea"]);

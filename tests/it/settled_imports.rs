@@ -121,7 +121,11 @@ fn a_model_is_asked_about_the_grey_zone_once() {
     let dry = told(&world, &[IMPORT, &["--dry-run", "--out", "plan.json"]].concat());
     assert_eq!((world.active().len(), server.count()), (0, 1), "a dry run asks and writes nothing: {dry:?}");
     let lines = told(&world, IMPORT);
-    assert_eq!((server.count(), &lines), (1, &dry), "the answer is kept");
+    // A memory gets its id when it is planned, so each plan names another.
+    let without_ids = |lines: &[Value]| -> Vec<Value> {
+        lines.iter().cloned().map(|mut line| (line["target"] = line["target"].is_string().into(), line).1).collect()
+    };
+    assert_eq!((server.count(), without_ids(&lines)), (1, without_ids(&dry)), "the answer is kept");
     let before = (world.export(), world.changes());
     let again = told(&world, IMPORT);
     assert!(again.iter().all(|line| line["decision"] == "skip"), "{again:?}");

@@ -5,23 +5,21 @@ pub(super) mod effects;
 pub(super) mod foreign;
 mod later;
 mod lines;
+pub mod neighbours;
 mod rounds;
 mod saved;
-pub mod neighbours;
+mod working;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
 use crate::guard::{Suspicion, suspicion};
-use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
-use crate::store::near_words;
+use crate::memory::{ExtractionMethod, MemoryId};
 
-use self::effects::effects;
-use crate::consolidate::compare::key::attribute;
-use crate::consolidate::compare::text::normalise;
+use self::working::Working;
 use crate::consolidate::decide::asks::Ask;
-use crate::consolidate::decide::named::{Named, resolve};
+use crate::consolidate::decide::named::Named;
 use crate::consolidate::decide::order::When;
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
@@ -30,12 +28,6 @@ pub use later::{AppliedPlan, Reviewed, applied_by, apply_saved};
 pub use lines::{DiffLine, Sign};
 pub use rounds::settle;
 pub use saved::{APPLY, SavedPlan, SavedPlanError, VERSION};
-
-/// Memories of the same batch that a candidate is compared with at most.
-const MAX_FRESH: usize = 20;
-
-/// Words that so many memories of the batch share do not bring two of them together.
-const COMMON_WORD: usize = 200;
 
 /// A candidate with the memories that come into question.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,7 +101,7 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
             questions.push(Question { index, closeness: first.closeness, open: verdict.open, known });
         }
         let ruling = match answer {
-            Some(answer) if !asks.is_empty() => answered(case, &known, answer, now),
+            Some(answer) if !asks.is_empty() => working.answered(case, &known, answer, now),
             None if !asks.is_empty() && stage == Stage::Asking => Ruling::new(Decision::Add, "not asked yet"),
             Some(_) | None => verdict.ruling,
         };
@@ -119,6 +111,7 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
         };
         let change = Change::new(case, ruling, &known, now);
         working.apply(&change, &known, now);
+        working.note_absorbed(&case.id, &change);
         changes.push(change);
     }
     (changes, questions)
@@ -138,14 +131,6 @@ fn held_back(ruling: Ruling, why: Suspicion) -> Ruling {
             Ruling { pending: true, reason: format!("{}; {}", why.reason(), ruling.reason), ..ruling }
         }
     }
-}
-
-fn answered(case: &Surrounded, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
-    let named = answer.named.iter().filter_map(|(id, named)| {
-        let known = known.iter().find(|known| known.memory.id == *id)?;
-        Some((known, named))
-    });
-    resolve(&case.incoming, &named.collect::<Vec<_>>(), now)
 }
 
 fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {
@@ -184,115 +169,4 @@ impl Change {
     pub fn targets(&self) -> impl Iterator<Item = &MemoryId> {
         self.target.iter().chain(&self.also)
     }
-}
-
-/// Memories as they would be after the changes so far, and where their words stand.
-#[derive(Debug, Default)]
-struct Working {
-    memories: BTreeMap<MemoryId, Known>,
-    by_word: HashMap<String, Vec<MemoryId>>,
-    /// Active memories by attribute and namespace, the latest made last.
-    held: HashMap<String, BTreeSet<MemoryId>>,
-}
-
-impl Working {
-    /// Returns what `case` is compared with: stored memories as they would be by now, then the closest of the batch.
-    fn around(&self, case: &Surrounded) -> Vec<Known> {
-        let stored = case.known.iter().map(|known| self.memories.get(&known.memory.id).unwrap_or(known).clone());
-        let mut known: Vec<Known> = stored.collect();
-        let fresh = self.closest(&case.incoming);
-        known.extend(
-            fresh
-                .into_iter()
-                .filter(|fresh| !case.known.iter().any(|known| known.memory.id == fresh.memory.id))
-                .cloned(),
-        );
-        known
-    }
-
-    fn closest(&self, incoming: &Incoming) -> Vec<&Known> {
-        let mut shared: HashMap<&MemoryId, f64> = HashMap::new();
-        for word in index_words(incoming) {
-            let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
-            let weight =
-                if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.memories.len()) };
-            for id in ids.iter().rev().take(COMMON_WORD) {
-                *shared.entry(id).or_default() += weight;
-            }
-        }
-        let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
-        let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
-        // Of the held ones at most as many are left out as are wanted.
-        if ranked.len() > 2 * MAX_FRESH {
-            ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
-            ranked.truncate(2 * MAX_FRESH);
-        }
-        ranked.sort_by(closer);
-        // What holds now comes first: a long past of the same attribute must not keep it out.
-        let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
-        let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
-        let others = ranked.into_iter().map(|(id, _)| id).filter(|id| !held.contains(id));
-        held.iter().copied().chain(others).filter_map(|id| self.memories.get(id)).take(MAX_FRESH).collect()
-    }
-
-    fn apply(&mut self, change: &Change, known: &[Known], now: Timestamp) {
-        let is_target = |known: &&Known| change.targets().any(|id| *id == known.memory.id);
-        let targets: Vec<Known> = known.iter().filter(is_target).cloned().collect();
-        let effects = effects(change, &targets, now);
-        for memory in effects.changed {
-            let evidence =
-                targets.iter().find(|known| known.memory.id == memory.id).map(|known| known.evidence.clone());
-            let mut evidence = evidence.unwrap_or_default();
-            if Some(&memory.id) == change.target.as_ref() {
-                evidence.extend(effects.gained.iter().cloned());
-            }
-            self.put(Known { memory, evidence, fresh: true }, &change.incoming);
-        }
-        for (memory, evidence) in effects.made {
-            self.put(Known { memory, evidence, fresh: true }, &change.incoming);
-        }
-    }
-
-    /// Files a memory under its own words and under those of the candidate that made or changed it.
-    fn put(&mut self, known: Known, incoming: &Incoming) {
-        for word in index_words(incoming) {
-            let ids = self.by_word.entry(word).or_default();
-            if ids.last() != Some(&known.memory.id) {
-                ids.push(known.memory.id.clone());
-            }
-        }
-        self.note_held(&known.memory);
-        self.memories.insert(known.memory.id.clone(), known);
-    }
-
-    fn note_held(&mut self, memory: &Memory) {
-        let Some(key) = memory.claim.key.as_deref().and_then(|key| filed_key(key, &memory.namespace)) else { return };
-        let held = self.held.entry(key).or_default();
-        if memory.status == Status::Active {
-            held.insert(memory.id.clone());
-        } else {
-            held.remove(&memory.id);
-        }
-    }
-}
-
-/// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
-fn index_words(incoming: &Incoming) -> Vec<String> {
-    let claim = &incoming.candidate.claim;
-    let whole = format!("\u{2}{}\u{1f}{}", normalise(&claim.content), incoming.namespace);
-    near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
-}
-
-/// What a word weighs that `having` memories of `all` have.
-fn rarity(having: usize, all: usize) -> f64 {
-    let [having, all] = [having, all].map(|count| u32::try_from(count).map_or(f64::MAX, f64::from));
-    (1.0 + all / having.max(1.0)).ln()
-}
-
-fn key_word(incoming: &Incoming) -> Option<String> {
-    filed_key(incoming.candidate.claim.key.as_deref()?, &incoming.namespace)
-}
-
-fn filed_key(key: &str, place: &Namespace) -> Option<String> {
-    Some(format!("\u{1}{}\u{1f}{place}", attribute(key)?))
 }

@@ -28,15 +28,30 @@ const MAX_FORGOTTEN: usize = 5;
 /// [`StoreError`] if the file cannot be read.
 pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
     let mut foreign = Foreign::default();
+    let one = |incoming| match settled(db, &incoming)? {
+        Some(memory) => decided(db, memory, incoming),
+        None => surround(db, incoming, &mut foreign),
+    };
+    db.at_once(|_| incoming.into_iter().map(one).collect())
+}
+
+/// Gathers what [`gather`] does, whatever the same candidates led to before.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+    let mut foreign = Foreign::default();
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
+/// A candidate that needs to be held against nothing but what it led to.
+fn decided(db: &Database, memory: Memory, incoming: Incoming) -> Result<Surrounded, StoreError> {
+    let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
+    let known = vec![Known { evidence, memory, fresh: false }];
+    Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming })
+}
+
 fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<Surrounded, StoreError> {
-    if let Some(memory) = settled(db, &incoming)? {
-        let (settled, known) =
-            (Some(memory.id.clone()), vec![Known { evidence: db.evidence(&memory.id)?, memory, fresh: false }]);
-        return Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming });
-    }
     let claim = &incoming.candidate.claim;
     // Memories that a person or an import wrote bear their key as it was spelled.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
