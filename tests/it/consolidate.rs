@@ -195,6 +195,9 @@ fn a_second_pass_changes_nothing_and_an_undo_brings_all_back_for_good() {
     assert_eq!(third["active"], first["memories"]);
     assert_eq!(third["steps"].as_object().unwrap().keys().collect::<Vec<_>>(), ["linked"]);
     world.good(&["undo", third["run"].as_str().unwrap()]);
+    // It is done again even where a pass has found nothing more to do meanwhile.
+    summary(&world, RULES);
+    assert_eq!(summary(&world, RULES)["steps"], json!({}));
     let again = summary(&world, &[RULES, &["--again"]].concat());
     assert_eq!(again["active"], first["active"]);
 }

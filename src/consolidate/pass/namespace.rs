@@ -7,7 +7,7 @@ use super::deed::Deed;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Quiet, Swept, sweep};
-use super::{Event, Report, Terms, links, lists, reflect, tasks};
+use super::{Event, Report, TakenBack, Terms, links, lists, reflect, tasks};
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
 use crate::llm::Complete;
@@ -82,6 +82,10 @@ pub async fn pass_over<C: Complete>(
 }
 
 fn is_marked<C: Complete>(terms: &Terms<'_, C>, field: &Field) -> Result<bool, StoreError> {
+    // The mark does not say what it left apart because a person had taken it back.
+    if terms.taken_back == TakenBack::Again {
+        return Ok(false);
+    }
     let mark = terms.store.pass_mark(&field.namespace)?;
     Ok(mark.is_some_and(|mark| mark.revision == field.revision && mark.judge == terms.judge()))
 }
