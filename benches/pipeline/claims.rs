@@ -160,7 +160,7 @@ impl Said {
     pub fn disguise(claim: &mut Claim, number: usize) {
         let wide = |c: char| if c.is_ascii_alphanumeric() { char::from_u32(u32::from(c) + 0xfee0).unwrap() } else { c };
         let text = &claim.content;
-        claim.content = if number % 2 == 0 { text.to_uppercase() } else { text.chars().map(wide).collect() };
+        claim.content = if number.is_multiple_of(2) { text.to_uppercase() } else { text.chars().map(wide).collect() };
     }
 
     fn content(&self) -> String {

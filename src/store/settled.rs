@@ -7,6 +7,7 @@ use super::normal::normalised_hash;
 use super::runs::RunId;
 use super::{Database, StoreError, Writer};
 use crate::memory::{Evidence, MemoryId, Namespace};
+use crate::transcript::hex;
 
 /// What makes two candidates one and the same: what they say, and the words that they rest on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Fingerprint {
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
-        let sources = hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let sources = hex(&hash.finalize()[..16]);
         (!pieces.is_empty()).then(|| Self { claim: normalised_hash(content), sources })
     }
 }

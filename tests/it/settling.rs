@@ -39,6 +39,24 @@ fn the_rules_pass_the_small_set_also_among_distractors_and_the_controls_fail() {
     assert_eq!((measure(&alike, "streams"), measure(&alike, "wrong retirements")), (Some(0.0), Some(1.0)));
 }
 
+/// The recorded answers belong to the very requests of this version, and settle what the README says.
+#[test]
+fn recorded_answers_settle_pairs_and_streams_as_they_are_told() {
+    let desk = Desk::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/consolidation");
+    let replies = root.join("replies").display().to_string();
+    for (split, pairs, streams) in [("dev", 1.0, 1.0), ("unseen", 0.977, 0.909)] {
+        let suite = root.join(split).display().to_string();
+        let told =
+            desk.json(&["eval", &suite, "--extractor", "llm", "--model", "bridge", "--replay", &replies]).remove(0);
+        assert_eq!((&told["failed_calls"], &told["asked_again"]), (&json!(0), &json!(0)), "{split}");
+        let found = ["accuracy", "streams"].map(|name| (measure(&told, name).unwrap() * 1e3).round() / 1e3);
+        assert_eq!(found, [pairs, streams], "{split}");
+        let wrong = ["false merges", "wrong retirements", "lost facts", "lost events", "growth"];
+        assert!(wrong.iter().all(|name| measure(&told, name) == Some(0.0)), "{split}: {}", told["overall"]);
+    }
+}
+
 #[test]
 fn people_read_measures_and_what_went_wrong() {
     let desk = Desk::new();

@@ -76,7 +76,8 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
         let (left, right) = (&a.features, &b.features);
         let named =
             left.figures.intersection(&right.figures).count() + left.entities.intersection(&right.entities).count();
-        words.shared >= 1 && words.shared + named >= 2 && part(words.shared, whole) >= SAME_MATTER
+        let close = words.overlap() >= RETIRE_OVERLAP || a.same_key(b);
+        close && words.shared + named >= 2 && part(words.shared, whole) >= SAME_MATTER
     };
     let brings = extra(a, b).any() || words.incoming_only > 0;
     let told = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));

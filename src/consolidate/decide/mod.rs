@@ -193,7 +193,11 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    let left: Vec<Left> = opposed.iter().map(|met| left_of(met.known, &met.view, &case.view)).collect();
+    // A memory of one attribute says nothing besides, in however many sentences.
+    let one_attribute = |met: &&Met<'_>| met.view.same_key(&case.view);
+    let left =
+        |met: &&Met<'_>| if one_attribute(met) { Left::Nothing } else { left_of(met.known, &met.view, &case.view) };
+    let left: Vec<Left> = opposed.iter().map(left).collect();
     if left.iter().all(|left| *left == Left::Nothing) {
         return ruling;
     }
