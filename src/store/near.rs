@@ -15,13 +15,13 @@ use crate::memory::{Claim, Memory, Namespace};
 /// Claims that a word is looked up in before it counts as common.
 const PROBED: usize = 200;
 /// Claims that have a word at most if it is to be looked up at all.
-const MAX_SHARED: usize = 20_000;
+const MAX_SHARED: usize = 10_000;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
 /// Words of a claim that another who says the same may well put otherwise.
-const PUT_OTHERWISE: usize = 3;
+const PUT_OTHERWISE: usize = 2;
 /// Claims that share as much by chance, at most, when enough words have been looked up.
-const BY_CHANCE: f64 = 1.0;
+const BY_CHANCE: f64 = 10.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
 /// Fewest claims that are returned where there are so many, however little they share.
