@@ -192,7 +192,8 @@ fn add_recall(report: &mut Report, what: &str, cases: &[Surrounded], twins: &[Pl
 fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let (before, started) = (on_processor(), Instant::now());
     let result = work();
-    let taken = before.zip(on_processor()).map_or_else(|| started.elapsed(), |(before, now)| now.saturating_sub(before));
+    let taken =
+        before.zip(on_processor()).map_or_else(|| started.elapsed(), |(before, now)| now.saturating_sub(before));
     (result, taken)
 }
 

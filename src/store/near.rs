@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::near_words::{near_words, subject_word};
+use super::near_words::{near_pairs, near_words, subject_word};
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use super::{Database, StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, Namespace};
@@ -16,6 +16,8 @@ use crate::memory::{Claim, Memory, Namespace};
 const PROBED: usize = 200;
 /// Claims that have a word at most if it is to be looked up at all.
 const MAX_SHARED: usize = 10_000;
+/// Claims of a store from which on pairs of words are looked up, too: in a smaller one the words tell enough.
+const LARGE: f64 = 20_000.0;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
 /// Words of a claim that another who says the same may well put otherwise.
@@ -137,6 +139,14 @@ impl Database {
                 let share = density(&found);
                 self.remember(&word, share);
                 common.push((share * everything, word));
+            }
+        }
+        if everything > LARGE {
+            for pair in near_pairs(around.namespace, around.claim) {
+                let found = holding(conn, &pair, PROBED + 1)?;
+                if found.len() <= PROBED {
+                    sharing.note(&found);
+                }
             }
         }
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::near_words::near_words;
+use super::near_words::{near_pairs, near_words};
 use super::{StoreError, Writer};
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 
@@ -13,7 +13,7 @@ impl Writer<'_> {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
             )?
-            .execute([memory.id.as_str(), &near_words(&memory.namespace, &memory.claim).join(" ")])?;
+            .execute([memory.id.as_str(), &filed(&memory.namespace, &memory.claim)])?;
             Ok(())
         })
     }
@@ -33,7 +33,11 @@ pub(super) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
             ..Claim::new(MemoryType::Semantic, "", row.get::<_, String>(2)?, row.get::<_, String>(3)?)
         };
         let namespace: Namespace = super::row::spelled(row, 1)?;
-        insert.execute(params![row.get::<_, i64>(0)?, near_words(&namespace, &claim).join(" ")])?;
+        insert.execute(params![row.get::<_, i64>(0)?, filed(&namespace, &claim)])?;
     }
     Ok(())
+}
+
+fn filed(namespace: &Namespace, claim: &Claim) -> String {
+    [near_words(namespace, claim), near_pairs(namespace, claim)].concat().join(" ")
 }

@@ -14,6 +14,8 @@ use crate::memory::{Claim, Namespace};
 
 /// Most words of one claim; the first ones are, subject, key and value before the rest.
 const MAX_WORDS: usize = 160;
+/// Words of a claim that make pairs.
+const PAIRED: usize = 7;
 /// Endings that are cut from English words, the longest first.
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
@@ -40,6 +42,21 @@ pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
         filed.add(&format!("={name}"));
     }
     filed.words
+}
+
+/// Returns the pairs of words under which a claim is filed besides: of what it says, those of which two together are
+/// rare even where each is common. Which words make pairs is told by their spelling alone, so that claims with other
+/// words between them make the same.
+#[must_use]
+pub(super) fn near_pairs(namespace: &Namespace, claim: &Claim) -> Vec<String> {
+    let place = namespace.to_string();
+    let mut filed = Filed { place: &place, seen: HashSet::new(), words: Vec::new() };
+    filed.take(&claim.content);
+    let mut words = filed.words;
+    words.sort_unstable();
+    words.truncate(PAIRED);
+    let pairs = words.iter().enumerate().flat_map(|(at, a)| words[at + 1..].iter().map(move |b| hashed(a, b)));
+    pairs.collect()
 }
 
 /// Returns the word for a subject as a whole, or `None` where that is blank.
