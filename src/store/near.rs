@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::near_words::{near_pairs, near_words, subject_word};
+use super::near_words::{near_concepts, near_pairs, near_words, subject_word};
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use super::{Database, StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, Namespace};
@@ -142,6 +142,9 @@ impl Database {
             }
         }
         if everything > LARGE {
+            // What words mean stands in too many claims of a large store to tell them apart.
+            let meant = near_concepts(around.namespace, around.claim);
+            common.retain(|(_, word)| !meant.contains(word));
             for pair in near_pairs(around.namespace, around.claim) {
                 let found = holding(conn, &pair, PROBED + 1)?;
                 if found.len() <= PROBED {

@@ -37,11 +37,16 @@ pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     }
     filed.take(&claim.title);
     filed.take(&claim.content);
-    for name in concepts(&[claim.value.as_deref().unwrap_or_default(), &claim.title, &claim.content].join(" ")) {
-        // No word begins with this sign.
-        filed.add(&format!("={name}"));
-    }
+    filed.words.extend(near_concepts(namespace, claim));
     filed.words
+}
+
+/// Returns those of [`near_words`] that stand for what other words mean.
+pub(super) fn near_concepts(namespace: &Namespace, claim: &Claim) -> Vec<String> {
+    let place = namespace.to_string();
+    let text = [claim.value.as_deref().unwrap_or_default(), &claim.title, &claim.content].join(" ");
+    // No word begins with this sign.
+    concepts(&text).into_iter().map(|name| hashed(&place, &format!("={name}"))).collect()
 }
 
 /// Returns the pairs of words under which a claim is filed besides: of what it says, those of which two together are

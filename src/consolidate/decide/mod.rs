@@ -193,10 +193,11 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    // A memory of one attribute says nothing besides, in however many sentences.
-    let one_attribute = |met: &&Met<'_>| met.view.same_key(&case.view);
-    let left =
-        |met: &&Met<'_>| if one_attribute(met) { Left::Nothing } else { left_of(met.known, &met.view, &case.view) };
+    // What is joined of several wordings of one attribute says nothing besides, where no part can be told apart.
+    let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
+        Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
+        left => left,
+    };
     let left: Vec<Left> = opposed.iter().map(left).collect();
     if left.iter().all(|left| *left == Left::Nothing) {
         return ruling;
