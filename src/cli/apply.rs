@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{BOLD, CHANGED, DIM, Printer, counted, tail};
+use super::printer::{CHANGED, DIM, Printer, counted, tail};
 use super::question::{can_ask, is_yes};
 use super::report;
 
@@ -129,15 +129,7 @@ fn tell(done: &AppliedPlan, run: Option<&RunId>, out: &Printer) -> anyhow::Resul
         return Ok(out.json(&value)?);
     }
     let count = |decision| done.applied.counts.get(&decision).copied().unwrap_or(0);
-    let would = if run.is_none() { "would be " } else { "" };
-    out.note(format_args!(
-        "{BOLD}{} {would}added{BOLD:#}, {} merged or refined, {} contradicted, {} confirmed, {} known already",
-        count(Decision::Add),
-        count(Decision::Merge) + count(Decision::Refine),
-        count(Decision::Contradict),
-        count(Decision::Support),
-        count(Decision::Skip),
-    ));
+    report::tell_decisions(out, count, run.is_none());
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! What a run tells while it goes on, and its summary at the end.
 
+use std::fmt::Display;
 use std::io;
+use std::ops::Add;
 
 use afterthought::consolidate::{Change, Decision, Plan};
 use afterthought::pipeline::{Files, Filtered, Summary};
@@ -128,8 +130,12 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
     lines
 }
 
-fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
-    let count = |decision| summary.decisions.get(&decision).copied().unwrap_or(0);
+/// Tells how often each decision was taken, or would be.
+pub(super) fn tell_decisions<N: Display + Add<Output = N>>(
+    out: &Printer,
+    count: impl Fn(Decision) -> N,
+    is_plan: bool,
+) {
     let would = if is_plan { "would be " } else { "" };
     out.note(format_args!(
         "{BOLD}{} {would}added{BOLD:#}, {} merged or refined, {} contradicted, {} confirmed, {} known already",
@@ -139,6 +145,11 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
         count(Decision::Support),
         count(Decision::Skip),
     ));
+}
+
+fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
+    let would = if is_plan { "would be " } else { "" };
+    tell_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
     let windows = summary.windows;
     out.note(format_args!(
         "{}, {}, {} ({} known, {} without a person's words, {} failed) read by {}",

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::case::{Case, is_covered};
+use super::part::remaining;
 use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
 use crate::consolidate::compare::guards::{extra, other_people};
@@ -145,13 +146,10 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
         && part.entities.iter().all(|name| whole.text.contains(name.as_str()))
-        && !part.tokens.is_empty()
         && part.text != whole.text;
     // An attribute goes with its value.
     let keeps_value = known.value.as_deref().is_some_and(|value| part.text.contains(&normalise(value)));
-    let (key, value) = if keeps_value { (known.key.clone(), known.value.clone()) } else { (None, None) };
-    let title = rest.chars().take(60).collect();
-    stood.then(|| Claim { content: rest.trim().to_owned(), title, summary: None, key, value, ..known.clone() })
+    stood.then(|| remaining(known, rest.trim().to_owned(), keeps_value))
 }
 
 fn apart(met: &[Met<'_>]) -> Ruling {

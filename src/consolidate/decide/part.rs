@@ -77,17 +77,19 @@ fn is_told(term: &String, incoming: &View<'_>) -> bool {
 
 fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at, part): (usize, &str)) -> Left {
     let Some(content) = sentence(subject, at, part) else { return Left::Unclear };
-    let wide = content.chars().next_back().is_some_and(|c| matches!(c, '\u{3040}'..='\u{9FFF}'));
+    let wide = content.chars().next_back().is_some_and(is_wide);
     let content = format!("{content}{}", if wide { "。" } else { "." });
     let claim = &known.memory.claim;
     // The attribute is that of what was contradicted, if the incoming claim is of it.
-    let (key, value) = if view.same_key(incoming) || value_is_gone(claim, &content) {
-        (None, None)
-    } else {
-        (claim.key.clone(), claim.value.clone())
-    };
+    let keeps_attribute = !view.same_key(incoming) && !value_is_gone(claim, &content);
+    Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
+}
+
+/// Returns what is left of a claim: `content` alone, with its attribute if that is told in it.
+pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
+    let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
     let title = content.chars().take(60).collect();
-    Left::Claim(Box::new(Claim { content, title, summary: None, key, value, ..claim.clone() }))
+    Claim { content, title, summary: None, key, value, ..claim.clone() }
 }
 
 fn value_is_gone(claim: &Claim, rest: &str) -> bool {
