@@ -84,6 +84,18 @@ impl<'a> Sheet<'a> {
         sheet
     }
 
+    /// Returns two sheets of half the questions each, the first last; `None` for a single question.
+    pub(super) fn halves(&self) -> Option<[Self; 2]> {
+        let (first, second) = self.questions.split_at(self.questions.len() / 2);
+        (!first.is_empty()).then(|| [Self::new(self.cases, second), Self::new(self.cases, first)])
+    }
+
+    /// Returns a sheet of the questions from the first one that `answers` leaves open; `None` if that is none or all.
+    pub(super) fn unanswered(&self, answers: &Answers) -> Option<Self> {
+        let from = self.questions.iter().position(|question| !answers.contains_key(&question.index))?;
+        (from > 0).then(|| Self::new(self.cases, &self.questions[from..]))
+    }
+
     fn show(&mut self, id: &'a MemoryId, shown: impl FnOnce() -> Shown) {
         if !self.numbers.contains_key(id) {
             self.shown.push(shown());

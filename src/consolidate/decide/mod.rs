@@ -2,6 +2,7 @@
 
 pub mod asks;
 pub(super) mod case;
+mod gone;
 pub mod named;
 pub mod order;
 mod part;

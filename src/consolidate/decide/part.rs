@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::gone::Gone;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
@@ -85,11 +86,15 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns what is left of a claim: `content` alone, with its attribute if that is told in it.
+/// Returns what is left of a claim: `content` alone, with its attribute if that is told in it, and those of its parts
+/// and tags that tell nothing of what is gone.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
-    let title = content.chars().take(60).collect();
-    Claim { content, title, summary: None, key, value, ..claim.clone() }
+    let title: String = content.chars().take(60).collect();
+    let gone = Gone::between(&claim.content, &content);
+    let structured = claim.structured.clone().and_then(|parts| gone.out_of(parts, &title, &content));
+    let tags = claim.tags.iter().filter(|tag| !gone.is_in(tag)).cloned().collect();
+    Claim { content, title, summary: None, key, value, structured, tags, ..claim.clone() }
 }
 
 fn value_is_gone(claim: &Claim, rest: &str) -> bool {
