@@ -31,14 +31,14 @@ pub struct Report {
     pub cost: Option<f64>,
 }
 
-/// Some cases together.
+/// Some cases together, and what was counted in them.
 #[derive(Debug, Serialize)]
-pub struct Group {
+pub struct Group<C = Counts> {
     /// What they have in common.
     pub name: String,
     /// What was counted.
-    pub counts: Counts,
-    /// What follows from it, in the order of [`MEASURES`].
+    pub counts: C,
+    /// What follows from it, in the order in which reports tell the measures.
     pub measures: Vec<Measured>,
 }
 
@@ -49,7 +49,7 @@ pub struct Measured {
     pub name: &'static str,
     /// Its value; `None` where there is nothing to tell of.
     pub value: Option<f64>,
-    /// 95 % interval over cases.
+    /// 95 % interval over cases, where one was drawn.
     pub interval: Option<Interval>,
 }
 

@@ -5,10 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use afterthought::consolidate::Decision;
-use afterthought::eval::consolidation::{
-    self, Decider, Good, Group, MEASURES, Measured, PairReport, Report, StreamReport,
-};
-use afterthought::eval::{Control, Subject};
+use afterthought::eval::consolidation::{self, Decider, Good, Group, MEASURES, PairReport, Report, StreamReport};
+use afterthought::eval::{Control, Measured, Subject};
 use afterthought::llm::Source;
 use anstyle::Style;
 use anyhow::{Context as _, bail};

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::counts::{Good, MEASURES};
-use super::report::{Group, Measured, PairReport, Report, StreamReport};
+use super::report::{Group, PairReport, Report, StreamReport};
 use crate::consolidate::Decision;
+use crate::eval::Measured;
 
 /// Returns `report` as a document: the measures of each split, what was decided, the tables by group, and what went wrong.
 #[must_use]

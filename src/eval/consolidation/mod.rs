@@ -35,6 +35,6 @@ pub use form::{Act, Again, Arriving, Deed, Event, Hard, Pair, Said, Stream, sche
 pub use markdown::markdown;
 pub use moment::Moment;
 pub use pair_score::PairFault;
-pub use report::{Group, Measured, PairReport, Report, StreamReport};
+pub use report::{Group, PairReport, Report, StreamReport};
 pub use run::run;
 pub use stream_score::{Misplaced, StreamFault};

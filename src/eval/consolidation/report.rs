@@ -11,8 +11,8 @@ use super::pair_score::{Fate, PairFault};
 use super::stream_score::{Left, Misplaced};
 use super::streams::Ended;
 use crate::consolidate::{Conflict, Decision};
-use crate::eval::Usage;
-use crate::eval::interval::{Interval, drawn};
+use crate::eval::interval::drawn;
+use crate::eval::{Measured, Usage};
 use crate::memory::Status;
 
 /// What all cases came to.
@@ -54,27 +54,8 @@ pub struct Report {
     pub cost: Option<f64>,
 }
 
-/// Some cases together.
-#[derive(Debug, Serialize)]
-pub struct Group {
-    /// What they have in common.
-    pub name: String,
-    /// What was counted.
-    pub counts: Counts,
-    /// What follows from it, in the order of [`MEASURES`].
-    pub measures: Vec<Measured>,
-}
-
-/// A measure of some cases.
-#[derive(Debug, Serialize)]
-pub struct Measured {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value; `None` where there is nothing to tell of.
-    pub value: Option<f64>,
-    /// 95 % interval over cases; only for shares of all cases and of splits.
-    pub interval: Option<Interval>,
-}
+/// Some cases together, with the measures in the order of [`MEASURES`].
+pub type Group = crate::eval::Group<Counts>;
 
 /// What became of a pair.
 #[derive(Debug, Serialize)]
