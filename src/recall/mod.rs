@@ -1,5 +1,6 @@
 //! Finding what is known: candidates from the store, ranked by one documented score.
 
+mod fuse;
 mod highlight;
 mod rank;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 use crate::memory::Memory;
 use crate::store::{Database, Filter, Hit, StoreError};
 
+pub use fuse::{Channel, WEIGHT_DATE, WEIGHT_NEIGHBOURS, WEIGHT_SPEAKER, WEIGHT_WORDS, Weights, spread};
 pub use highlight::{Highlight, highlight};
 pub use rank::{
     FULL_USE, RECENCY_HALF_LIFE_DAYS, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE,
