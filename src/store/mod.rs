@@ -35,6 +35,7 @@ mod past;
 mod pending;
 mod project_list;
 mod projects;
+mod ranking;
 mod relations;
 mod replies;
 mod row;
@@ -97,6 +98,7 @@ pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
 pub use project_list::Project;
 pub use projects::Placement;
+pub use ranking::{Ranked, Said, Seq};
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use settled::Fingerprint;
@@ -106,6 +108,7 @@ pub use tombstones::Tombstone;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
+pub use words::STOP_WORDS;
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.
