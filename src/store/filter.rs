@@ -140,6 +140,13 @@ impl Clauses {
         clauses
     }
 
+    /// Returns what `filter` says of namespaces and nothing else, for any table `m` that has them.
+    pub(super) fn within_alone(filter: &Filter) -> Self {
+        let mut clauses = Self::default();
+        clauses.within(&filter.namespaces);
+        clauses
+    }
+
     /// Returns the conditions joined by `AND`, or one that always holds.
     pub(super) fn sql(&self) -> String {
         if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }
@@ -148,11 +155,6 @@ impl Clauses {
     pub(super) fn push(&mut self, condition: impl Into<String>, values: impl IntoIterator<Item = Value>) {
         self.conditions.push(condition.into());
         self.values.extend(values);
-    }
-
-    pub(super) fn extend(&mut self, other: Self) {
-        self.conditions.extend(other.conditions);
-        self.values.extend(other.values);
     }
 
     /// Adds that the text stands somewhere in title, content, summary, subject or tags.

@@ -30,6 +30,7 @@ mod near_words;
 mod normal;
 mod open;
 mod packs;
+mod postings;
 mod passes;
 mod past;
 mod pending;
@@ -45,10 +46,13 @@ mod settled;
 mod since;
 mod spending;
 mod stats;
+mod terms;
 mod tombstones;
 mod undo;
 mod usage;
 mod windows;
+mod word_index;
+mod word_search;
 mod words;
 mod writer;
 
@@ -119,6 +123,8 @@ pub struct Database {
     path: PathBuf,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
+    /// Terms of words that were met.
+    stems: RefCell<terms::Stems>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -136,7 +142,7 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default() }
+        Self { conn, path, common: RefCell::default(), stems: RefCell::default() }
     }
 
     /// Names the file in whatever error `read` ends with.
