@@ -52,6 +52,8 @@ mod undo;
 mod usage;
 mod windows;
 mod word_index;
+#[cfg(test)]
+mod word_index_tests;
 mod word_search;
 mod words;
 mod writer;

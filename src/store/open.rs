@@ -72,7 +72,18 @@ impl Store {
         }
         refuse_folder(path)?;
         let conn = connect_read_only(path).map_err(|error| error.at(path))?;
-        Ok(Self { db: Database::new(conn, path.to_owned()) })
+        let version = schema_version(&conn).map_err(|error| error.at(path))?;
+        let store = Self { db: Database::new(conn, path.to_owned()) };
+        if (1..known_version()).contains(&version) {
+            // Of an earlier version: brought up to date where it can be written, else as a copy.
+            return match connect(path) {
+                Ok(_) => {
+                    Ok(Self { db: Database::new(connect_read_only(path).map_err(|e| e.at(path))?, path.to_owned()) })
+                }
+                Err(_) => store.copy_in_memory(),
+            };
+        }
+        Ok(store)
     }
 
     /// Returns an empty store that is gone when it is dropped.

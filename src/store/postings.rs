@@ -59,8 +59,16 @@ pub(super) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(P
         table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
     // The last block that may hold the first one wanted.
-    let first = (0..blocks).collect::<Vec<_>>().partition_point(|block| entry(*block, 0) <= wanted.start);
-    for block in first.saturating_sub(1)..blocks {
+    let (mut first, mut after) = (0, blocks);
+    while after - first > 1 {
+        let middle = usize::midpoint(first, after);
+        if entry(middle, 0) <= wanted.start {
+            first = middle;
+        } else {
+            after = middle;
+        }
+    }
+    for block in first..blocks {
         if entry(block, 0) >= wanted.end {
             return;
         }

@@ -75,12 +75,19 @@ impl Database {
     /// longer word with the same beginning counts. All of the query where it has no words.
     #[must_use]
     pub fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
-        let words = Query::of(query).words;
-        let words = if words.is_empty() { vec![letters(query)] } else { words };
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
         let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
-        words.into_iter().map(|word| folded(&word)).filter(|word| !word.is_empty() && text.contains(word)).collect()
+        self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
+    }
+
+    /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "how words are cut is the store's own affair")]
+    pub fn words_of(&self, query: &str) -> Vec<String> {
+        let words = Query::of(query).words;
+        let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
+        words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
     /// Returns at most `limit` active or pending memories close to a claim: those with the same words, those with

@@ -167,7 +167,7 @@ fn write_segment(conn: &Connection, shape: &Shape, mut entries: Vec<Entry>) -> R
 }
 
 /// Makes a segment of all that waits.
-fn flush(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn flush(conn: &Connection) -> Result<(), StoreError> {
     let first: i64 =
         conn.query_row("SELECT ifnull(max(first + docs), 1) FROM search_segments", (), |row| row.get(0))?;
     let mut shape = Shape { level: 0, first, docs: 0, length: 0, languages: 0 };
