@@ -16,6 +16,7 @@ mod process;
 mod random;
 mod report;
 mod rules;
+mod search;
 mod server;
 mod startup;
 mod store;
@@ -33,6 +34,7 @@ const PARTS: &[Part] = &[
     ("rules", rules::measure),
     ("store", store::measure),
     ("consolidation", consolidation::measure),
+    ("search", search::measure),
     ("memory", memory::measure),
 ];
 

@@ -30,11 +30,13 @@ mod near_words;
 mod normal;
 mod open;
 mod packs;
+mod postings;
 mod passes;
 mod past;
 mod pending;
 mod project_list;
 mod projects;
+mod ranking;
 mod relations;
 mod replies;
 mod row;
@@ -44,10 +46,15 @@ mod settled;
 mod since;
 mod spending;
 mod stats;
+mod terms;
 mod tombstones;
 mod undo;
 mod usage;
 mod windows;
+mod word_index;
+#[cfg(test)]
+mod word_index_tests;
+mod word_search;
 mod words;
 mod writer;
 
@@ -97,6 +104,7 @@ pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
 pub use project_list::Project;
 pub use projects::Placement;
+pub use ranking::{Ranked, Said, Seq};
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use settled::Fingerprint;
@@ -106,6 +114,7 @@ pub use tombstones::Tombstone;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
+pub use words::STOP_WORDS;
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.
@@ -116,6 +125,8 @@ pub struct Database {
     path: PathBuf,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
+    /// Terms of words that were met.
+    stems: RefCell<terms::Stems>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -133,7 +144,7 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default() }
+        Self { conn, path, common: RefCell::default(), stems: RefCell::default() }
     }
 
     /// Names the file in whatever error `read` ends with.
