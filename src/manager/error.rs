@@ -92,9 +92,12 @@ pub enum ManagerError {
         /// What can be reached.
         served: String,
     },
-    /// Something must be named.
-    #[error("nothing says which memories are meant; give an id, or at least one filter")]
-    NothingNamed,
+    /// What was given does not say which memories are meant.
+    #[error("it is not clear which memories are meant; {remedy}")]
+    NothingNamed {
+        /// What to give.
+        remedy: &'static str,
+    },
     /// Other processes kept changing the same memories, or the plan could not be written.
     #[error(transparent)]
     Apply(#[from] ApplyError),

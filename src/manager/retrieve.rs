@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Afterthought, ManagerError, Query, SearchOptions, SearchResult};
-use crate::memory::{Memory, MemoryId};
+use crate::memory::{Memory, MemoryId, Namespace};
+use crate::recall::brief::{self, Brief, BriefRequest, Format};
 use crate::recall::{Parts, score};
 use crate::store::{AccessKind, Filter, Order};
 
@@ -61,6 +62,55 @@ impl Afterthought {
         });
         found.truncate(limit);
         Ok(found)
+    }
+
+    /// Returns the memories that a conversation in `namespace` should know, best first; they are those of a brief, which
+    /// leaves out what says the same. Nothing is counted or logged.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if they cannot be read, or the namespace is out of reach.
+    pub fn memories_for_prompt(
+        &self,
+        namespace: &Namespace,
+        options: &RetrievalOptions,
+    ) -> Result<Vec<Memory>, ManagerError> {
+        let request = BriefRequest {
+            namespaces: vec![namespace.clone()],
+            max_memories: Some(options.limit),
+            min_importance: options.filter.min_importance.unwrap_or(BriefRequest::default().min_importance),
+            types: options.filter.types.clone(),
+            ..BriefRequest::default()
+        };
+        Ok(self.brief(request)?.shown.into_iter().map(|shown| shown.memory).collect())
+    }
+
+    /// Returns the memory section for a prompt: `memories` in the order given, fenced as data. None give no text.
+    #[must_use]
+    pub fn build_memory_prompt(&self, memories: &[Memory], format: Format) -> String {
+        brief::spell(memories, format)
+    }
+
+    /// Returns what a conversation is to be told, within the request's budget. A request that names no namespace means all
+    /// within reach.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if it cannot be read, or a namespace is out of reach.
+    pub fn brief(&self, mut request: BriefRequest) -> Result<Brief, ManagerError> {
+        for namespace in &request.namespaces {
+            self.admitted(namespace)?;
+        }
+        if request.namespaces.is_empty() {
+            let within = self.reach.as_ref().map(|reach| reach.namespaces().to_vec());
+            request.namespaces = within.unwrap_or_else(|| vec![self.home()]);
+        }
+        Ok(brief::compose(self.ledger("compose a brief")?, &request, Timestamp::now())?)
+    }
+
+    /// Notes that a brief was put in front of a model.
+    pub fn note_shown(&self, brief: &Brief) {
+        if let Some(store) = self.storage.as_store() {
+            let _ = brief::note_shown(store, brief, Timestamp::now());
+        }
     }
 
     /// Returns a page of the memories that pass a filter. That is no use of them.

@@ -8,6 +8,7 @@
 //! memory's own time is over, and showing a memory is logged but not counted as a use of it.
 
 mod clean;
+mod given;
 mod line;
 mod query;
 mod render;
@@ -26,6 +27,7 @@ use crate::lifecycle::decay::HalfLives;
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
+pub use given::spell;
 pub use request::{BriefRequest, Format, MAX_CHARACTERS, Quotas, Section};
 pub use weigh::{
     Because, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
