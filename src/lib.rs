@@ -5,7 +5,7 @@
 //!                                             │ llm                     │ llm
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
-//! manager ─▶ all of it, for programs
+//! manager ─▶ all of it, for programs ─▶ serve: agents, over MCP
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
@@ -27,4 +27,5 @@ pub mod recall;
 pub mod exchange;
 pub mod pipeline;
 pub mod manager;
+pub mod serve;
 pub mod eval;

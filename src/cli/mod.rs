@@ -18,6 +18,7 @@ mod init;
 mod inspect;
 mod list;
 mod maintain;
+mod mcp;
 mod printer;
 mod projects;
 mod question;
@@ -26,6 +27,7 @@ mod report;
 mod run;
 mod runs;
 mod search;
+mod serve;
 mod sources;
 mod spend;
 mod stats;
@@ -82,6 +84,8 @@ enum Command {
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
     Maintain(maintain::MaintainArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
     Eval(eval::EvalArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
@@ -145,6 +149,8 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),
+        Command::Mcp(args) => mcp::run(args, &context),
+        Command::Serve(args) => serve::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Init(args) => init::run(args, &context),
         Command::Doctor(args) => doctor::run(args, &context),
