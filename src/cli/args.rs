@@ -49,8 +49,9 @@ impl Global {
 
     /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
     pub fn start_tracing(&self) {
-        let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG")
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn" }));
+        let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
+            tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
+        });
         let colour =
             std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // It can only fail if a subscriber is set, and then that one is as good.

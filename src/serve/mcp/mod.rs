@@ -6,7 +6,10 @@
 mod profile;
 mod prompts;
 mod resources;
+mod schema;
 mod stdio;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod tools;
 mod view;

@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::generate::SchemaSettings;
-use schemars::transform::{RecursiveTransform, Transform as _};
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::schema::{input_schema, output_schema};
 use super::{Profile, told};
 use crate::manager::{Afterthought, ManagerError};
 
@@ -79,8 +78,8 @@ impl ToolRow {
             title: T::TITLE,
             description: T::DESCRIPTION,
             category: T::CATEGORY,
-            input: schema::<T::Arguments>,
-            output: schema::<T::Answer>,
+            input: input_schema::<T::Arguments>,
+            output: output_schema::<T::Answer>,
             call: call::<T>,
         }
     }
@@ -89,12 +88,9 @@ impl ToolRow {
     pub(super) fn described(&self, categories: &[String]) -> Tool {
         let mut input = (self.input)();
         if let Some(property) = self.category.and_then(|name| input.get_mut("properties")?.get_mut(name)) {
-            property["enum"] = if property["type"] == "string" {
-                json!(categories)
-            } else {
-                // One that may be left out may be null, too.
-                categories.iter().map(|name| json!(name)).chain([Value::Null]).collect()
-            };
+            // One that may be left out may be null, too.
+            let null = (property["type"] != "string").then_some(Value::Null);
+            property["enum"] = categories.iter().map(|name| json!(name)).chain(null).collect();
         }
         let reads = self.effect == Effect::Reads;
         let annotations = ToolAnnotations::with_title(self.title)
@@ -117,7 +113,7 @@ impl fmt::Debug for ToolRow {
 
 fn call<T: MemoryTool>(memories: &Afterthought, arguments: Value) -> Result<Value, String> {
     let arguments = serde_json::from_value(arguments)
-        .map_err(|error| format!("{error}; it takes {}", takes(&schema::<T::Arguments>())))?;
+        .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
     let answer = T::call(memories, arguments).map_err(|error| told(&error))?;
     Ok(serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot"))
 }
@@ -134,20 +130,4 @@ fn takes(schema: &JsonObject) -> String {
         (true, false) => format!("optionally {}", optional.join(", ")),
         (false, false) => format!("{}, and optionally {}", required.join(", "), optional.join(", ")),
     }
-}
-
-/// Returns the schema of a type as one self-contained object, in words that every client knows.
-fn schema<T: JsonSchema>() -> JsonObject {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // Formats such as `uint` are Rust's own, and some clients refuse what they do not know.
-    RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format"))).transform(&mut schema);
-    schema.remove("title");
-    let mut object = schema.as_object().cloned().unwrap_or_default();
-    // Types without a field have none, and clients look for it.
-    object.entry("properties").or_insert_with(|| json!({}));
-    object
 }
