@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::ingest::known::{Machine, Platform};
+use afterthought::manager::database_path;
 use afterthought::memory::Namespace;
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -77,7 +78,9 @@ impl Global {
         };
         let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let environment = |name: &str| std::env::var(name).ok();
-        Ok(Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?)
+        let mut config = Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?;
+        config.db.value = database_path(&config.db.value)?;
+        Ok(config)
     }
 }
 

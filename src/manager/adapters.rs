@@ -1,6 +1,6 @@
 //! Which adapter opens which address.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::store::Store;
 
@@ -33,13 +33,33 @@ pub const ADAPTERS: &[Adapter] = &[
 /// # Errors
 /// [`ManagerError::UnknownScheme`], naming the known ones, or why it cannot be opened.
 pub fn open_storage(address: &str) -> Result<Opened, ManagerError> {
-    let Some((scheme, rest)) = scheme_of(address) else { return sqlite(address) };
+    let (adapter, rest) = named(address)?;
+    (adapter.open)(rest)
+}
+
+/// Returns the file that `address` names, for what works on a file alone.
+///
+/// # Errors
+/// [`ManagerError::UnknownScheme`], naming the known ones, and [`ManagerError::NoFile`] for what is no file.
+pub fn database_path(address: &Path) -> Result<PathBuf, ManagerError> {
+    // What is no text has no scheme either.
+    let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
+    let (adapter, rest) = named(text)?;
+    match adapter.scheme {
+        "sqlite" | "file" => Ok(path_of(rest)),
+        scheme => Err(ManagerError::NoFile { scheme }),
+    }
+}
+
+/// Returns the adapter that an address names, and what it opens.
+fn named(address: &str) -> Result<(&'static Adapter, &str), ManagerError> {
+    let Some((scheme, rest)) = scheme_of(address) else { return Ok((&ADAPTERS[0], address)) };
     let found = ADAPTERS.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
     let adapter = found.ok_or_else(|| ManagerError::UnknownScheme {
         scheme: scheme.to_owned(),
         known: ADAPTERS.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
     })?;
-    (adapter.open)(rest)
+    Ok((adapter, rest))
 }
 
 /// Splits an address at its scheme. One letter is the drive of a path.
@@ -52,11 +72,14 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 }
 
 fn sqlite(path: &str) -> Result<Opened, ManagerError> {
-    let path = match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
-        Some(rest) => format!("/{rest}"),
-        None => path.to_owned(),
-    };
-    Ok(Box::new(Store::open(Path::new(&path))?))
+    Ok(Box::new(Store::open(path_of(path))?))
+}
+
+fn path_of(path: &str) -> PathBuf {
+    match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
+        Some(rest) => PathBuf::from(format!("/{rest}")),
+        None => PathBuf::from(path),
+    }
 }
 
 fn in_memory(_: &str) -> Result<Opened, ManagerError> {
@@ -89,6 +112,16 @@ mod tests {
         let error = open_storage("postgres://host/memories").err().unwrap();
         let expected = "nothing opens postgres: addresses; use sqlite:, file:, memory:, or a path";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_command_takes_addresses_of_files_alone() {
+        for (address, path) in [("sqlite:a.db", "a.db"), ("file:///m/a.db", "/m/a.db"), ("a b.db", "a b.db")] {
+            assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
+        }
+        let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
+        assert_eq!(told("memory:"), "memory: keeps nothing from one command to the next; name a file");
+        assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
     }
 
     #[test]

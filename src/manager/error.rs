@@ -17,6 +17,12 @@ pub enum ManagerError {
         /// The schemes that are known.
         known: String,
     },
+    /// An address that is no file, where a file is needed.
+    #[error("{scheme}: keeps nothing from one command to the next; name a file")]
+    NoFile {
+        /// What stands before the colon.
+        scheme: &'static str,
+    },
     /// The database cannot be used, or does not hold what was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -28,7 +28,7 @@ use crate::guard::Guard;
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::{Store, StoreError};
 
-pub use adapters::{ADAPTERS, Adapter, Opened, open_storage};
+pub use adapters::{ADAPTERS, Adapter, Opened, database_path, open_storage};
 pub use contract::{Capabilities, MemoryStorageAdapter, NewMemory, Query, SearchOptions, SearchResult};
 pub use edit::{Link, MemoryChange, Past};
 pub use error::ManagerError;

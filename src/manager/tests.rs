@@ -89,7 +89,7 @@ impl MemoryStorageAdapter for Shelf {
     }
 
     fn find_similar(&self, id: &MemoryId, limit: usize, _: f64) -> Result<Vec<SearchResult>, ManagerError> {
-        let namespace = self.get(id)?.map(|memory| memory.namespace).unwrap_or_else(Namespace::global);
+        let namespace = self.get(id)?.map_or_else(Namespace::global, |memory| memory.namespace);
         let mut found =
             self.search("", &SearchOptions { filter: Filter::exactly(&[namespace]), ..SearchOptions::default() })?;
         found.retain(|hit| hit.memory.id != *id);
@@ -303,7 +303,7 @@ fn what_is_out_of_reach_is_as_if_it_were_not_there() {
     ] {
         assert_eq!(error.to_string(), unknown);
     }
-    assert_eq!(manager.delete_memories(&[other.id.clone()]).unwrap(), 0);
+    assert_eq!(manager.delete_memories(std::slice::from_ref(&other.id)).unwrap(), 0);
     let found = manager.retrieve_memories("tea", &RetrievalOptions::default()).unwrap();
     assert_eq!(found.iter().map(|hit| &hit.memory.id).collect::<Vec<_>>(), [&own.id]);
     assert_eq!(manager.list_memories(Filter::default(), Order::Id, 9, 0).unwrap().len(), 1);

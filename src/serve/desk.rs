@@ -28,7 +28,16 @@ pub struct Desk {
     config: Config,
     serves: Serves,
     reach: OnceLock<Reach>,
-    idle: Mutex<Vec<Afterthought>>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// What tells one file from another.
+type FileId = Option<(u64, u64)>;
+
+#[derive(Debug)]
+struct Connection {
+    manager: Afterthought,
+    file: FileId,
 }
 
 impl Desk {
@@ -50,22 +59,38 @@ impl Desk {
     /// What `work` returns, or why the database cannot be opened.
     pub fn with<T, E: From<ManagerError>>(&self, work: impl FnOnce(&Afterthought) -> Result<T, E>) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let manager = idle.map_or_else(|| self.open(), Ok)?;
-        let done = work(&manager);
+        // What is written to a file that was moved away or replaced would be lost.
+        let idle = idle.filter(|connection| connection.file == self.file());
+        let connection = idle.map_or_else(|| self.open(), Ok)?;
+        let done = work(&connection.manager);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE {
-            idle.push(manager);
+            idle.push(connection);
         }
         done
     }
 
-    fn open(&self) -> Result<Afterthought, ManagerError> {
+    fn open(&self) -> Result<Connection, ManagerError> {
         let manager = Afterthought::open(self.config.clone())?;
         let reach = match self.reach.get() {
             Some(reach) => reach.clone(),
             None => self.reach_of(&manager)?,
         };
-        Ok(manager.within(self.reach.get_or_init(|| reach).clone()))
+        let manager = manager.within(self.reach.get_or_init(|| reach).clone());
+        Ok(Connection { manager, file: self.file() })
+    }
+
+    /// Returns what tells the file from another at the same place, where the system can tell.
+    #[cfg(unix)]
+    fn file(&self) -> FileId {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = std::fs::metadata(&self.config.db.value).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn file(&self) -> FileId {
+        None
     }
 
     fn reach_of(&self, manager: &Afterthought) -> Result<Reach, ManagerError> {

@@ -114,7 +114,8 @@ async fn health() -> Response {
 
 async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let host = value(headers, header::HOST).or_else(|| request.uri().authority().map(|one| one.as_str()));
+    let host =
+        value(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
     match door.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {

@@ -7,7 +7,7 @@ use crate::manager::{Afterthought, ManagerError};
 use crate::recall::brief::BriefRequest;
 use crate::store::{AccessKind, Filter, Order};
 
-use super::view::{Memories, MemoryView};
+use super::view::{MemoryView, Page};
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
@@ -58,7 +58,7 @@ pub(super) fn read(memories: &Afterthought, uri: &str) -> Result<Option<ReadReso
 fn latest(memories: &Afterthought) -> Result<String, ManagerError> {
     let filter = || Filter { unexpired_at: Some(jiff::Timestamp::now()), ..Filter::default() };
     let page = memories.list_memories(filter(), Order::Updated, LATEST, 0)?;
-    Ok(json!(Memories::page(&page, memories.count_memories(filter())?)).to_string())
+    Ok(json!(Page::out_of(&page, memories.count_memories(filter())?)).to_string())
 }
 
 fn one(memories: &Afterthought, id: &str) -> Result<String, ManagerError> {

@@ -106,7 +106,7 @@ impl MemoryView {
 
 /// Memories, best or latest first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Memories {
+pub(super) struct Page {
     /// How many are returned
     count: usize,
     /// How many there are in all, where that was counted
@@ -116,12 +116,12 @@ pub(super) struct Memories {
     memories: Vec<MemoryView>,
 }
 
-impl Memories {
+impl Page {
     pub(super) fn of(memories: Vec<MemoryView>) -> Self {
         Self { count: memories.len(), total: None, memories }
     }
 
-    pub(super) fn page(memories: &[Memory], total: usize) -> Self {
+    pub(super) fn out_of(memories: &[Memory], total: usize) -> Self {
         Self { total: Some(total), ..Self::of(memories.iter().map(MemoryView::from).collect()) }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::desk::Desk;
 
 /// Longest time for one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server on standard input and output.
 pub struct Piped {
@@ -65,6 +65,7 @@ impl Piped {
     }
 
     /// Calls a tool and returns what it answers.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
     pub fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
         let result = &answer["result"];
@@ -77,6 +78,7 @@ impl Piped {
     }
 
     /// Calls a tool that must refuse, and returns why.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
     pub fn refused(&mut self, name: &str, arguments: Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
         assert_eq!(answer["result"]["isError"], true, "{name}: {answer}");
@@ -155,7 +157,7 @@ impl Http {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let named = headers.iter().any(|line| line.to_ascii_lowercase().starts_with("host:"));
         let host = if named { String::new() } else { format!("Host: {}\r\n", self.address) };
-        let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+        let lines = headers.iter().fold(String::new(), |lines, line| lines + line + "\r\n");
         let head = format!(
             "{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {}\r\nConnection: close\r\n\r\n",
             body.len()

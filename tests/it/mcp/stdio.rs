@@ -222,6 +222,25 @@ fn a_database_that_cannot_be_used_fails_a_call_and_not_the_server() {
 
 #[cfg(unix)]
 #[test]
+fn a_database_that_was_moved_away_is_not_written_any_more() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--db", "m.db"]);
+    client.call("memory_store", store("Ana drinks tea."));
+    for suffix in ["", "-wal", "-shm"] {
+        let (from, to) = (desk.path(&format!("m.db{suffix}")), desk.path(&format!("old.db{suffix}")));
+        if from.exists() {
+            std::fs::rename(from, to).unwrap();
+        }
+    }
+    client.call("memory_store", store("Bo keeps bees."));
+    assert_eq!(client.call("memory_list", json!({}))["total"], 1);
+    client.end();
+    let said = |database| desk.memories_in(database).into_iter().map(|(_, content)| content).collect::<Vec<_>>();
+    assert_eq!((said("old.db"), said("m.db")), (vec!["Ana drinks tea.".to_owned()], vec!["Bo keeps bees.".to_owned()]));
+}
+
+#[cfg(unix)]
+#[test]
 fn the_server_ends_when_the_system_asks() {
     let desk = Desk::new();
     let client = Piped::start(&desk, &[]);

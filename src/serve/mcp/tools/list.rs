@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{MemoryTool, Profile};
 use crate::manager::{Afterthought, ManagerError};
 use crate::serve::mcp::Effect;
-use crate::serve::mcp::view::Memories;
+use crate::serve::mcp::view::Page;
 use crate::store::{Filter, Order};
 
 /// Most memories of one page.
@@ -44,7 +44,7 @@ enum Sort {
 
 impl MemoryTool for List {
     type Arguments = Arguments;
-    type Answer = Memories;
+    type Answer = Page;
     const NAME: &'static str = "memory_list";
     const TITLE: &'static str = "Browse memories";
     const DESCRIPTION: &'static str = "Browse what is remembered, a page at a time, to review or tidy it. To answer a \
@@ -53,7 +53,7 @@ impl MemoryTool for List {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Memories, ManagerError> {
+    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
         let order = match arguments.sort.unwrap_or(Sort::Recency) {
             Sort::Recency => Order::Updated,
             Sort::Confidence => Order::Confidence,
@@ -68,6 +68,6 @@ impl MemoryTool for List {
         let total = memories.count_memories(filter.clone())?;
         let limit = arguments.limit.unwrap_or(20).min(MOST);
         let page = memories.list_memories(filter, order, limit, arguments.offset.unwrap_or(0))?;
-        Ok(Memories::page(&page, total))
+        Ok(Page::out_of(&page, total))
     }
 }

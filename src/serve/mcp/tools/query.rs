@@ -9,7 +9,7 @@ use crate::guard::steers;
 use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
 use crate::memory::{Scope, Status};
 use crate::serve::mcp::Effect;
-use crate::serve::mcp::view::{Memories, MemoryView};
+use crate::serve::mcp::view::{MemoryView, Page};
 use crate::store::Filter;
 
 pub(super) struct Query;
@@ -20,7 +20,7 @@ pub(super) struct Query;
 pub(super) struct Arguments {
     /// Words or a question; any text is safe. What matters most where there is none
     query: Option<String>,
-    /// Only long_term or only short_term
+    /// Only what is meant to last, or only what expires
     scope: Option<Scope>,
     /// Only this category
     #[serde(rename = "type")]
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 
 impl MemoryTool for Query {
     type Arguments = Arguments;
-    type Answer = Memories;
+    type Answer = Page;
     const NAME: &'static str = "memory_query";
     const TITLE: &'static str = "Search memories";
     const DESCRIPTION: &'static str = "Search memories by words in any language and by filters, best first: relevance, with \
@@ -50,7 +50,7 @@ impl MemoryTool for Query {
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Memories, ManagerError> {
+    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
         let status = if arguments.forgotten { Status::Forgotten } else { Status::Active };
         let filter = Filter {
             statuses: vec![status],
@@ -66,6 +66,6 @@ impl MemoryTool for Query {
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
         // What a person rejected as an order is no more harmless for having been forgotten.
         found.retain(|hit| status == Status::Active || steers(&hit.memory.claim.content).is_none());
-        Ok(Memories::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
+        Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{MemoryTool, Profile};
 use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
 use crate::serve::mcp::Effect;
-use crate::serve::mcp::view::{Memories, MemoryView};
+use crate::serve::mcp::view::{MemoryView, Page};
 use crate::store::Filter;
 
 /// Most memories of one call.
@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 
 impl MemoryTool for Recall {
     type Arguments = Arguments;
-    type Answer = Memories;
+    type Answer = Page;
     const NAME: &'static str = "memory_recall";
     const TITLE: &'static str = "Recall what is known";
     const DESCRIPTION: &'static str = "Recall memories of earlier conversations, best first, by words, subject or category. \
@@ -43,7 +43,7 @@ impl MemoryTool for Recall {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Memories, ManagerError> {
+    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
         let filter = Filter {
             subject: arguments.subject,
             categories: arguments.category.into_iter().collect(),
@@ -53,6 +53,6 @@ impl MemoryTool for Recall {
         let limit = arguments.limit.unwrap_or(10).min(MOST);
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
-        Ok(Memories::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
+        Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
     }
 }

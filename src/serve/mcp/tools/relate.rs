@@ -16,7 +16,7 @@ pub(super) struct Relate;
 pub(super) struct Arguments {
     /// Id of the memory that relates
     from: String,
-    /// supports, contradicts, refines, supersedes, derived_from or related
+    /// What the first is to the second
     relation: RelationType,
     /// Id of the memory that it relates to
     to: String,

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// What kind of thing it is; note by default
     #[serde(rename = "type")]
     category: Option<String>,
-    /// long_term (the default) or short_term
+    /// Whether it is meant to last, which is the default, or expires
     scope: Option<Scope>,
     /// How much it matters, 1-10, or a fraction of 1; 5 by default
     importance: Option<f64>,
