@@ -71,7 +71,7 @@ fn every_tool_says_what_it_does_and_every_argument_what_it_means() {
             assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
             for schema in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
                 let text = serde_json::to_string(schema).unwrap();
-                assert!(!["$ref", "$defs", "oneOf", "\"format\":"].iter().any(|word| text.contains(word)), "{text}");
+                assert!(!["$ref", "$defs", "oneOf", "\"format\":\""].iter().any(|word| text.contains(word)), "{text}");
                 for (name, property) in schema["properties"].as_object().unwrap() {
                     assert!(property["description"].is_string(), "{}: {name} says nothing", tool.name);
                 }
