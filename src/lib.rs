@@ -5,6 +5,7 @@
 //!                                             │ llm                     │ llm
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
+//! manager ─▶ all of it, for programs ─▶ serve: agents, over MCP
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
@@ -21,7 +22,10 @@ pub mod llm;
 pub mod extract;
 pub mod store;
 pub mod consolidate;
+pub mod lifecycle;
 pub mod recall;
 pub mod exchange;
 pub mod pipeline;
+pub mod manager;
+pub mod serve;
 pub mod eval;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::ingest::known::{Machine, Platform};
+use afterthought::manager::database_path;
 use afterthought::memory::Namespace;
 use afterthought::store::Store;
 use anyhow::Context as _;
@@ -49,8 +50,9 @@ impl Global {
 
     /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
     pub fn start_tracing(&self) {
-        let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG")
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn" }));
+        let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
+            tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
+        });
         let colour =
             std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // It can only fail if a subscriber is set, and then that one is as good.
@@ -76,7 +78,9 @@ impl Global {
         };
         let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let environment = |name: &str| std::env::var(name).ok();
-        Ok(Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?)
+        let mut config = Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?;
+        config.db.value = database_path(&config.db.value)?;
+        Ok(config)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
+use afterthought::manager::unit_importance;
 use afterthought::memory::{MemoryId, Relation, RelationType, Status};
 use afterthought::store::{Order, Store, StoreError};
 use anyhow::bail;
@@ -130,15 +131,6 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// Accepts 0–1, and 2–10 as tenths, since both scales are in use.
-pub fn unit_importance(value: f64) -> anyhow::Result<f64> {
-    match value {
-        value if (0.0..=1.0).contains(&value) => Ok(value),
-        value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
-        value => bail!("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths"),
-    }
-}
-
 pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let ids = resolve_all(&store, &args.ids)?;
@@ -237,17 +229,4 @@ fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], word: &str) ->
         }
     }
     Ok(if ids.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_scales_of_importance_are_understood() {
-        assert!((unit_importance(0.4).unwrap() - 0.4).abs() < 1e-9);
-        assert!((unit_importance(1.0).unwrap() - 1.0).abs() < 1e-9);
-        assert!((unit_importance(8.0).unwrap() - 0.8).abs() < 1e-9);
-        assert!(unit_importance(11.0).is_err() && unit_importance(-1.0).is_err() && unit_importance(f64::NAN).is_err());
-    }
 }

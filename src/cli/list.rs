@@ -111,7 +111,7 @@ impl Selection {
             subject: self.subject.clone(),
             source: self.source.clone(),
             min_importance: self.min_importance,
-            scope: self.scope,
+            scopes: self.scope.into_iter().collect(),
             pinned: self.pinned.then_some(true),
             created_from: self.since,
             created_before: self.until,

@@ -3,6 +3,7 @@
 mod apply;
 mod args;
 mod batches;
+mod brief;
 mod completions;
 mod consolidate;
 mod doctor;
@@ -17,6 +18,7 @@ mod init;
 mod inspect;
 mod list;
 mod maintain;
+mod mcp;
 mod printer;
 mod projects;
 mod question;
@@ -25,6 +27,7 @@ mod report;
 mod run;
 mod runs;
 mod search;
+mod serve;
 mod sources;
 mod spend;
 mod stats;
@@ -59,6 +62,7 @@ enum Command {
     Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
+    Brief(brief::BriefArgs),
     List(list::ListArgs),
     Show(inspect::ShowArgs),
     Why(inspect::WhyArgs),
@@ -80,6 +84,8 @@ enum Command {
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
     Maintain(maintain::MaintainArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
     Eval(eval::EvalArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
@@ -122,6 +128,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Formats(args) => formats::run(args, &context),
         Command::Remember(args) => remember::run(args, &context),
         Command::Search(args) => search::run(args, &context),
+        Command::Brief(args) => brief::run(args, &context),
         Command::List(args) => list::run(args, &context),
         Command::Show(args) => inspect::show(args, &context),
         Command::Why(args) => inspect::why(args, &context),
@@ -142,6 +149,8 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),
         Command::Maintain(args) => maintain::run(args, &context),
+        Command::Mcp(args) => mcp::run(args, &context),
+        Command::Serve(args) => serve::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Init(args) => init::run(args, &context),
         Command::Doctor(args) => doctor::run(args, &context),

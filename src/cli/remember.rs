@@ -1,12 +1,10 @@
 //! `remember`: a memory by hand.
 
-use afterthought::consolidate::{self, Incoming};
-use afterthought::guard::Guard;
-use afterthought::memory::{Audience, Candidate, Claim, ExtractionMethod, MemoryType, Namespace};
-use anyhow::bail;
+use afterthought::consolidate::Plan;
+use afterthought::manager::{Afterthought, Note};
+use afterthought::memory::MemoryType;
 
-use super::args::{Context, now, time};
-use super::edit::unit_importance;
+use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::report::Told;
 
@@ -51,48 +49,26 @@ pub struct RememberArgs {
 }
 
 pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.settings()?;
-    if !config.categories.value.contains(&args.category) {
-        bail!("{:?} is no category; use one of {}", args.category, config.categories.value.join(", "));
-    }
-    let guard = Guard::default();
-    let (claim, findings) = guard.redact(args.claim()?);
-    if let Some(name) = findings.keys().next() {
-        bail!("the text holds a secret ({name}), which is never kept; leave it out");
-    }
-    let namespace = config.namespace.value.clone().unwrap_or_else(Namespace::global);
-    let candidate = Candidate {
-        claim: claim.into_inner(),
-        audience: Audience::Project,
-        evidence: Vec::new(),
-        replaces: None,
-        is_pasted: false,
-    };
-    let incoming = Incoming { candidate, namespace, source: "remember".to_owned(), method: ExtractionMethod::Manual };
-    let store = context.store()?;
-    let plan = consolidate::settle_by_rules(&store, &guard, &[incoming], None, now())?;
+    let kept = Afterthought::open(context.settings()?)?.remember(&args.note())?;
     let mut told = Told::new(context.out, true);
-    told.plan(&plan);
+    told.plan(&Plan { changes: vec![kept.change], ..Plan::default() });
     told.end()?;
     Ok(ExitStatus::Success)
 }
 
 impl RememberArgs {
-    fn claim(&self) -> anyhow::Result<Claim> {
-        let text = self.text.join(" ").trim().to_owned();
-        if text.is_empty() {
-            bail!("there is nothing to remember; give a sentence");
-        }
-        let first_words = text.split_whitespace().take(8).collect::<Vec<_>>().join(" ");
-        Ok(Claim {
+    fn note(&self) -> Note {
+        Note {
+            memory_type: self.memory_type,
+            category: self.category.clone(),
+            title: self.title.clone(),
             subject: self.subject.clone(),
             key: self.key.clone(),
             value: self.value.clone(),
-            importance: unit_importance(self.importance)?,
+            importance: self.importance,
             tags: self.tags.clone(),
             expires_at: self.expires,
-            valid_from: Some(now()),
-            ..Claim::new(self.memory_type, &self.category, self.title.clone().unwrap_or(first_words), text)
-        })
+            ..Note::new(self.text.join(" "))
+        }
     }
 }

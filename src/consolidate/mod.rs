@@ -20,6 +20,7 @@ mod tests;
 
 pub use moving::{Moved, merge_projects};
 pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
+pub use plan::effects::supported;
 pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
 pub use restoring::{Restored, Rivals, restore};
 

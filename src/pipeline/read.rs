@@ -60,6 +60,8 @@ pub struct Sources {
     pub found: Vec<Found>,
     /// Read everything as this format instead of recognising it.
     pub format: Option<String>,
+    /// Conversations that a program holds already; they come before all others.
+    pub transcripts: Vec<Transcript>,
 }
 
 /// The logs that earlier runs have finished, by the hash of their path.
@@ -83,9 +85,14 @@ pub fn start(
     let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
-    let selection = selection.clone();
+    let (selection, held) = (selection.clone(), sources.transcripts.clone());
     std::thread::spawn(move || {
         let reader = Reader { forced, selection, finished, guard, sender };
+        for transcript in held {
+            if reader.hand_over(transcript).is_err() {
+                return;
+            }
+        }
         for found in found {
             if reader.read(found).is_err() {
                 return;
@@ -107,6 +114,13 @@ struct Reader {
 }
 
 impl Reader {
+    fn hand_over(&self, transcript: Transcript) -> Result<(), Closed> {
+        let (transcript, cleaned) = self.guard.clean_transcript(transcript);
+        self.send(ReadEvent::Begun(None))?;
+        self.send(ReadEvent::Transcript(Box::new(transcript), cleaned))?;
+        self.send(ReadEvent::Ended)
+    }
+
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
         let stamp = Stamp::of(&path);

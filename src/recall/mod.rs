@@ -6,6 +6,7 @@
 //! memory ─▶ importance, confidence, recency, use ──────────────────────────────────────────┴▶ score
 //! ```
 
+pub mod brief;
 mod fuse;
 mod highlight;
 mod rank;

@@ -19,8 +19,8 @@ pub struct Filter {
     pub categories: Vec<String>,
     /// Their status; only active ones by default, empty for any.
     pub statuses: Vec<Status>,
-    /// How long they are meant to live; any where it is not told.
-    pub scope: Option<Scope>,
+    /// How long they are meant to live; empty for any.
+    pub scopes: Vec<Scope>,
     /// Tags that each of them has.
     pub tags: Vec<String>,
     /// Their subject.
@@ -55,7 +55,7 @@ impl Default for Filter {
             types: Vec::new(),
             categories: Vec::new(),
             statuses: vec![Status::Active],
-            scope: None,
+            scopes: Vec::new(),
             tags: Vec::new(),
             subject: None,
             source: None,
@@ -101,6 +101,8 @@ pub enum Order {
     Importance,
     /// Most used first, then last changed.
     Used,
+    /// Surest first, then last changed.
+    Confidence,
     /// By id, that is first learnt first.
     Id,
 }
@@ -112,6 +114,7 @@ impl Order {
             Self::Created => "m.created_at DESC, m.id DESC",
             Self::Importance => "m.importance DESC, m.updated_at DESC, m.id DESC",
             Self::Used => "u.access_count DESC, m.updated_at DESC, m.id DESC",
+            Self::Confidence => "m.confidence DESC, m.updated_at DESC, m.id DESC",
             Self::Id => "m.id",
         }
     }
@@ -131,7 +134,7 @@ impl Clauses {
         clauses.one_of("m.type", filter.types.iter().map(|value| value.as_str()));
         clauses.one_of("m.category", filter.categories.iter().map(String::as_str));
         clauses.one_of("m.status", filter.statuses.iter().map(|value| value.as_str()));
-        clauses.one_of("m.scope", filter.scope.iter().map(|value| value.as_str()));
+        clauses.one_of("m.scope", filter.scopes.iter().map(|value| value.as_str()));
         clauses.one_of("m.subject", filter.subject.as_deref());
         clauses.one_of("m.source", filter.source.as_deref());
         for tag in &filter.tags {

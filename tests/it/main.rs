@@ -22,6 +22,7 @@ mod ingest_agents;
 mod layering;
 mod llm_faults;
 mod machine;
+mod mcp;
 mod memory_imports;
 mod packs;
 mod people;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use afterthought::config::{Config, ExtractorChoice, Partial};
-use afterthought::llm::{Budget, DayLimit, Limits, Price, Prices};
-use afterthought::store::{Spent, Store, StoreError};
+use afterthought::llm::{Budget, Price, Prices};
+use afterthought::manager;
+use afterthought::store::Store;
 use clap::ValueEnum;
-use jiff::Zoned;
 
 use crate::cli::spend::prices;
 
@@ -84,20 +84,8 @@ impl Asking {
 
     /// Returns what may be spent on `model`, with what other runs have spent today.
     pub(in crate::cli) fn budget(&self, config: &Config, model: &str, store: &Store) -> anyhow::Result<Budget> {
-        let prices = prices(config)?;
-        let day = config.max_cost_per_day.value.map(|max_cost| {
-            let today = Zoned::now();
-            let spent = store.spending(today.date(), today.time_zone())?;
-            let cost = |one: Spent| {
-                let price = prices.of(&one.model).or(self.price);
-                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
-            };
-            Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
-        });
-        let limits =
-            Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
-        let price = self.price_of(model, &prices);
-        Ok(Budget::new(limits, price, model)?)
+        let price = self.price_of(model, &prices(config)?);
+        Ok(manager::budget(config, model, price, store)?)
     }
 }
 

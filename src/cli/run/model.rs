@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use afterthought::config::{Config, ExtractorChoice};
+use afterthought::config::Config;
 use afterthought::guard::Guard;
-use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source, find_ollama};
+use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source};
+use afterthought::manager;
 use anyhow::Context as _;
 
 use super::asking::Asking;
@@ -48,39 +49,24 @@ pub(in crate::cli) fn exchange<'g>(
     })
 }
 
-/// Returns how to reach the model: the configured one, else an Ollama on this machine; `None` if there is neither.
+/// Returns how to reach the model: the configured one, else an Ollama on this machine, which is told; `None` if there is
+/// neither.
 pub(in crate::cli) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
-    let configured = model_settings(config)?;
-    if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
-        return Ok(configured);
-    }
-    let host = std::env::var("OLLAMA_HOST").ok().filter(|host| !host.trim().is_empty());
-    let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
-    if let Some(settings) = &found {
+    let found = manager::reachable(config, &variable).await?;
+    if let Some(settings) = found.as_ref().filter(|_| model_settings(config).is_ok_and(|one| one.is_none())) {
         out.note(format_args!(
             "no model is configured; {} of the Ollama on this machine reads, --extractor rules does without",
             settings.model
         ));
     }
-    Ok(found.map(|settings| tuned(config, settings)))
+    Ok(found)
 }
 
 /// Returns how to reach the model; `None` if neither a key nor a server is configured.
 pub(in crate::cli) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
-    let lookup = |name: &str| match name {
-        "OPENAI_API_KEY" => std::env::var(&config.api_key_env.value).ok(),
-        "OPENAI_BASE_URL" => config.base_url.value.clone(),
-        "AFTERTHOUGHT_MODEL" => config.model.value.clone(),
-        _ => std::env::var(name).ok(),
-    };
-    let settings = ModelSettings::from_env(lookup)?;
-    Ok(settings.map(|settings| tuned(config, settings)))
+    Ok(manager::model_settings(config, &variable)?)
 }
 
-fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
-    ModelSettings {
-        temperature: Some(config.temperature.value),
-        timeout: std::time::Duration::from_secs(config.timeout_seconds.value),
-        ..settings
-    }
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

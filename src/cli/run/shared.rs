@@ -65,7 +65,7 @@ impl Shared {
         );
         self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
-        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone() })
+        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone(), ..Sources::default() })
     }
 
     pub(super) fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {

@@ -1,0 +1,87 @@
+//! `mcp`: memories for an agent, on standard input and output.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use afterthought::config::Config;
+use afterthought::serve::mcp::{MemoryServer, Profile, serve_stdio};
+use afterthought::serve::{Desk, Serves};
+use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::run::runtime;
+
+/// Serve memories to an agent over the Model Context Protocol, on standard input and output
+///
+/// Serves the project of the working directory with what holds everywhere, or the one namespace that --namespace names; a
+/// client cannot reach another. Ends with its input. docs/mcp.md tells how to add it to Claude Code, Codex, Cursor and
+/// VS Code.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought mcp")]
+pub struct McpArgs {
+    #[command(flatten)]
+    served: Served,
+}
+
+/// Options about what is served.
+#[derive(Debug, clap::Args)]
+pub struct Served {
+    /// Tools that clients see: standard, basecoat, blockcell or full
+    #[arg(long, value_name = "NAME", default_value_t = Profile::Standard)]
+    profile: Profile,
+    /// Folder whose project is served [default: the working directory]
+    #[arg(long, value_name = "FOLDER")]
+    project: Option<PathBuf>,
+}
+
+impl Served {
+    /// Returns the server that the options ask for.
+    pub fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
+        let serves = match (config.namespace.value.clone(), &self.project) {
+            (Some(namespace), None) => Serves::Namespace(namespace),
+            (_, Some(folder)) => {
+                super::args::must_be_folder(folder)?;
+                Serves::ProjectAt(std::path::absolute(folder).context("cannot tell the working directory")?)
+            }
+            (None, None) => Serves::ProjectAt(std::env::current_dir().context("cannot tell the working directory")?),
+        };
+        Ok(MemoryServer::new(Desk::new(config, serves), self.profile))
+    }
+}
+
+pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let server = args.served.server(context.settings()?)?;
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        stop_on_signal(stop.clone());
+        serve_stdio(server, stop).await
+    });
+    // The thread that reads standard input waits for a line that may never come.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    outcome?;
+    Ok(ExitStatus::Success)
+}
+
+/// Cancels `stop` on the first interrupt, or when the system asks the process to end.
+pub fn stop_on_signal(stop: CancellationToken) {
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        let asked = async {
+            use tokio::signal::unix::{SignalKind, signal};
+            match signal(SignalKind::terminate()) {
+                Ok(mut terminate) => drop(terminate.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        #[cfg(not(unix))]
+        let asked = std::future::pending::<()>();
+        tokio::select! {
+            outcome = tokio::signal::ctrl_c() => outcome.unwrap_or_default(),
+            () = asked => {}
+        }
+        stop.cancel();
+    });
+}

@@ -1,0 +1,48 @@
+//! `serve`: memories for agents, over HTTP.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use afterthought::serve::http::{Listening, listen};
+use tokio_util::sync::CancellationToken;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::mcp::{Served, stop_on_signal};
+use super::run::runtime;
+
+/// Name of the variable with the token that clients must show.
+const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
+
+/// Serve memories to agents over HTTP: the Model Context Protocol at /mcp
+///
+/// Only this machine can reach it unless --addr says otherwise, and then a token in AFTERTHOUGHT_TOKEN is needed. Requests
+/// for other names, and from pages of other sites, are turned away. What is served is as for `mcp`. Ends on an interrupt.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought serve --addr 127.0.0.1:8787")]
+pub struct ServeArgs {
+    /// Address to listen on; port 0 takes a free one, which is printed
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
+    addr: SocketAddr,
+    /// Further name that the server is reached by; may be given several times
+    #[arg(long = "allow-host", value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    served: Served,
+}
+
+pub fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let server = args.served.server(context.settings()?)?;
+    let listening = Listening { address: args.addr, names: args.names.clone(), token: std::env::var(TOKEN).ok() };
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        stop_on_signal(stop.clone());
+        let (address, served) = listen(server, &listening, stop).await?;
+        context.out.line(format_args!("http://{address}/mcp"))?;
+        anyhow::Ok(served.await?)
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome?;
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,133 @@
+//! Which adapter opens which address.
+
+use std::path::{Path, PathBuf};
+
+use crate::store::Store;
+
+use super::{ManagerError, MemoryStorageAdapter};
+
+/// An opened place for memories.
+pub type Opened = Box<dyn MemoryStorageAdapter>;
+
+/// Something that opens addresses.
+#[derive(Debug, Clone, Copy)]
+pub struct Adapter {
+    /// What stands before the colon, in lower case.
+    pub scheme: &'static str,
+    /// What it opens, for people.
+    pub about: &'static str,
+    /// Opens what stands behind the colon.
+    pub open: fn(&str) -> Result<Opened, ManagerError>,
+}
+
+/// Every adapter. An address without a scheme is a path, and means the first.
+pub const ADAPTERS: &[Adapter] = &[
+    Adapter { scheme: "sqlite", about: "a SQLite file, made where it is missing", open: sqlite },
+    Adapter { scheme: "file", about: "the same, as SQLite itself spells it", open: sqlite },
+    Adapter { scheme: "memory", about: "a SQLite database that is gone when it is closed", open: in_memory },
+];
+
+/// Opens the place that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, or a path. `//` before an absolute path is
+/// understood; everything else of a path is taken as it stands.
+///
+/// # Errors
+/// [`ManagerError::UnknownScheme`], naming the known ones, or why it cannot be opened.
+pub fn open_storage(address: &str) -> Result<Opened, ManagerError> {
+    let (adapter, rest) = named(address)?;
+    (adapter.open)(rest)
+}
+
+/// Returns the file that `address` names, for what works on a file alone.
+///
+/// # Errors
+/// [`ManagerError::UnknownScheme`], naming the known ones, and [`ManagerError::NoFile`] for what is no file.
+pub fn database_path(address: &Path) -> Result<PathBuf, ManagerError> {
+    // What is no text has no scheme either.
+    let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
+    let (adapter, rest) = named(text)?;
+    match adapter.scheme {
+        "sqlite" | "file" => Ok(path_of(rest)),
+        scheme => Err(ManagerError::NoFile { scheme }),
+    }
+}
+
+/// Returns the adapter that an address names, and what it opens.
+fn named(address: &str) -> Result<(&'static Adapter, &str), ManagerError> {
+    let Some((scheme, rest)) = scheme_of(address) else { return Ok((&ADAPTERS[0], address)) };
+    let found = ADAPTERS.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
+    let adapter = found.ok_or_else(|| ManagerError::UnknownScheme {
+        scheme: scheme.to_owned(),
+        known: ADAPTERS.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
+    })?;
+    Ok((adapter, rest))
+}
+
+/// Splits an address at its scheme. One letter is the drive of a path.
+fn scheme_of(address: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = address.split_once(':')?;
+    let sound = scheme.len() > 1
+        && scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+    sound.then_some((scheme, rest))
+}
+
+fn sqlite(path: &str) -> Result<Opened, ManagerError> {
+    Ok(Box::new(Store::open(path_of(path))?))
+}
+
+fn path_of(path: &str) -> PathBuf {
+    match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
+        Some(rest) => PathBuf::from(format!("/{rest}")),
+        None => PathBuf::from(path),
+    }
+}
+
+fn in_memory(_: &str) -> Result<Opened, ManagerError> {
+    Ok(Box::new(Store::in_memory()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_open_by_their_scheme_and_paths_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        for (address, file) in [
+            (format!("sqlite:{}", path("a.db")), "a.db"),
+            (format!("SQLite://{}", path("b.db")), "b.db"),
+            (format!("file:{}", path("c.db")), "c.db"),
+            (format!("file://localhost{}", path("d.db")), "d.db"),
+            (path("e f.db"), "e f.db"),
+        ] {
+            let opened = open_storage(&address).unwrap();
+            assert!(folder.path().join(file).is_file() && opened.is_ready(), "{address}");
+        }
+        assert!(open_storage("memory:").unwrap().is_ready());
+    }
+
+    #[test]
+    fn an_unknown_scheme_names_the_known_ones() {
+        let error = open_storage("postgres://host/memories").err().unwrap();
+        let expected = "nothing opens postgres: addresses; use sqlite:, file:, memory:, or a path";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_command_takes_addresses_of_files_alone() {
+        for (address, path) in [("sqlite:a.db", "a.db"), ("file:///m/a.db", "/m/a.db"), ("a b.db", "a b.db")] {
+            assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
+        }
+        let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
+        assert_eq!(told("memory:"), "memory: keeps nothing from one command to the next; name a file");
+        assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
+    }
+
+    #[test]
+    fn a_drive_is_no_scheme() {
+        assert_eq!(scheme_of(r"C:\memories.db"), None);
+        assert_eq!(scheme_of("notes.db"), None);
+        assert_eq!(scheme_of("sqlite:a:b"), Some(("sqlite", "a:b")));
+    }
+}

@@ -1,0 +1,238 @@
+//! What is done with single memories: wording, forgetting, bringing back, linking, and their past.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::note::{first_words, refuse_orders};
+use super::{Afterthought, Author, ManagerError};
+use crate::consolidate::{self, Restored, Rivals, supported};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
+use crate::store::{Filter, HistoryEntry, Order, StoreError, Writer};
+
+/// What of a memory is to be different; `None` leaves it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemoryChange {
+    /// What it says.
+    pub content: Option<String>,
+    /// A few words.
+    pub title: Option<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// Its topic.
+    pub subject: Option<String>,
+    /// How much it matters, 0–1, or 2–10 for tenths.
+    pub importance: Option<f64>,
+    /// Its tags, instead of those it has.
+    pub tags: Option<Vec<String>>,
+    /// When it stops being recalled.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The past of a memory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Past {
+    /// The memory as it is.
+    pub memory: Memory,
+    /// The words that it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Its links to and from memories within reach.
+    pub relations: Vec<Relation>,
+    /// Every change, oldest first.
+    pub history: Vec<HistoryEntry>,
+}
+
+impl Afterthought {
+    /// Changes what a memory says, and believes it more: who words it anew confirms it. The former wording stays in the
+    /// history.
+    ///
+    /// # Errors
+    /// As [`Afterthought::remember`]; for an agent also [`ManagerError::Pinned`], and [`ManagerError::Order`] for a text
+    /// that reads like an order.
+    pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<Memory, ManagerError> {
+        let before = self.editable(id, author)?;
+        if before.status != Status::Active {
+            let remedy = "restore it first, or remember it anew";
+            return Err(ManagerError::NotNow { id: before.id.to_string(), status: before.status, remedy });
+        }
+        let claim = self.checked(changed(&before.claim, change), &before.source)?;
+        if author == Author::Agent {
+            refuse_orders(&claim)?;
+        }
+        let store = self.ledger("change a memory with its history")?;
+        let (memory, _) = self.guard.redact(Memory { claim, ..before });
+        let why = if author == Author::Agent { "by an agent" } else { "by hand" };
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, "update", Some(why)))?;
+        Ok(store.memory(&memory.id)?)
+    }
+
+    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns how many there were. They
+    /// can be restored until maintenance purges them.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if they cannot be written; an id out of reach is passed over.
+    pub fn delete_memories(&self, ids: &[MemoryId]) -> Result<usize, ManagerError> {
+        let mut within = Vec::with_capacity(ids.len());
+        for id in ids {
+            within.extend(self.get_memory(id)?.map(|memory| memory.id));
+        }
+        self.storage.delete_batch(&within)
+    }
+
+    /// Forgets one memory, and returns it as it is now.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if it is not there, or pinned and the author an agent.
+    pub fn forget(&self, id: &str, reason: Option<&str>, author: Author) -> Result<Memory, ManagerError> {
+        let memory = self.editable(id, author)?;
+        self.forgotten(std::slice::from_ref(&memory), reason)?;
+        Ok(self.ledger(FORGET)?.memory(&memory.id)?)
+    }
+
+    /// Forgets every active memory that passes `filter`, without those that are pinned where an agent asks, and returns
+    /// them as they were. With `preview`, nothing is written.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if they cannot be read or written.
+    pub fn forget_where(
+        &self,
+        filter: Filter,
+        reason: Option<&str>,
+        author: Author,
+        preview: bool,
+    ) -> Result<Vec<Memory>, ManagerError> {
+        let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
+        let filter = self.confined(Filter { statuses: vec![Status::Active], pinned, ..filter })?;
+        let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+        if !preview {
+            self.forgotten(&found, reason)?;
+        }
+        Ok(found)
+    }
+
+    fn forgotten(&self, memories: &[Memory], reason: Option<&str>) -> Result<(), ManagerError> {
+        let (reason, _) = self.guard.redact(reason.map(str::to_owned));
+        let forget = |writer: &Writer<'_>| {
+            memories.iter().try_for_each(|memory| writer.forget(&memory.id, reason.as_deref()).map(drop))
+        };
+        Ok(self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?)
+    }
+
+    /// Makes a memory active again, as [`consolidate::restore`] does. An agent can bring back only what was forgotten,
+    /// and nothing that reads like an order.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if it is not there, or not the author's to restore.
+    pub fn restore(&self, id: &str, author: Author) -> Result<(Memory, Restored), ManagerError> {
+        let memory = self.resolve(id)?;
+        if author == Author::Agent {
+            if !matches!(memory.status, Status::Forgotten | Status::Active) {
+                let remedy = "only what was forgotten can be restored by an agent";
+                return Err(ManagerError::NotNow { id: memory.id.to_string(), status: memory.status, remedy });
+            }
+            refuse_orders(&memory.claim)?;
+        }
+        let store = self.ledger("restore a memory")?;
+        let restored = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            consolidate::restore(writer, &memory.id, Rivals::Retire)
+        })?;
+        Ok((store.memory(&memory.id)?, restored))
+    }
+
+    /// Links two memories, or takes the link out, and returns whether that was a change.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if either is not there, or they are the same.
+    pub fn relate(
+        &self,
+        from: &str,
+        relation_type: RelationType,
+        to: &str,
+        reason: Option<&str>,
+        link: Link,
+    ) -> Result<(Relation, bool), ManagerError> {
+        let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
+        let (reason, _) = self.guard.redact(reason.map(str::to_owned));
+        let now = Timestamp::now();
+        let relation = Relation { from, to, relation_type, reason: reason.into_inner(), created_at: now };
+        let write = |writer: &Writer<'_>| match link {
+            Link::Set => writer.relate(&relation),
+            Link::Removed => writer.unrelate(&relation.from, relation_type, &relation.to),
+        };
+        let is_change = self.ledger("link memories")?.write::<_, StoreError>(None, now, write)?;
+        Ok((relation, is_change))
+    }
+
+    /// Returns the past of a memory.
+    ///
+    /// # Errors
+    /// [`ManagerError`] if it is not there.
+    pub fn past(&self, id: &str) -> Result<Past, ManagerError> {
+        let memory = self.resolve(id)?;
+        let store = self.ledger("tell the past of a memory")?;
+        let mut relations = Vec::new();
+        for relation in store.relations(&memory.id)? {
+            let other = if relation.from == memory.id { &relation.to } else { &relation.from };
+            if self.get_memory(other)?.is_some() {
+                relations.push(relation);
+            }
+        }
+        let mut history = Vec::new();
+        for entry in store.history(&memory.id)? {
+            let other = if entry.memory == memory.id { entry.other.as_ref() } else { Some(&entry.memory) };
+            let is_within = other.map_or(Ok(true), |id| Ok::<_, ManagerError>(self.get_memory(id)?.is_some()))?;
+            if is_within {
+                history.push(entry);
+            }
+        }
+        Ok(Past { evidence: store.evidence(&memory.id)?, memory, relations, history })
+    }
+
+    /// Returns a memory that `author` may change.
+    fn editable(&self, id: &str, author: Author) -> Result<Memory, ManagerError> {
+        let memory = self.resolve(id)?;
+        if author == Author::Agent && memory.pinned {
+            return Err(ManagerError::Pinned { id: memory.id.to_string() });
+        }
+        Ok(memory)
+    }
+
+    pub(super) fn confined(&self, filter: Filter) -> Result<Filter, ManagerError> {
+        match &self.reach {
+            Some(reach) => reach.confine(filter),
+            None => Ok(filter),
+        }
+    }
+}
+
+const FORGET: &str = "forget memories so that they can be restored";
+
+/// Whether a link is there afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// It is.
+    Set,
+    /// It is not.
+    Removed,
+}
+
+/// Returns the claim with the change; a title that was taken from the text is taken from the new one.
+fn changed(claim: &Claim, change: &MemoryChange) -> Claim {
+    let change = change.clone();
+    let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
+    let is_taken_from_text = claim.title == first_words(&claim.content);
+    let title = if is_taken_from_text { first_words(&content) } else { claim.title.clone() };
+    // A shorter wording of what it said before would be recalled in its place.
+    let summary = claim.summary.clone().filter(|_| content == claim.content);
+    Claim {
+        title: change.title.unwrap_or(title),
+        summary,
+        content,
+        category: change.category.unwrap_or_else(|| claim.category.clone()),
+        subject: change.subject.or_else(|| claim.subject.clone()),
+        importance: change.importance.unwrap_or(claim.importance),
+        confidence: supported(claim.confidence, 1.0, true),
+        tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
+        expires_at: change.expires_at.or(claim.expires_at),
+        ..claim.clone()
+    }
+}

@@ -1,0 +1,175 @@
+//! The Model Context Protocol: tools to keep and find memories, resources and prompts to read them.
+//!
+//! What a client sends wrongly is told in the tool's own result, with the remedy, so that the model behind it can do better;
+//! only what names no tool, resource or prompt at all is an error of the protocol.
+
+mod profile;
+mod prompts;
+mod resources;
+mod schema;
+mod stdio;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod tools;
+mod view;
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
+
+use super::Desk;
+use crate::manager::{Afterthought, ManagerError};
+
+pub use profile::Profile;
+pub use stdio::{StdioError, serve_stdio};
+pub use tool::{Effect, ToolRow};
+pub use tools::TOOLS;
+
+/// What clients are told of the server when they connect.
+const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
+
+/// Answers the requests of clients. Cheap to clone: all clones share one desk.
+#[derive(Debug, Clone)]
+pub struct MemoryServer {
+    desk: Arc<Desk>,
+    profile: Profile,
+}
+
+impl MemoryServer {
+    /// Returns a server that shows the tools of `profile`.
+    #[must_use]
+    pub fn new(desk: Desk, profile: Profile) -> Self {
+        Self { desk: Arc::new(desk), profile }
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &'static ToolRow> + use<> {
+        let profile = self.profile;
+        TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
+    }
+
+    /// Does `work` where it may wait for the file.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Afterthought) -> Result<T, ManagerError> + Send + 'static,
+    ) -> Result<Result<T, ManagerError>, ErrorData> {
+        let desk = Arc::clone(&self.desk);
+        let done = tokio::task::spawn_blocking(move || desk.with(work)).await;
+        done.map_err(|error| {
+            tracing::error!(%error, "a request ended in a panic");
+            ErrorData::internal_error("the request could not be finished; see the server's log", None)
+        })
+    }
+}
+
+impl ServerHandler for MemoryServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        let own = Implementation::new("afterthought", env!("CARGO_PKG_VERSION")).with_title("afterthought");
+        ServerConfig::new(capabilities).with_server_info(own).with_instructions(INSTRUCTIONS.trim_end())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let categories = &self.desk.config().categories.value;
+        Ok(ListToolsResult::with_all_items(self.tools().map(|tool| tool.described(categories)).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
+            let names: Vec<&str> = self.tools().map(|tool| tool.name).collect();
+            let message = format!("there is no tool {:?}; there are {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let done = self.with(move |memories| Ok((tool.call)(memories, arguments))).await?;
+        let result = match done.map_err(|error| told(&error)).and_then(|done| done) {
+            Ok(answer) => CallToolResult::structured(answer),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(format!("{}: {why}", tool.name))]),
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::fixed()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let asked = uri.clone();
+        let read = self.with(move |memories| resources::read(memories, &asked)).await?;
+        match read {
+            Ok(Some(result)) => Ok(result.into()),
+            Ok(None) => Err(ErrorData::resource_not_found(format!("there is no resource {uri}"), None)),
+            Err(error) => Err(ErrorData::resource_not_found(format!("{uri}: {}", told(&error)), None)),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::all()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let GetPromptRequestParams { name, arguments, .. } = request;
+        let arguments = arguments.unwrap_or_default();
+        let prompt = self.with(move |memories| prompts::get(memories, &name, &arguments)).await?;
+        match prompt {
+            Ok(Ok(prompt)) => Ok(prompt.into()),
+            Ok(Err(why)) => Err(ErrorData::invalid_params(why, None)),
+            Err(error) => Err(ErrorData::internal_error(told(&error), None)),
+        }
+    }
+}
+
+/// Returns an error with its causes, in one line.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

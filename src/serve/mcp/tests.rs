@@ -1,0 +1,100 @@
+//! The tables of the server, walked.
+
+use std::collections::BTreeSet;
+
+use rmcp::model::Tool;
+
+use super::*;
+use crate::memory::CATEGORIES;
+
+fn described(profile: Profile) -> Vec<Tool> {
+    let categories: Vec<String> = CATEGORIES.iter().map(|&name| name.to_owned()).collect();
+    TOOLS.iter().filter(|tool| tool.profiles.contains(&profile)).map(|tool| tool.described(&categories)).collect()
+}
+
+fn names(profile: Profile) -> Vec<String> {
+    described(profile).into_iter().map(|tool| tool.name.into_owned()).collect()
+}
+
+#[test]
+fn every_profile_has_the_tools_that_its_specification_names() {
+    let base_coat = ["memory_store", "memory_recall", "memory_update", "memory_forget", "memory_list"];
+    let blockcell = ["memory_forget", "memory_upsert", "memory_query"];
+    let more = ["memory_brief", "memory_history", "memory_relate"];
+    assert_eq!(names(Profile::Basecoat), base_coat);
+    assert_eq!(names(Profile::Blockcell), blockcell);
+    assert_eq!(names(Profile::Standard), [&base_coat[..], &more].concat());
+    let full = [&base_coat[..], &blockcell[1..], &more].concat();
+    assert_eq!(names(Profile::Full), full);
+}
+
+#[test]
+fn arguments_of_the_specifications_are_taken_and_only_theirs_are_required() {
+    let table = [
+        (Profile::Basecoat, "memory_store", "category subject content source", "category subject content"),
+        (Profile::Basecoat, "memory_recall", "subject category query", ""),
+        (Profile::Basecoat, "memory_forget", "id", "id"),
+        (Profile::Basecoat, "memory_update", "id content", "id content"),
+        (Profile::Basecoat, "memory_list", "limit category", ""),
+        (
+            Profile::Blockcell,
+            "memory_upsert",
+            "title content type scope importance tags dedup_key expires_in_days",
+            "content",
+        ),
+        (Profile::Blockcell, "memory_query", "query scope top_k type tags", ""),
+        (Profile::Blockcell, "memory_forget", "action id scope type tags", ""),
+    ];
+    for (profile, name, arguments, required) in table {
+        let tool = described(profile).into_iter().find(|tool| tool.name == name).unwrap();
+        let properties = tool.input_schema["properties"].as_object().unwrap();
+        for argument in arguments.split_whitespace() {
+            assert!(properties.contains_key(argument), "{name} lacks {argument}");
+        }
+        let asked = tool.input_schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let asked: BTreeSet<&str> = asked.iter().filter_map(Value::as_str).collect();
+        assert_eq!(asked, required.split_whitespace().collect(), "{name}");
+    }
+}
+
+#[test]
+fn every_tool_says_what_it_does_and_every_argument_what_it_means() {
+    for profile in Profile::ALL {
+        let tools = described(*profile);
+        let unique: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        assert_eq!(unique.len(), tools.len(), "a name comes once in {profile}");
+        for tool in &tools {
+            let hints = tool.annotations.as_ref().unwrap();
+            assert_eq!((hints.open_world_hint, hints.idempotent_hint), (Some(false), Some(true)), "{}", tool.name);
+            assert!(hints.read_only_hint.is_some() && hints.destructive_hint.is_some(), "{}", tool.name);
+            assert!(hints.read_only_hint == Some(false) || hints.destructive_hint == Some(false), "{}", tool.name);
+            assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
+            for schema in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
+                let text = serde_json::to_string(schema).unwrap();
+                assert!(!["$ref", "$defs", "oneOf", "\"format\":\""].iter().any(|word| text.contains(word)), "{text}");
+                for (name, property) in schema["properties"].as_object().unwrap() {
+                    assert!(property["description"].is_string(), "{}: {name} says nothing", tool.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_client_pays_to_see_the_tools_is_little() {
+    let cost = |profile| crate::tokens::count(&serde_json::to_string(&described(profile)).unwrap());
+    let [standard, full] = [Profile::Standard, Profile::Full].map(cost);
+    assert!(standard < 7_000 && full < 9_500, "{standard} and {full} tokens");
+}
+
+#[test]
+fn only_categories_that_are_allowed_can_be_chosen() {
+    let tools: Vec<Tool> = TOOLS.iter().map(|tool| tool.described(&["fact".to_owned()])).collect();
+    let chosen = |name: &str, argument: &str| {
+        let tool = tools.iter().rfind(|tool| tool.name == name).unwrap();
+        tool.input_schema["properties"][argument]["enum"].clone()
+    };
+    assert_eq!(chosen("memory_store", "category"), serde_json::json!(["fact"]));
+    assert_eq!(chosen("memory_recall", "category"), serde_json::json!(["fact", null]));
+    assert_eq!(chosen("memory_forget", "type"), serde_json::json!(["fact", null]));
+}

@@ -1,0 +1,166 @@
+//! A memory as clients see it: what helps a model, and no more, since every word of it is paid for.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::consolidate::Decision;
+use crate::manager::Kept;
+use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
+
+/// A memory.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(super) struct MemoryView {
+    /// Its id, by which it can be updated, forgotten and traced
+    id: String,
+    /// What it says
+    content: String,
+    /// A few words
+    title: String,
+    /// Its category
+    category: String,
+    /// Its topic
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    /// The key under which it is replaced
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dedup_key: Option<String>,
+    /// semantic, episodic or procedural
+    #[serde(rename = "type")]
+    memory_type: MemoryType,
+    /// Whether it is meant to last
+    scope: Scope,
+    /// How much it matters, 0-1
+    importance: f64,
+    /// How sure it is, 0-1
+    confidence: f64,
+    /// Its tags
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// Where it came from
+    source: String,
+    /// Where it belongs: a project, or global for what holds everywhere
+    namespace: String,
+    /// active, or why it is not recalled
+    status: Status,
+    /// Whether only a person changes it
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    /// When it was learnt
+    created_at: String,
+    /// When it last changed
+    updated_at: String,
+    /// When it stops being recalled
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    /// How often it was recalled
+    access_count: u32,
+    /// When it was last recalled
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_accessed: Option<String>,
+    /// cold, warm or hot, by how often it was recalled
+    heat: String,
+    /// Its place in the lookup hierarchy
+    tier: Tier,
+    /// How well it fits what was asked, 0-1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+}
+
+impl From<&Memory> for MemoryView {
+    fn from(memory: &Memory) -> Self {
+        let (claim, usage) = (&memory.claim, &memory.usage);
+        Self {
+            id: memory.id.to_string(),
+            content: claim.content.clone(),
+            title: claim.title.clone(),
+            category: claim.category.clone(),
+            subject: claim.subject.clone(),
+            dedup_key: claim.key.clone(),
+            memory_type: claim.memory_type,
+            scope: claim.scope,
+            importance: claim.importance,
+            confidence: claim.confidence,
+            tags: claim.tags.clone(),
+            source: memory.source.clone(),
+            namespace: memory.namespace.to_string(),
+            status: memory.status,
+            pinned: memory.pinned,
+            created_at: memory.created_at.to_string(),
+            updated_at: memory.updated_at.to_string(),
+            expires_at: claim.expires_at.map(|at| at.to_string()),
+            access_count: usage.access_count,
+            last_accessed: usage.last_accessed_at.map(|at| at.to_string()),
+            heat: usage.heat().to_owned(),
+            tier: usage.tier,
+            score: None,
+        }
+    }
+}
+
+impl MemoryView {
+    pub(super) fn scored(memory: &Memory, score: f64) -> Self {
+        // Three decimals tell as much as seventeen, and cost less.
+        Self { score: Some((score * 1e3).round() / 1e3), ..Self::from(memory) }
+    }
+}
+
+/// Memories, best or latest first.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// How many are returned
+    count: usize,
+    /// How many there are in all, where that was counted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    /// The memories
+    memories: Vec<MemoryView>,
+}
+
+impl Page {
+    pub(super) fn of(memories: Vec<MemoryView>) -> Self {
+        Self { count: memories.len(), total: None, memories }
+    }
+
+    pub(super) fn out_of(memories: &[Memory], total: usize) -> Self {
+        Self { total: Some(total), ..Self::of(memories.iter().map(MemoryView::from).collect()) }
+    }
+}
+
+/// One memory.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(super) struct One {
+    /// What was done
+    pub(super) done: String,
+    /// The memory as it is now
+    pub(super) memory: MemoryView,
+}
+
+/// What became of something that was to be remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Stored {
+    /// add, skip (it was known), merge, refine, support (it was confirmed) or contradict (it takes the place of another)
+    decision: Decision,
+    /// Why
+    reason: String,
+    /// The memory that says it now; none where it was rejected before
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryView>,
+    /// Memories whose place it took, or that it contradicts
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    about: Vec<String>,
+    /// Whether it waits for a person, and is not recalled until then
+    waits: bool,
+}
+
+impl From<Kept> for Stored {
+    fn from(Kept { change, memory }: Kept) -> Self {
+        let own = memory.as_ref().map(|memory| &memory.id);
+        Self {
+            about: change.targets().filter(|id| Some(*id) != own).map(ToString::to_string).collect(),
+            waits: memory.as_ref().is_some_and(|memory| memory.status == Status::Pending),
+            memory: memory.as_ref().map(MemoryView::from),
+            decision: change.decision,
+            reason: change.reason,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A client that speaks raw JSON-RPC, so that every byte of an exchange is the test's own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+/// Longest time for one answer.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server on standard input and output.
+pub struct Piped {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: i64,
+}
+
+impl Piped {
+    /// Starts `afterthought mcp` and says hello.
+    pub fn start(desk: &Desk, args: &[&str]) -> Self {
+        Self::of(desk.command(&[&["mcp"], args].concat()))
+    }
+
+    /// Starts a command that serves, and says hello.
+    pub fn of(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut client = Self { input: child.stdin.take(), child, lines, next: 0 };
+        let hello = client.ask("initialize", &hello());
+        assert_eq!(hello["result"]["serverInfo"]["name"], "afterthought", "{hello}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+        client
+    }
+
+    /// Writes one line.
+    pub fn send(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Sends a request and returns the answer to it.
+    pub fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        self.answer(id)
+    }
+
+    /// Waits for the answer to a request.
+    pub fn answer(&mut self, id: i64) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no message: {line}"));
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// Calls a tool and returns what it answers.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
+    pub fn call(&mut self, name: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
+        let result = &answer["result"];
+        assert_eq!(result["isError"], false, "{name}: {answer}");
+        assert_eq!(
+            serde_json::from_str::<Value>(result["content"][0]["text"].as_str().unwrap()).unwrap(),
+            result["structuredContent"]
+        );
+        result["structuredContent"].clone()
+    }
+
+    /// Calls a tool that must refuse, and returns why.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments are made where they are sent")]
+    pub fn refused(&mut self, name: &str, arguments: Value) -> String {
+        let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
+        assert_eq!(answer["result"]["isError"], true, "{name}: {answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns the process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the input, and returns the lines that still came and how the server ended.
+    pub fn end(mut self) -> (Vec<String>, ExitStatus) {
+        drop(self.input.take());
+        let rest = self.lines.iter().collect();
+        (rest, ended(&mut self.child))
+    }
+
+    /// Waits for the server to end by itself.
+    pub fn ended(mut self) -> ExitStatus {
+        ended(&mut self.child)
+    }
+}
+
+/// What a client says first.
+pub fn hello() -> Value {
+    json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+}
+
+/// Waits for a process to end, and not for ever.
+fn ended(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the server does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A server over HTTP.
+pub struct Http {
+    child: Child,
+    address: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answered {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Http {
+    /// Starts `afterthought serve` on a free port.
+    pub fn start(desk: &Desk, args: &[&str], token: Option<&str>) -> Self {
+        let mut command = desk.command(&[&["serve", "--addr", "127.0.0.1:0"], args].concat());
+        command.envs(token.map(|token| ("AFTERTHOUGHT_TOKEN", token)));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").and_then(|url| url.strip_suffix("/mcp"));
+        Self { address: address.unwrap_or_else(|| panic!("{line}")).to_owned(), child }
+    }
+
+    /// Returns where MCP is.
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Sends one request with these lines of headers; `Host` is the server's own unless they say otherwise.
+    pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answered {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let named = headers.iter().any(|line| line.to_ascii_lowercase().starts_with("host:"));
+        let host = if named { String::new() } else { format!("Host: {}\r\n", self.address) };
+        let lines = headers.iter().fold(String::new(), |lines, line| lines + line + "\r\n");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // A server that has seen enough answers before it has read everything.
+        let _ = stream.write_all(body.as_bytes());
+        let mut text = Vec::new();
+        let _ = stream.read_to_end(&mut text);
+        let text = String::from_utf8(text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{method} {path}: {text:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answered { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    /// Sends a message of the protocol, with further headers.
+    pub fn post(&self, message: &Value, headers: &[&str]) -> Answered {
+        let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+        self.send("POST", "/mcp", &[&own, headers].concat(), &message.to_string())
+    }
+
+    /// Returns the process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the server to end by itself.
+    pub fn ended(mut self) -> ExitStatus {
+        ended(&mut self.child)
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks a process to end, as a system does that shuts down.
+#[cfg(unix)]
+pub fn terminate(pid: u32) {
+    assert!(Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap().success());
+}

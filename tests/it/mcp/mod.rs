@@ -1,0 +1,7 @@
+//! The server as clients meet it: raw messages on standard input and over HTTP, and the protocol's own SDK.
+
+mod client;
+mod http;
+mod sdk;
+mod stdio;
+mod together;

@@ -1,0 +1,46 @@
+//! The protocol's own SDK for Python drives every tool.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::client::Http;
+use crate::desk::Desk;
+
+/// Where `.ci/run` installs `tests/mcp/requirements.txt`.
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/mcp-client/bin/python");
+/// Runs each exchange.
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/client.py");
+
+/// Returns whether the client is installed. Where it must be, its lack is a failure.
+fn is_installed() -> bool {
+    let installed = Path::new(PYTHON).exists();
+    let must_be = std::env::var_os("AFTERTHOUGHT_MCP_CLIENT").is_some_and(|value| value == "required");
+    assert!(installed || !must_be, "{PYTHON} is missing; .ci/run installs it");
+    installed
+}
+
+fn drive(args: &[&str]) {
+    let output = Command::new(PYTHON).arg(CLIENT).args(args).env("OLLAMA_HOST", "127.0.0.1:9").output().unwrap();
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches("10 tools driven").count(), 2, "both revisions of the handshake: {told}");
+}
+
+#[test]
+fn every_tool_is_driven_on_standard_input() {
+    if is_installed() {
+        let desk = Desk::new();
+        let database = desk.path("m.db").display().to_string();
+        let binary = env!("CARGO_BIN_EXE_afterthought");
+        drive(&["stdio", binary, "mcp", "--profile", "full", "--db", &database, "--namespace", "project/shop"]);
+    }
+}
+
+#[test]
+fn every_tool_is_driven_over_http() {
+    if is_installed() {
+        let desk = Desk::new();
+        let server = Http::start(&desk, &["--profile", "full", "--namespace", "project/shop"], None);
+        drive(&["http", &server.url()]);
+    }
+}

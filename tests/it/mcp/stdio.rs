@@ -1,0 +1,262 @@
+//! On standard input and output.
+
+use serde_json::{Value, json};
+
+use super::client::Piped;
+use crate::desk::Desk;
+
+fn store(content: &str) -> Value {
+    json!({"category": "fact", "subject": "tea", "content": content})
+}
+
+#[test]
+fn a_conversation_ends_with_its_input_and_every_answer_is_given() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &[]);
+    let stored = client.call("memory_store", store("Ana drinks green tea."));
+    let known = desk.memories();
+    assert_eq!(known, [("active".to_owned(), "Ana drinks green tea.".to_owned())]);
+    assert_eq!(stored["memory"]["source"], "mcp");
+    for id in 100..110 {
+        let call = json!({"name": "memory_recall", "arguments": {"query": "tea"}});
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}).to_string());
+    }
+    let (rest, status) = client.end();
+    let mut answered: Vec<i64> =
+        rest.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_i64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (100..110).collect::<Vec<_>>());
+    assert!(status.success());
+}
+
+#[test]
+fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &[]);
+    client.send("this is no message");
+    client.send(r#"{"jsonrpc": "2.0", "id": "#);
+    let answer = client.ask("tools/call", &json!({"name": "memory_erase", "arguments": {}}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("there is no tool \"memory_erase\"; there are memory_store")
+    );
+    let answer = client.ask("resources/teleport", &json!({}));
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    for (tool, arguments, told) in [
+        (
+            "memory_store",
+            json!({}),
+            "memory_store: missing field `category`; it takes category, subject, content, and optionally source",
+        ),
+        (
+            "memory_store",
+            json!({"category": 7, "subject": "x", "content": "x"}),
+            "memory_store: invalid type: integer `7`, expected a string",
+        ),
+        ("memory_recall", json!({"limit": -1}), "memory_recall: invalid value: integer `-1`"),
+        ("memory_list", json!({"sort": "beauty"}), "memory_list: unknown variant `beauty`, expected one of `recency`"),
+        (
+            "memory_store",
+            json!({"category": "gossip", "subject": "x", "content": "x"}),
+            "memory_store: \"gossip\" is no category; use one of fact",
+        ),
+        (
+            "memory_store",
+            json!({"category": "fact", "subject": "x", "content": " "}),
+            "memory_store: there is nothing to remember",
+        ),
+        (
+            "memory_store",
+            json!({"category": "fact", "subject": "x", "content": "x", "importance": 11}),
+            "memory_store: importance 11 is out of range",
+        ),
+        ("memory_history", json!({"id": "x"}), "memory_history: \"x\" is no id; give at least four characters"),
+        ("memory_forget", json!({"id": "0000dead"}), "memory_forget: no memory has an id like 0000dead"),
+        (
+            "memory_forget",
+            json!({}),
+            "memory_forget: it is not clear which memories are meant; give an id, or at least one of",
+        ),
+        (
+            "memory_forget",
+            json!({"action": "restore"}),
+            "memory_forget: it is not clear which memories are meant; restore takes the id",
+        ),
+        (
+            "memory_forget",
+            json!({"id": "0000dead", "type": "fact"}),
+            "memory_forget: it is not clear which memories are meant; give either",
+        ),
+    ] {
+        let why = client.refused(tool, arguments.clone());
+        assert!(why.starts_with(told), "{arguments}: {why}");
+    }
+    assert_eq!(client.call("memory_list", json!({}))["total"], 0);
+    assert!(client.end().1.success());
+}
+
+#[test]
+fn no_secret_is_kept_and_the_reason_is_told() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--profile", "full"]);
+    let secret = format!("AKIA{}", "ABCDEFGHIJKLMNOP");
+    let id = client.call("memory_store", store("Ana drinks tea."))["memory"]["id"].clone();
+    for (tool, arguments) in [
+        ("memory_store", store(&format!("The key is {secret}."))),
+        ("memory_store", json!({"category": "fact", "subject": secret, "content": "The key lies in the safe."})),
+        ("memory_store", json!({"category": "fact", "subject": "x", "content": "It is open.", "source": secret})),
+        ("memory_upsert", json!({"content": "It is open.", "title": secret, "dedup_key": "x"})),
+        ("memory_update", json!({"id": id, "content": format!("The key is {secret}.")})),
+    ] {
+        let why = client.refused(tool, arguments.clone());
+        assert!(why.contains("holds a secret (aws-access-key-id), which is never kept"), "{arguments}: {why}");
+    }
+    client.call("memory_forget", json!({"id": id, "reason": format!("it named {secret}")}));
+    assert!(client.end().1.success());
+    for name in std::fs::read_dir(desk.path("")).unwrap().map(|entry| entry.unwrap().path()) {
+        let found = walkdir(&name)
+            .into_iter()
+            .any(|file| std::fs::read(&file).unwrap().windows(secret.len()).any(|bytes| bytes == secret.as_bytes()));
+        assert!(!found, "{}", name.display());
+    }
+}
+
+fn walkdir(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    std::fs::read_dir(path).unwrap().flat_map(|entry| walkdir(&entry.unwrap().path())).collect()
+}
+
+#[test]
+fn a_client_cannot_leave_the_namespace_that_is_served() {
+    let desk = Desk::new();
+    let mut other = Piped::start(&desk, &["--namespace", "project/other"]);
+    let foreign = other.call("memory_store", store("Bo drinks black tea in the kitchen."))["memory"]["id"].clone();
+    other.end();
+    let mut client = Piped::start(&desk, &["--namespace", "project/shop", "--profile", "full"]);
+    let own = client.call("memory_store", store("Ana drinks green tea in the garden."))["memory"].clone();
+    assert_eq!(own["namespace"], "project/shop");
+    for (tool, arguments) in [
+        ("memory_recall", json!({"query": "tea"})),
+        ("memory_recall", json!({"subject": "tea"})),
+        ("memory_query", json!({"query": "Bo kitchen"})),
+        ("memory_query", json!({"query": "tea", "forgotten": true})),
+        ("memory_list", json!({})),
+    ] {
+        let found = client.call(tool, arguments.clone());
+        assert!(!found.to_string().contains("Bo drinks"), "{tool} {arguments}: {found}");
+    }
+    for (tool, arguments) in [
+        ("memory_history", json!({"id": foreign})),
+        ("memory_update", json!({"id": foreign, "content": "Bo drinks nothing."})),
+        ("memory_forget", json!({"id": foreign})),
+        ("memory_forget", json!({"id": foreign, "action": "restore"})),
+        ("memory_relate", json!({"from": own["id"], "relation": "related", "to": foreign})),
+    ] {
+        let why = client.refused(tool, arguments);
+        assert!(why.contains("no memory has an id like"), "{why}");
+    }
+    assert!(!client.call("memory_brief", json!({"query": "tea"})).to_string().contains("Bo drinks"));
+    let why = client.refused(
+        "memory_store",
+        json!({"category": "fact", "subject": "x", "content": "Eve sings.", "audience": "user"}),
+    );
+    assert!(why.contains("global is not served here; only project/shop"), "{why}");
+    assert_eq!(client.call("memory_forget", json!({"subject": "tea"}))["count"], 1);
+    let uri = format!("afterthought://memory/{}", foreign.as_str().unwrap());
+    assert!(client.ask("resources/read", &json!({"uri": uri}))["error"].is_object());
+    client.end();
+    let active: Vec<_> = desk.memories().into_iter().filter(|(status, _)| status == "active").collect();
+    assert_eq!(active, [("active".to_owned(), "Bo drinks black tea in the kitchen.".to_owned())]);
+}
+
+#[test]
+fn the_project_of_the_folder_is_served_with_what_holds_everywhere() {
+    let desk = Desk::new();
+    desk.write("shop/.git/HEAD", "ref: refs/heads/main\n");
+    desk.write("shop/.git/config", "[remote \"origin\"]\n\turl = git@github.com:ana/shop.git\n");
+    std::fs::create_dir_all(desk.path("shop/.git/objects")).unwrap();
+    std::fs::create_dir_all(desk.path("shop/src")).unwrap();
+    let mut command = desk.command(&["mcp"]);
+    command.current_dir(desk.path("shop/src"));
+    let mut client = Piped::of(command);
+    let own = client.call("memory_store", store("The shop sells green tea."))["memory"]["namespace"].clone();
+    assert!(own.as_str().unwrap().starts_with("project/shop"), "{own}");
+    let everywhere =
+        json!({"category": "preference", "subject": "tea", "content": "The user prefers tea.", "audience": "user"});
+    assert_eq!(client.call("memory_store", everywhere)["memory"]["namespace"], "global");
+    assert_eq!(client.call("memory_recall", json!({"query": "tea"}))["count"], 2);
+    client.end();
+    let mut elsewhere = Piped::start(&desk, &[]);
+    assert_eq!(elsewhere.call("memory_recall", json!({"query": "tea"}))["count"], 1);
+}
+
+#[test]
+fn uses_are_counted_by_kind_and_browsing_is_none() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &[]);
+    let id = client.call("memory_store", store("Ana drinks tea."))["memory"]["id"].clone();
+    client.call("memory_list", json!({}));
+    client.call("memory_recall", json!({"query": "tea"}));
+    client.call("memory_recall", json!({"subject": "tea"}));
+    client.call("memory_history", json!({"id": id}));
+    let memory = client.call("memory_list", json!({}))["memories"][0].clone();
+    assert_eq!((&memory["access_count"], &memory["heat"]), (&json!(3), &json!("warm")), "{memory}");
+    assert!(memory["last_accessed"].is_string());
+}
+
+#[test]
+fn a_database_that_cannot_be_used_fails_a_call_and_not_the_server() {
+    let desk = Desk::new();
+    desk.write("m.db", "Dear diary, ".repeat(1000));
+    let mut client = Piped::start(&desk, &["--db", "m.db"]);
+    let why = client.refused("memory_recall", json!({"query": "tea"}));
+    assert!(why.contains("is not a memory database; choose another file with --db, or move it away"), "{why}");
+    std::fs::remove_file(desk.path("m.db")).unwrap();
+    assert_eq!(client.call("memory_recall", json!({"query": "tea"}))["count"], 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_was_moved_away_is_not_written_any_more() {
+    let desk = Desk::new();
+    let mut client = Piped::start(&desk, &["--db", "m.db"]);
+    client.call("memory_store", store("Ana drinks tea."));
+    for suffix in ["", "-wal", "-shm"] {
+        let (from, to) = (desk.path(&format!("m.db{suffix}")), desk.path(&format!("old.db{suffix}")));
+        if from.exists() {
+            std::fs::rename(from, to).unwrap();
+        }
+    }
+    client.call("memory_store", store("Bo keeps bees."));
+    assert_eq!(client.call("memory_list", json!({}))["total"], 1);
+    client.end();
+    let said = |database| desk.memories_in(database).into_iter().map(|(_, content)| content).collect::<Vec<_>>();
+    assert_eq!((said("old.db"), said("m.db")), (vec!["Ana drinks tea.".to_owned()], vec!["Bo keeps bees.".to_owned()]));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_server_ends_when_the_system_asks() {
+    let desk = Desk::new();
+    let client = Piped::start(&desk, &[]);
+    super::client::terminate(client.pid());
+    assert!(client.ended().success());
+}
+
+#[test]
+fn a_client_that_goes_away_at_once_is_no_error() {
+    let told = Desk::new().run(&["mcp"]);
+    assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (0, "", ""));
+}
+
+#[test]
+fn an_unknown_profile_names_the_known_ones() {
+    let told = Desk::new().run(&["mcp", "--profile", "grand"]);
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("use standard, basecoat, blockcell or full"), "{}", told.err);
+}
