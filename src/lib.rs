@@ -5,6 +5,7 @@
 //!                                             │ llm                     │ llm
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
+//! hooks ─▶ jobs ─▶ the same flow, once a conversation is over
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
@@ -24,4 +25,5 @@ pub mod consolidate;
 pub mod recall;
 pub mod exchange;
 pub mod pipeline;
+pub mod hooks;
 pub mod eval;
