@@ -22,6 +22,7 @@ pub mod llm;
 pub mod extract;
 pub mod store;
 pub mod consolidate;
+pub mod lifecycle;
 pub mod recall;
 pub mod exchange;
 pub mod pipeline;

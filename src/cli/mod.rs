@@ -3,6 +3,7 @@
 mod apply;
 mod args;
 mod batches;
+mod brief;
 mod completions;
 mod consolidate;
 mod doctor;
@@ -62,6 +63,7 @@ enum Command {
     Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
+    Brief(brief::BriefArgs),
     List(list::ListArgs),
     Show(inspect::ShowArgs),
     Why(inspect::WhyArgs),
@@ -130,6 +132,7 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Formats(args) => formats::run(args, &context),
         Command::Remember(args) => remember::run(args, &context),
         Command::Search(args) => search::run(args, &context),
+        Command::Brief(args) => brief::run(args, &context),
         Command::List(args) => list::run(args, &context),
         Command::Show(args) => inspect::show(args, &context),
         Command::Why(args) => inspect::why(args, &context),

@@ -1,5 +1,6 @@
 //! Finding what is known: candidates from the store, ranked by one documented score.
 
+pub mod brief;
 mod highlight;
 mod rank;
 

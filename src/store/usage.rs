@@ -39,18 +39,7 @@ impl Store {
     /// no reason to fail the read that this is about.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
-        if memories.is_empty() {
-            return true;
-        }
-        let counted = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
-            let counted = self.count_uses(memories, kind, now);
-            self.conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
-            counted
-        });
-        if let Err(error) = &counted {
-            tracing::debug!(%error, "a use of memories was not counted");
-        }
-        counted.is_ok()
+        memories.is_empty() || self.without_waiting(|| self.count_uses(memories, kind, now))
     }
 
     fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
@@ -69,5 +58,39 @@ impl Store {
             }
         }
         Ok(transaction.commit()?)
+    }
+}
+
+impl Store {
+    /// Notes that these memories were put in front of a model, without counting that as a use, and returns whether it
+    /// could, as for [`Store::record_access`].
+    #[must_use = "a caller that does not care says so with `let _`"]
+    pub fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
+        let log = || {
+            let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            for memory in memories {
+                transaction
+                    .prepare_cached(
+                        "INSERT INTO access_log (memory_id, at, kind)
+                         SELECT id, ?2, 'prompt' FROM memories WHERE id = ?1",
+                    )?
+                    .execute(params![memory.as_str(), now.as_millisecond()])?;
+            }
+            Ok(transaction.commit()?)
+        };
+        memories.is_empty() || self.without_waiting(log)
+    }
+
+    /// Writes what can do without being written: waits a moment for other processes at most.
+    fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
+        let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
+            let written = write();
+            self.conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
+            written
+        });
+        if let Err(error) = &written {
+            tracing::debug!(%error, "a use of memories was not noted");
+        }
+        written.is_ok()
     }
 }

@@ -1,0 +1,132 @@
+//! The brief: what a conversation is told of those before it, within a budget and fenced as data.
+//!
+//! ```text
+//! outlines ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
+//! ```
+//!
+//! The same memories give the same bytes: nothing in a brief counts or tells the time, the clock decides only whether a
+//! memory's own time is over, and showing a memory is logged but not counted as a use of it.
+
+mod clean;
+mod line;
+mod query;
+mod render;
+mod request;
+mod select;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::lifecycle::decay::HalfLives;
+use crate::memory::{Memory, MemoryId};
+use crate::store::{Database, Filter, Store, StoreError};
+
+pub use request::{BriefRequest, Format, MAX_CHARACTERS, Quotas, Section};
+pub use weigh::{
+    Because, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
+};
+
+/// What a conversation is told, and why.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Brief {
+    /// The text for the prompt; empty where nothing is worth telling.
+    pub text: String,
+    /// Its size in `o200k_base` tokens, each line counted by itself.
+    pub tokens: usize,
+    /// Its length in UTF-16 units, which is what agents count as characters.
+    pub characters: usize,
+    /// What it holds, in order.
+    pub shown: Vec<Shown>,
+    /// What it does not hold though it is recalled, best first.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A memory in a brief.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shown {
+    /// The memory.
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// Where it stands.
+    pub section: Section,
+    /// Why there, with its parts.
+    pub standing: Standing,
+    /// What its line costs.
+    pub tokens: usize,
+}
+
+/// A memory that a brief does not hold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// The memory.
+    pub id: MemoryId,
+    /// Where it would have stood.
+    pub section: Section,
+    /// How good it is, with its parts.
+    pub standing: Standing,
+    /// Why it was left out.
+    #[serde(flatten)]
+    pub because: Because,
+}
+
+impl Brief {
+    /// Returns how many memories were left out, by the reason's spelling.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeMap<&'static str, usize> {
+        let mut reasons = BTreeMap::new();
+        for one in &self.left_out {
+            *reasons.entry(one.because.as_str()).or_default() += 1;
+        }
+        reasons
+    }
+}
+
+/// Returns what a conversation is to be told.
+///
+/// Memories of the namespaces asked for that are active, and whose time is not over at `now`. Sections come in the order
+/// standing, long-term, short-term; memories in each best first. What did not fit is counted in the text and named in
+/// [`Brief::left_out`].
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Brief, StoreError> {
+    let filter =
+        Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
+    if request.namespaces.is_empty() {
+        return Ok(Brief::default());
+    }
+    let outlines = store.outlines(&filter)?;
+    let to_the_point = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
+        Some(query) => Some(query::to_the_point(store, query, &filter, now)?),
+        None => None,
+    };
+    let weighed = weigh::weigh(&outlines, to_the_point.as_ref(), request, &HalfLives::default());
+    let texts = texts(store, &weighed, request)?;
+    Ok(select::select(weighed, texts, request))
+}
+
+/// Notes that the memories of `brief` were put in front of a model, and returns whether it could: a file that is locked
+/// or read-only is no reason to keep the brief back. No use is counted, since nobody asked for them.
+#[must_use = "a caller that does not care says so with `let _`"]
+pub fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
+    let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
+    store.log_shown(&ids, now)
+}
+
+/// Returns the memories of which any may stand in the brief.
+fn texts(
+    store: &Database,
+    weighed: &weigh::Weighed,
+    request: &BriefRequest,
+) -> Result<HashMap<MemoryId, Memory>, StoreError> {
+    let mut texts = HashMap::new();
+    for id in weighed.pool(request) {
+        texts.extend(store.find(id)?.map(|memory| (id.clone(), memory)));
+    }
+    Ok(texts)
+}

@@ -1,0 +1,154 @@
+//! What is asked of a brief.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::memory::{MemoryType, Namespace, ParseError};
+
+/// Most characters of a brief: agents cut what hooks inject at this length.
+pub const MAX_CHARACTERS: usize = 10_000;
+
+/// What a brief is to hold and to cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BriefRequest {
+    /// Where the memories lie, e.g. a project and the global namespace; those below are not meant. Empty for none.
+    pub namespaces: Vec<Namespace>,
+    /// What the conversation is about; `None` for what it should know whatever it is about.
+    pub query: Option<String>,
+    /// Most `o200k_base` tokens.
+    pub max_tokens: usize,
+    /// Most UTF-16 units; never over [`MAX_CHARACTERS`].
+    pub max_characters: usize,
+    /// How it is spelled.
+    pub format: Format,
+    /// Most memories of each section.
+    pub quotas: Quotas,
+    /// Most memories in all; `None` for as many as the sections may hold.
+    pub max_memories: Option<usize>,
+    /// Least importance of what is told unpinned, 0–1.
+    pub min_importance: f64,
+    /// Types of memories that are told; empty for every type.
+    pub types: Vec<MemoryType>,
+}
+
+impl Default for BriefRequest {
+    fn default() -> Self {
+        Self {
+            namespaces: vec![Namespace::global()],
+            query: None,
+            max_tokens: 2_000,
+            max_characters: MAX_CHARACTERS,
+            format: Format::Compact,
+            quotas: Quotas::default(),
+            max_memories: None,
+            min_importance: 0.3,
+            types: Vec::new(),
+        }
+    }
+}
+
+/// A part of a brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// What is pinned, preferences, and instructions that hold whatever is asked.
+    Standing,
+    /// What is kept until it is superseded.
+    LongTerm,
+    /// What is over soon.
+    ShortTerm,
+}
+
+impl Section {
+    /// Every section, in the order in which they are told.
+    pub const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
+
+    /// Returns the spelling used in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standing => "standing",
+            Self::LongTerm => "long_term",
+            Self::ShortTerm => "short_term",
+        }
+    }
+}
+
+/// Most memories of each section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Of [`Section::Standing`]; what goes over it may stand with the long-term ones.
+    pub standing: usize,
+    /// Of [`Section::LongTerm`].
+    pub long_term: usize,
+    /// Of [`Section::ShortTerm`].
+    pub short_term: usize,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self { standing: 10, long_term: 20, short_term: 10 }
+    }
+}
+
+impl Quotas {
+    /// Returns the quota of a section.
+    #[must_use]
+    pub const fn of(&self, section: Section) -> usize {
+        match section {
+            Section::Standing => self.standing,
+            Section::LongTerm => self.long_term,
+            Section::ShortTerm => self.short_term,
+        }
+    }
+}
+
+/// How a brief is spelled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// A line for each memory.
+    #[default]
+    Compact,
+    /// A line for each memory, and one below it with all that is known of it.
+    Detailed,
+    /// An element for each memory, with its parts as attributes and elements.
+    Structured,
+    /// One JSON object, for programs.
+    Json,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Compact, Self::Detailed, Self::Structured, Self::Json];
+
+    /// Returns the spelling used on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::Detailed => "detailed",
+            Self::Structured => "structured",
+            Self::Json => "json",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Format {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::ALL.into_iter().find(|format| format.as_str() == text).ok_or_else(|| ParseError {
+            value: text.to_owned(),
+            what: "a format of a brief",
+            allowed: "compact, detailed, structured or json",
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! What is known of memories without their texts: enough to weigh thousands of them at once.
+
+use jiff::Timestamp;
+use rusqlite::{Row, params_from_iter};
+
+use super::filter::{Clauses, Filter};
+use super::row::{spelled, time, time_or_none};
+use super::{Database, StoreError};
+use crate::memory::{MemoryId, MemoryType, Namespace, Scope, Status, Usage};
+
+/// A memory without its texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// Which memory.
+    pub id: MemoryId,
+    /// Where it belongs.
+    pub namespace: Namespace,
+    /// Its type.
+    pub memory_type: MemoryType,
+    /// Its category.
+    pub category: String,
+    /// How long it is meant to live.
+    pub scope: Scope,
+    /// Whether it is recalled.
+    pub status: Status,
+    /// 0–1, from the memory.
+    pub importance: f64,
+    /// 0–1, from the memory.
+    pub confidence: f64,
+    /// Whether a person pinned it.
+    pub pinned: bool,
+    /// How it was used.
+    pub usage: Usage,
+    /// When what it says was last said, as far as its evidence tells.
+    pub confirmed_at: Option<Timestamp>,
+    /// When it stops being recalled.
+    pub expires_at: Option<Timestamp>,
+    /// When it was forgotten.
+    pub deleted_at: Option<Timestamp>,
+    /// When we learnt it.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Column order is what [`outline_from_row`] reads; change both together.
+const COLUMNS: &str = "m.id, m.namespace, m.type, m.category, m.scope, m.status, m.importance, m.confidence, m.pinned, \
+    u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at, u.confirmed_at, m.expires_at, \
+    m.deleted_at, m.created_at, m.updated_at";
+
+impl Database {
+    /// Returns the outlines of all memories that pass `filter`, by id.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn outlines(&self, filter: &Filter) -> Result<Vec<Outline>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE {} ORDER BY m.id",
+            clauses.sql()
+        );
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map(params_from_iter(clauses.values), outline_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
+    Ok(Outline {
+        id: MemoryId::from_stored(row.get::<_, String>(0)?),
+        namespace: spelled(row, 1)?,
+        memory_type: spelled(row, 2)?,
+        category: row.get(3)?,
+        scope: spelled(row, 4)?,
+        status: spelled(row, 5)?,
+        importance: row.get(6)?,
+        confidence: row.get(7)?,
+        pinned: row.get(8)?,
+        usage: Usage {
+            access_count: row.get(9)?,
+            last_accessed_at: time_or_none(row, 10)?,
+            tier: spelled(row, 11)?,
+            promotion_count: row.get(12)?,
+            last_promoted_at: time_or_none(row, 13)?,
+        },
+        confirmed_at: time_or_none(row, 14)?,
+        expires_at: time_or_none(row, 15)?,
+        deleted_at: time_or_none(row, 16)?,
+        created_at: time(row, 17)?,
+        updated_at: time(row, 18)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{clean, day, insert, memory, quote, write};
+    use super::super::{RunStatus, Store};
+    use super::*;
+    use crate::memory::Evidence;
+    use crate::transcript::MessageTime;
+
+    fn confirmed(store: &Store) -> Option<Timestamp> {
+        store.outlines(&Filter::default()).unwrap()[0].confirmed_at
+    }
+
+    #[test]
+    fn a_memory_is_confirmed_by_its_latest_evidence_and_by_none_that_was_taken_back() {
+        let store = Store::in_memory().unwrap();
+        let tea = memory("Tea", "The user drinks tea.");
+        insert(&store, &tea);
+        assert_eq!(confirmed(&store), None);
+        let said = |text: &str, at| Evidence { said_at: Some(MessageTime::logged(day(at))), ..quote(text) };
+        write(&store, |w| w.add_evidence(&tea.id, &clean(vec![said("tea", 3)])));
+        write(&store, |w| w.add_evidence(&tea.id, &clean(vec![said("tea, as ever", 1)])));
+        assert_eq!(confirmed(&store), Some(day(3)));
+        let run = store.begin_run("run", &serde_json::Value::Null, day(5)).unwrap();
+        store
+            .write::<_, StoreError>(Some(&run.id), day(5), |w| w.add_evidence(&tea.id, &clean(vec![said("tea!", 5)])))
+            .unwrap();
+        store.finish_run(&run.id, RunStatus::Finished, &serde_json::Value::Null, day(5)).unwrap();
+        assert_eq!(confirmed(&store), Some(day(5)));
+        store.undo_run(&run.id, day(6)).unwrap();
+        assert_eq!(confirmed(&store), Some(day(3)));
+    }
+}
