@@ -1,6 +1,6 @@
-//! How long a person waits for the first line of `search`.
+//! How long a person waits for the first line of `search`, and an agent for its hook.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,18 +18,19 @@ const QUERY: [&str; 2] = ["cache", "bakeli"];
 const BARE: &str = "SELECT rowid, bm25(memory_words, 3.0, 2.0, 1.5, 2.0, 2.0, 1.0) AS score FROM memory_words
     WHERE memory_words MATCH 'cache OR bakeli' ORDER BY score LIMIT 10";
 
-/// Measures starts of `search` on 10,000 memories, in turn with what they are compared with.
+/// Measures starts of `search` and of a hook on 10,000 memories, in turn with what they are compared with.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("memories.db");
     store::fill(&database, MEMORIES);
-    let (mut search, mut version, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut search, mut version, mut bare, mut hook) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..STARTS {
+        hook.push(session_start(folder.path()));
         search.push(first_output(process::program(folder.path()).arg("search").args(QUERY)));
         version.push(first_output(process::program(folder.path()).arg("--version")));
         bare.push(bare_query(&database));
     }
-    for list in [&mut search, &mut version, &mut bare] {
+    for list in [&mut search, &mut version, &mut bare, &mut hook] {
         list.sort();
     }
     for (name, at) in [("p50", STARTS / 2), ("p95", STARTS * 95 / 100 - 1)] {
@@ -38,6 +39,11 @@ pub fn measure(report: &mut Report) {
         };
         report.add(row("--version", version[at]).goal(Goal::AtMost(30.0)));
         report.add(row("bare FTS5 query, in a process that runs", bare[at]));
+        report.add(
+            Row::new(format!("hook session-start, whole process, {name}"), ms(hook[at]), "ms")
+                .beside("--version", ms(version[at]))
+                .goal(Goal::AtMost(40.0)),
+        );
     }
 }
 
@@ -50,6 +56,20 @@ fn first_output(command: &mut Command) -> Duration {
     let waited = started.elapsed();
     std::io::copy(&mut output, &mut std::io::sink()).unwrap();
     assert!(child.wait().unwrap().success());
+    waited
+}
+
+/// Returns the time from the start of a hook that tells the brief to its end.
+fn session_start(folder: &Path) -> Duration {
+    let input = format!(r#"{{"session_id":"bench","cwd":"{}","source":"startup"}}"#, folder.display());
+    let started = Instant::now();
+    let mut command = process::program(folder);
+    let mut child =
+        command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let waited = started.elapsed();
+    assert!(output.status.success() && output.stdout.starts_with(b"{\"hookSpecificOutput\""), "{output:?}");
     waited
 }
 

@@ -9,7 +9,7 @@ use super::work::WORKER_LEASE;
 use super::{Call, Event, HookError, LINGER, logs, prompt, sweep, tools};
 use crate::memory::Namespace;
 use crate::project::Machine;
-use crate::recall::brief::{BriefRequest, compose, note_shown};
+use crate::recall::brief::{BriefRequest, Counting, compose, note_shown};
 use crate::store::{Database, Store, StoreError};
 
 /// What is left to the caller.
@@ -91,7 +91,9 @@ fn brief(
     now: Timestamp,
     say: &mut dyn FnMut(Answer),
 ) -> Result<crate::recall::brief::Brief, HookError> {
-    let request = BriefRequest { namespaces: namespaces(db, call)?, ..BriefRequest::default() };
+    // To load the encoding would take longer than all else together.
+    let counting = Counting::Estimated;
+    let request = BriefRequest { namespaces: namespaces(db, call)?, counting, ..BriefRequest::default() };
     let brief = compose(db, &request, now)?;
     if !brief.text.is_empty() {
         say(Answer::Context(brief.text.clone()));

@@ -115,15 +115,12 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         if held.is_empty() && is_over(shift)? {
             return Ok(worked);
         }
+        let cancel = shift.cancel.clone();
         let mut pause = pin!(tokio::time::sleep(PAUSE).fuse());
         let mut cancelled = pin!(
             async {
                 // What is under way is waited for as before.
-                if shift.cancel.is_cancelled() {
-                    futures::future::pending().await
-                } else {
-                    shift.cancel.cancelled().await
-                }
+                if cancel.is_cancelled() { futures::future::pending().await } else { cancel.cancelled().await }
             }
             .fuse()
         );

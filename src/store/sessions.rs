@@ -167,7 +167,7 @@ impl Store {
                 failed.steps.push((**step).clone());
                 let first = failed.steps.len().saturating_sub(MAX_STEPS);
                 conn.prepare_cached("UPDATE hook_failures SET steps = ?3 WHERE session = ?1 AND signature = ?2")?
-                    .execute(params![session, failed.signature, to_json(&failed.steps[first..])?])?;
+                    .execute(params![session, failed.signature, to_json(&&failed.steps[first..])?])?;
             }
             Ok(())
         })
