@@ -6,13 +6,16 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use afterthought::config::{Config, Folders, Partial};
-use afterthought::hooks::{Agent, Answer, Call, ENVIRONMENT_MARK, Event, HookLog, handle, read_input, start_worker};
+use afterthought::hooks::{
+    Agent, Answer, Call, ENVIRONMENT_MARK, Event, HookLog, Input, handle, read_input, start_worker,
+};
+use afterthought::pipeline::Selection;
 use anyhow::Context as _;
 
 use super::args::{Context, Global, now};
 use super::exit::ExitStatus;
 use super::printer::spelled;
-use super::run::guard_of;
+use super::run::{guard_of, patterns};
 
 /// Answer a hook of an agent; `init claude-code` and `init codex` set it up
 ///
@@ -119,6 +122,9 @@ impl Work {
             Some(cwd) => self.global.settings_at(cwd, Partial::default())?,
             None => settings,
         };
+        if is_denied(&settings, &input)? {
+            return Ok(());
+        }
         let guard = guard_of(&settings);
         let call = Call {
             agent: self.agent,
@@ -140,6 +146,13 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// Whether the session is held where nothing is to be read.
+fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
+    let denied = Selection { exclude: patterns("the setting deny", &settings.deny.value)?, ..Selection::default() };
+    let places = [&input.cwd, &input.transcript].into_iter().flatten();
+    Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }
 
 /// Starts a worker for `database`, away from the folder of the session.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{Context, machine, must_be_folder, now};
 use super::exit::ExitStatus;
-use super::jobs::{Extraction, tell};
+use super::jobs::{Extraction, FILES, tell};
 use super::printer::counted;
 use super::run::{Asking, runtime};
 
@@ -146,7 +146,7 @@ impl Rounds<'_> {
             // A folder that is empty, or gone, has no logs.
             let found =
                 self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
-            return found.map(|found| ("files".to_owned(), Found { named: false, ..found })).collect();
+            return found.map(|found| (FILES.to_owned(), Found { named: false, ..found })).collect();
         }
         let wanted =
             |name: &str| self.args.from.is_empty() || self.args.from.iter().any(|one| one == name || one == "all");

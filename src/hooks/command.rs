@@ -23,7 +23,7 @@ const WITH_SUBCOMMANDS: &[&str] = &[
     "git",
     "go",
     "gradle",
-    "./gradlew",
+    "gradlew",
     "helm",
     "just",
     "kubectl",
@@ -75,13 +75,12 @@ pub(super) fn signature(command: &str) -> Option<String> {
         first =
             words.find(|word| !word.starts_with('-') && !word.starts_with(|letter: char| letter.is_ascii_digit()))?;
     }
-    let program = first.strip_prefix("./").filter(|_| first != "./gradlew").unwrap_or(first);
-    let program = program.rsplit('/').next().unwrap_or(program);
+    let program = first.rsplit('/').next().unwrap_or(first);
     if LOOKUPS.contains(&program) || program.is_empty() || program.starts_with(['(', '{', '#', '$', '`', '-']) {
         return None;
     }
     let mut name = vec![program];
-    if WITH_SUBCOMMANDS.contains(&program) || WITH_SUBCOMMANDS.contains(&first) {
+    if WITH_SUBCOMMANDS.contains(&program) {
         while let Some(word) = words.next() {
             // Options may stand before the word: `git -C folder log`.
             if word.starts_with('-') {
@@ -118,8 +117,8 @@ pub(super) fn parts(command: &str) -> Vec<&str> {
                 piped = piped.or(Some(at));
             }
             None if matches!(here, b';' | b'\n')
-                || command[at..].starts_with("&&")
-                || command[at..].starts_with("||") =>
+                || bytes[at..].starts_with(b"&&")
+                || bytes[at..].starts_with(b"||") =>
             {
                 parts.push(&command[begin..piped.take().unwrap_or(at)]);
                 at += usize::from(matches!(here, b'&' | b'|'));
@@ -139,12 +138,10 @@ pub(super) fn parts(command: &str) -> Vec<&str> {
 
 /// Whether the command only looks, so that running it can have mended nothing.
 pub(super) fn only_looks(command: &str) -> bool {
-    parts(command).iter().all(|part| signature(part).is_none_or(|name| looks(&name)))
-}
-
-fn looks(name: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
-    reads.contains(&name) || name.ends_with(" --version") || name.ends_with(" --help")
+    let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
+    let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
+    parts(command).iter().all(looks)
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -168,7 +165,7 @@ mod tests {
             ("pytest tests/a.py::b -k c", Some("pytest")),
             ("/usr/local/bin/pytest", Some("pytest")),
             ("python3 -u scripts/load.py --all", Some("python3 load.py")),
-            ("./gradlew assemble", Some("./gradlew assemble")),
+            ("./gradlew assemble", Some("gradlew assemble")),
             ("npm ci; npm test || echo 'it; failed'", None),
             ("rg -n 'a && b' src", None),
             ("test -f a && make all", Some("make all")),

@@ -391,6 +391,18 @@ fn hooks_inside_a_worker_do_nothing() {
 }
 
 #[test]
+fn where_nothing_is_to_be_read_hooks_do_nothing() {
+    let desk = Desk::new();
+    desk.hook("user-prompt-submit", "s1", &json!({"prompt": "/remember The user prefers tabs."}));
+    assert!(desk.told("s2").contains("prefers tabs"));
+    fs::write(desk.world.path("shop/afterthought.toml"), "[guard]\ndeny = [\"shop\"]").unwrap();
+    desk.session("s1", 0);
+    assert_eq!(desk.told("s3"), "");
+    desk.hook("session-end", "s1", &json!({}));
+    assert_eq!(desk.world.done(&["jobs", "list", "--all"]).status.code(), Some(1));
+}
+
+#[test]
 fn what_the_agent_says_between_answers_puts_the_work_off() {
     let desk = Desk::new();
     desk.session("s1", 0);

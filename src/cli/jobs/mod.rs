@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{counted, one_line};
-pub(in crate::cli) use work::{Extraction, tell};
+pub(in crate::cli) use work::{Extraction, FILES, tell};
 
 /// List, retry or work off what waits to be extracted
 #[derive(Debug, clap::Args)]

@@ -24,6 +24,8 @@ use crate::cli::spend::prices;
 
 /// Dollars that work in the background may spend a day where nothing else is set.
 const COST_PER_DAY: f64 = 1.0;
+/// What logs are said to be of that stand in a folder that a person named.
+pub(in crate::cli) const FILES: &str = "files";
 /// Least dollars that it is worth to begin with.
 const LEAST_SLICE: f64 = 0.001;
 
@@ -191,7 +193,10 @@ impl<'a> Extraction<'a> {
         if summary.windows.held > 0 {
             return Err(Fault::Later(soon, "another process is at it".to_owned()));
         }
-        if summary.files.seen() == 0 && summary.filtered == pipeline::Filtered::default() {
+        // In a folder that a person named, files that are no logs are left alone; an agent's log is one, unless it is empty.
+        let is_left = summary.files.passed_over > 0 && job.agent == FILES;
+        let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
+        if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {
             return Err(Fault::Failed(format!("{} is no log that can be read", job.path)));
         }
         Ok(())
