@@ -110,7 +110,6 @@ pub(super) fn parts(command: &str) -> Vec<&str> {
         let here = bytes[at];
         match quote {
             Some(open) if here == open => quote = None,
-            Some(_) => {}
             None if here == b'\\' => at += 1,
             None if matches!(here, b'\'' | b'"') => quote = Some(here),
             None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
@@ -124,7 +123,7 @@ pub(super) fn parts(command: &str) -> Vec<&str> {
                 at += usize::from(matches!(here, b'&' | b'|'));
                 begin = at + 1;
             }
-            None => {}
+            Some(_) | None => {}
         }
         at += 1;
     }

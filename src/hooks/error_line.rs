@@ -68,14 +68,12 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> Outcome {
 }
 
 fn printed(response: &Value) -> String {
-    match response {
-        Value::String(text) => text.clone(),
-        _ => {
-            let fields = ["stderr", "error", "output", "stdout", "aggregated_output"];
-            let texts = fields.iter().filter_map(|field| response[*field].as_str());
-            texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n")
-        }
+    if let Some(text) = response.as_str() {
+        return text.to_owned();
     }
+    let fields = ["stderr", "error", "output", "stdout", "aggregated_output"];
+    let texts = fields.iter().filter_map(|field| response[*field].as_str());
+    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the line that says why; the first that reads like an error, else the last. `None` where nothing was printed.

@@ -79,10 +79,10 @@ impl Input {
     fn of(value: &Value) -> Self {
         Self {
             session: text(value, "session_id"),
-            transcript: text(value, "transcript_path").map(path),
-            cwd: text(value, "cwd").map(path),
+            transcript: text(value, "transcript_path").as_deref().map(path),
+            cwd: text(value, "cwd").as_deref().map(path),
             subagent: text(value, "agent_id"),
-            subagent_transcript: text(value, "agent_transcript_path").map(path),
+            subagent_transcript: text(value, "agent_transcript_path").as_deref().map(path),
             source: text(value, "source"),
             prompt: text(value, "prompt"),
             tool: text(value, "tool_name").map(|name| ToolCall::of(name, value)),
@@ -127,10 +127,10 @@ fn text(value: &Value, field: &str) -> Option<String> {
     value[field].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-fn path(text: String) -> PathBuf {
+fn path(text: &str) -> PathBuf {
     match (text.strip_prefix("~/"), etcetera::home_dir()) {
         (Some(rest), Ok(home)) => home.join(rest),
-        _ => Path::new(&text).to_owned(),
+        _ => Path::new(text).to_owned(),
     }
 }
 

@@ -40,6 +40,9 @@ pub enum Until {
     Cancelled,
 }
 
+/// A pause, and what is done after it.
+pub type Every<'a> = (Duration, &'a mut dyn FnMut(&Store));
+
 /// How work is done.
 pub struct Shift<'a> {
     /// Where it waits.
@@ -51,7 +54,7 @@ pub struct Shift<'a> {
     /// Takes on no more, and ends when what is under way is done.
     pub cancel: CancellationToken,
     /// Done again and again between jobs, and once at the beginning.
-    pub every: Option<(Duration, &'a mut dyn FnMut(&Store))>,
+    pub every: Option<Every<'a>>,
     /// Told how each job ended; `None` for a good end.
     pub told: &'a mut dyn FnMut(&Job, Option<&Fault>),
 }
@@ -132,7 +135,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         if let Some((id, outcome)) = ended
             && let Some(job) = held.remove(&id)
         {
-            finish(shift, &job, outcome, &mut worked)?;
+            finish(shift, &job, &outcome, &mut worked)?;
         }
         let now = Timestamp::now();
         if now.duration_since(alive_at) >= HEARTBEAT {
@@ -158,10 +161,10 @@ fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
 fn finish(
     shift: &mut Shift<'_>,
     job: &HeldJob,
-    outcome: Result<(), Fault>,
+    outcome: &Result<(), Fault>,
     worked: &mut Worked,
 ) -> Result<(), StoreError> {
-    let end = match &outcome {
+    let end = match outcome {
         Ok(()) => JobEnd::Done,
         Err(Fault::Failed(why)) => JobEnd::Failed(why),
         Err(Fault::Later(until, why)) => JobEnd::Deferred(*until, why),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::{FACTS, Server, World};
 
 /// Log of a session in which rules find something.
 const LOG: &str = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jsonl";
@@ -97,7 +97,12 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let world = World::new(None);
+        Self::asking(None)
+    }
+
+    /// Returns a desk whose worker asks this server.
+    fn asking(server: Option<&Server>) -> Self {
+        let world = World::new(server);
         fs::create_dir_all(world.path("shop")).unwrap();
         fs::create_dir_all(world.path(".claude/projects/-shop")).unwrap();
         Self { world }
@@ -174,7 +179,7 @@ impl Desk {
             if !text.lines().any(open) {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(120), "{text}");
+            assert!(begun.elapsed() < Duration::from_mins(2), "{text}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -417,7 +422,7 @@ fn what_the_agent_says_between_answers_puts_the_work_off() {
     assert!(desk.world.good(&["jobs", "list", "--all", "--json"]).contains("\"status\":\"done\""));
 }
 
-fn bash(command: &str, rest: Value) -> Value {
+fn bash(command: &str, rest: &Value) -> Value {
     let mut call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1"});
     call.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
     call
@@ -430,8 +435,8 @@ fn context(said: &Value) -> &str {
 #[test]
 fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     let desk = Desk::new();
-    let fails = |command: &str, error: &str| bash(command, json!({"error": format!("Exit code 1\n{error}")}));
-    let works = |command: &str| bash(command, json!({"tool_response": {"stdout": "ok", "stderr": ""}}));
+    let fails = |command: &str, error: &str| bash(command, &json!({"error": format!("Exit code 1\n{error}")}));
+    let works = |command: &str| bash(command, &json!({"tool_response": {"stdout": "ok", "stderr": ""}}));
     let missing = "Error: Cannot find module 'left-pad'";
     assert_eq!(desk.hook("post-tool-use-failure", "s1", &fails("npm test", missing)), Value::Null);
     desk.hook("post-tool-use", "s1", &works("npm ci"));
@@ -449,10 +454,10 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     // A spelling that is known to fail is warned of before it runs; others are not.
     desk.hook("post-tool-use-failure", "s4", &fails("cargo test --foo", "error: unexpected argument '--foo' found"));
     desk.hook("post-tool-use", "s4", &works("cargo test foo"));
-    let said = desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", json!({})));
+    let said = desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({})));
     assert!(context(&said).contains("`cargo test foo` works instead"), "{said}");
-    assert_eq!(desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", json!({}))), Value::Null, "a moment ago");
-    assert_eq!(desk.hook("pre-tool-use", "s6", &bash("cargo test", json!({}))), Value::Null);
+    assert_eq!(desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({}))), Value::Null, "a moment ago");
+    assert_eq!(desk.hook("pre-tool-use", "s6", &bash("cargo test", &json!({}))), Value::Null);
     // It is a memory as any other, with what it rests on.
     let why = desk.world.good(&["list", "--category", "solution", "--json"]);
     assert_eq!(why.lines().count(), 2, "{why}");
@@ -463,9 +468,9 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
 fn what_failed_with_a_secret_is_not_kept() {
     let desk = Desk::new();
     let secret = "sk-ant-api03-Wq8nRt5yUi2oPl4kJh7gFd9sAz1xCv3bNm6QwErTyUiOpAsDfGh";
-    let fails = bash("deploy --key", json!({"error": format!("error: unknown option --key {secret}")}));
+    let fails = bash("deploy --key", &json!({"error": format!("error: unknown option --key {secret}")}));
     desk.hook("post-tool-use-failure", "s1", &fails);
-    let works = bash(&format!("deploy {secret}"), json!({"tool_response": {"stdout": "ok"}}));
+    let works = bash(&format!("deploy {secret}"), &json!({"tool_response": {"stdout": "ok"}}));
     desk.hook("post-tool-use", "s1", &works);
     for name in ["memories.db", "memories.db-wal", "memories.hooks.log"] {
         let bytes = fs::read(desk.world.path(name)).unwrap_or_default();
@@ -600,7 +605,7 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
         found == ["done"]
     };
     while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(120));
+        assert!(begun.elapsed() < Duration::from_mins(2));
         std::thread::sleep(Duration::from_millis(50));
     }
     let second = desk.world.done(&["watch", folder]);
@@ -634,4 +639,57 @@ fn jobs_that_fail_are_told_and_tried_again_on_demand() {
     desk.settle();
     assert_eq!(desk.world.done(&["jobs", "list"]).status.code(), Some(1), "nothing is left");
     assert_eq!(desk.world.done(&["jobs", "retry", "99"]).status.code(), Some(2));
+}
+
+/// Writes a session of the desk's project in which several things are said, worth several calls.
+fn talk(desk: &Desk, session: &str) {
+    desk.world.session(session, 2, &FACTS);
+    fs::rename(desk.world.path("logs").join(format!("{session}.jsonl")), desk.log(session)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_worker_that_is_killed_loses_nothing_and_nothing_is_paid_twice() {
+    let server = Server::start(Duration::from_millis(200));
+    let desk = Desk::asking(Some(&server));
+    talk(&desk, "s1");
+    fs::create_dir_all(desk.world.path(".config/afterthought")).unwrap();
+    fs::write(desk.world.path(".config/afterthought/config.toml"), "window_tokens = 600\njobs = 1").unwrap();
+    desk.hook("session-end", "s1", &json!({}));
+    assert!(server.wait_for(2, Duration::from_mins(1)));
+    let pid = || desk.world.look("SELECT pid FROM leases WHERE name = 'worker'", |row| row.get::<_, u32>(0));
+    let pid = pid().unwrap().pop().unwrap();
+    assert!(Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status().unwrap().success());
+    // The dead worker's lease and its job are free at once.
+    let again = desk.world.done(&["jobs", "work"]);
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(desk.world.active().len(), FACTS.len(), "{:?}", desk.world.active());
+    let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.body).collect();
+    let mut once = asked.clone();
+    once.sort();
+    once.dedup();
+    // Only a question whose answer was on its way may have been asked again.
+    assert!(asked.len() <= once.len() + 1, "{} of {}", once.len(), asked.len());
+}
+
+#[test]
+fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
+    let server = Server::start(Duration::ZERO);
+    let desk = Desk::asking(Some(&server));
+    talk(&desk, "s1");
+    let rested = SystemTime::now() - Duration::from_mins(30);
+    fs::File::options().write(true).open(desk.log("s1")).unwrap().set_modified(rested).unwrap();
+    let watch = ["watch", "--from", "claude-code", "--once", "--price", "1,1", "--max-cost-per-day", "0.0005"];
+    assert_eq!(desk.world.done(&watch).status.code(), Some(3));
+    let job: Value = serde_json::from_str(&desk.world.good(&["jobs", "list", "--json"])).unwrap();
+    let (status, error) = (job["status"].as_str(), job["error"].as_str());
+    assert_eq!((status, error), (Some("waiting"), Some("the $0.0005 of the day are spent")));
+    assert_eq!(server.count(), 0, "nothing was asked");
+    // With money, it goes on.
+    assert_eq!(
+        desk.world.good(&["jobs", "retry"]),
+        "1 job due again, 0 windows to be tried by the next run over their logs\n"
+    );
+    desk.world.good(&["jobs", "work", "--price", "1,1"]);
+    assert_eq!(desk.world.active().len(), FACTS.len());
 }

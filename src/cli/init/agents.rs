@@ -23,12 +23,19 @@ pub(super) struct AgentArgs {
     /// Learn from sessions of sub-agents, too
     #[arg(long)]
     subagents: bool,
-    /// Show what would be written, and write nothing
-    #[arg(long)]
-    dry_run: bool,
     /// Take the hooks out again
     #[arg(long)]
     undo: bool,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// Whether somebody is asked before anything is written.
+#[derive(Debug, clap::Args)]
+struct Asking {
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
@@ -54,14 +61,14 @@ pub(super) fn run(agent: Agent, args: &AgentArgs, context: &Context<'_>) -> anyh
     if !out.is_json() {
         show(out, &path, &text, &written)?;
     }
-    if args.dry_run {
+    if args.asking.dry_run {
         tell(out, &path, "would be changed", false)?;
         return Ok(ExitStatus::Success);
     }
-    if !args.yes && !can_ask() {
+    if !args.asking.yes && !can_ask() {
         bail!("nobody can be asked whether to write {}; add --yes, or --dry-run to look only", path.display());
     }
-    if !args.yes && !is_yes(&format!("Write this to {}?", path.display()))? {
+    if !args.asking.yes && !is_yes(&format!("Write this to {}?", path.display()))? {
         tell(out, &path, "is left as it is", false)?;
         return Ok(ExitStatus::NoMatch);
     }

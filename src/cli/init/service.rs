@@ -98,7 +98,8 @@ fn unit(words: &[String]) -> String {
 
 fn agent(words: &[String]) -> String {
     let escaped = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let arguments: String = words.iter().map(|word| format!("        <string>{}</string>\n", escaped(word))).collect();
+    let arguments = words.iter().map(|word| format!("        <string>{}</string>\n", escaped(word)));
+    let arguments = arguments.collect::<Vec<_>>().concat();
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
          \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n<dict>\n    <key>Label</key>\n    \

@@ -134,7 +134,7 @@ impl<'a> Extraction<'a> {
             }
         };
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
-        Ok(self.judge(job, &summary, &budget))
+        Ok(Self::judge(job, &summary, &budget))
     }
 
     /// Returns what this log may spend: its share of what is left of the day, or when there is money again.
@@ -164,7 +164,7 @@ impl<'a> Extraction<'a> {
             let left = limit - spent - slices.values().sum::<f64>();
             if left < LEAST_SLICE {
                 let until = if slices.is_empty() { tomorrow(&today) } else { now() + SignedDuration::from_mins(2) };
-                return Ok(Err(Fault::Later(until, format!("the ${limit:.2} of the day are spent"))));
+                return Ok(Err(Fault::Later(until, format!("the ${limit} of the day are spent"))));
             }
             #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
             let slice = left / self.at_a_time.saturating_sub(slices.len()).max(1) as f64;
@@ -174,7 +174,7 @@ impl<'a> Extraction<'a> {
         Ok(Ok(Budget::new(limits, price, &model)?))
     }
 
-    fn judge(&self, job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
+    fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
         let soon = now() + SignedDuration::from_mins(2);
         if summary.interrupted {
             return Err(Fault::Later(now(), "it was interrupted".to_owned()));
