@@ -69,7 +69,7 @@ pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
         Err(error) => Err(error),
     };
     if let (Err(error), Some(log)) = (outcome, log) {
-        log.note(agent, event, &spelled(&error), now());
+        log.note(&format!("{} {}", agent.as_str(), event.as_str()), &spelled(&error), now());
     }
     ExitStatus::Success
 }

@@ -11,7 +11,7 @@ use anyhow::{bail, ensure};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use super::args::{Context, machine, must_be_folder, now};
+use super::args::{Context, machine, now};
 use super::exit::ExitStatus;
 use super::jobs::{Extraction, FILES, tell};
 use super::printer::counted;
@@ -59,8 +59,10 @@ pub struct WatchArgs {
 }
 
 pub fn run(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    args.folders.iter().try_for_each(|folder| must_be_folder(folder))?;
-    args.from.iter().try_for_each(|name| known::by_name(name).map(drop))?;
+    for folder in &args.folders {
+        ensure!(folder.is_dir(), "{}: there is no such folder; check the path", folder.display());
+    }
+    args.from.iter().filter(|name| *name != "all").try_for_each(|name| known::by_name(name).map(drop))?;
     ensure!(args.folders.is_empty() || args.from.is_empty(), "name folders, or programs with --from, not both");
     lower_priority();
     let store = context.store()?;

@@ -1,13 +1,13 @@
 //! Logs that have come to rest in the folders that are watched.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Agent;
-use super::logs::{is_subagents, request_for};
+use super::logs::{is_new, is_subagents, request_for};
 use crate::ingest::Found;
-use crate::pipeline::{Stamp, path_key};
+use crate::pipeline::Stamp;
 use crate::store::{Enqueued, Store, StoreError};
 
 /// Which logs are taken.
@@ -39,7 +39,7 @@ pub fn scan(
         let age = now.duration_since(changed);
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_of_subagent(&agent, &log.path));
-        if !is_wanted || !is_new(store, &log.path, &stamp, changed)? {
+        if !is_wanted || !is_new(store, &log.path, &stamp)? {
             continue;
         }
         if let Some(request) = request_for(&agent, &log.path, None, now) {
@@ -51,13 +51,6 @@ pub fn scan(
 
 fn is_of_subagent(agent: &str, log: &Path) -> bool {
     agent.parse::<Agent>().is_ok_and(|agent| is_subagents(agent, log))
-}
-
-/// Whether neither a job nor a run has read the log as it is now.
-fn is_new(store: &Store, log: &Path, stamp: &Stamp, changed: Timestamp) -> Result<bool, StoreError> {
-    let key = path_key(&PathBuf::from(log));
-    let until = store.extracted_until(&key)?;
-    Ok(until.is_none_or(|until| until < changed.as_millisecond()) && !store.was_read(&key, &stamp.text())?)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Agent, Call, Event, HookError};
-use crate::pipeline::path_key;
-use crate::store::{EXTRACT, JobRequest, Store};
+use crate::pipeline::{Stamp, path_key};
+use crate::store::{EXTRACT, Enqueued, JobRequest, Store, StoreError};
 
 /// How long a conversation must have been still before it is extracted, unless its end was told.
 pub(super) const IDLE: SignedDuration = SignedDuration::from_mins(10);
@@ -48,7 +48,15 @@ pub(super) fn enqueue(store: &Store, call: &Call, now: Timestamp) -> Result<bool
     };
     let request = log.and_then(|log| request_for(call.agent.as_str(), log, input.cwd.as_deref(), not_before));
     let Some(request) = request else { return Ok(false) };
-    Ok(store.enqueue(&request, now)? == crate::store::Enqueued::Waiting)
+    Ok(store.enqueue(&request, now)? == Enqueued::Waiting)
+}
+
+/// Whether neither a job nor a run has read the log as it is now.
+pub(super) fn is_new(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool, StoreError> {
+    let key = path_key(log);
+    let changed = stamp.changed_at().map_or(0, Timestamp::as_millisecond);
+    let is_done = store.extracted_until(&key)?.is_some_and(|until| until >= changed);
+    Ok(!is_done && !store.was_read(&key, &stamp.text())?)
 }
 
 /// Whether a log is that of a sub-agent.

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Agent, Event};
-
 /// Size at which a log makes place for another, in bytes; two are kept.
 const MAX_BYTES: u64 = 128 * 1024;
 /// Longest message, in bytes.
@@ -32,8 +30,8 @@ impl HookLog {
         &self.path
     }
 
-    /// Writes a line, if it can: a log that cannot be written must not keep a hook from its work.
-    pub fn note(&self, agent: Agent, event: Event, message: &str, now: Timestamp) {
+    /// Writes a line about what `who` met, if it can: a log that cannot be written must not keep a hook from its work.
+    pub fn note(&self, who: &str, message: &str, now: Timestamp) {
         let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         if fs::metadata(&self.path).is_ok_and(|data| data.len() > MAX_BYTES) {
@@ -45,7 +43,7 @@ impl HookLog {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         if let Ok(mut file) = options.open(&self.path) {
-            writeln!(file, "{now:.0} {} {}: {message}", agent.as_str(), event.as_str()).ok();
+            writeln!(file, "{now:.0} {who}: {message}").ok();
         }
     }
 }
@@ -60,7 +58,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = HookLog::beside(&folder.path().join("memories.db"));
         for _ in 0..900 {
-            log.note(Agent::Codex, Event::Stop, &"it is locked\n".repeat(100), day(1));
+            log.note("codex stop", &"it is locked\n".repeat(100), day(1));
         }
         let text = fs::read_to_string(log.path()).unwrap();
         assert!(text.starts_with("2026-03-02T12:00:00Z codex stop: it is locked it is"), "{}", &text[..80]);
@@ -75,6 +73,6 @@ mod tests {
 
     #[test]
     fn where_it_cannot_be_written_nothing_happens() {
-        HookLog::beside(Path::new("/none/such/memories.db")).note(Agent::Codex, Event::Stop, "x", day(1));
+        HookLog::beside(Path::new("/none/such/memories.db")).note("codex stop", "x", day(1));
     }
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::logs::{IDLE, is_subagents, request_for};
+use super::logs::{IDLE, is_new, is_subagents, request_for};
 use super::{Agent, Call, HookError};
 use crate::pipeline::{Stamp, path_key};
-use crate::store::Store;
+use crate::store::{Enqueued, Store};
 
 /// Sessions that are older than this are left to `run`.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24 * 14);
@@ -35,24 +35,19 @@ pub(super) fn missed(store: &Store, call: &Call, now: Timestamp) -> Result<usize
         let is_wanted = (IDLE..MAX_AGE).contains(&age)
             && path_key(&log) != path_key(current)
             && (call.subagents || !is_subagents(call.agent, &log));
-        if is_wanted && is_of_project(call, &log) && is_new(store, &log)? {
+        let stamp = if is_wanted && is_of_project(call, &log) { Stamp::of(&log) } else { None };
+        if let Some(stamp) = stamp
+            && is_new(store, &log, &stamp)?
+        {
             let request = request_for(call.agent.as_str(), &log, call.input.cwd.as_deref(), now);
             if let Some(request) = request
-                && store.enqueue(&request, now)? == crate::store::Enqueued::Waiting
+                && store.enqueue(&request, now)? == Enqueued::Waiting
             {
                 found += 1;
             }
         }
     }
     Ok(found)
-}
-
-/// Whether no job and no run has read the log as it is now.
-fn is_new(store: &Store, log: &Path) -> Result<bool, HookError> {
-    let key = path_key(log);
-    let Some(stamp) = Stamp::of(log) else { return Ok(false) };
-    let changed = stamp.changed_at().map_or(0, Timestamp::as_millisecond);
-    Ok(store.extracted_until(&key)?.is_none_or(|until| until < changed) && !store.was_read(&key, &stamp.text())?)
 }
 
 /// Returns logs beside the current one, the last changed first.

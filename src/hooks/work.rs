@@ -18,7 +18,7 @@ pub const WATCH_LEASE: &str = "watch";
 /// A worker stays for work that comes up within this time: a little longer than a conversation has to be still.
 pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two looks for work.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(1_500);
 /// Pause between two signs of life.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
@@ -34,7 +34,7 @@ pub enum Fault {
 /// When the work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// When nothing is left that comes up within this time.
+    /// When nothing is left that comes up within this time, or another process watches, which takes it on.
     NothingIn(SignedDuration),
     /// When it is cancelled.
     Cancelled,
@@ -152,9 +152,13 @@ fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
     if shift.cancel.is_cancelled() {
         return Ok(true);
     }
+    let now = Timestamp::now();
     Ok(match shift.until {
         Until::Cancelled => false,
-        Until::NothingIn(time) => shift.store.next_job_at()?.is_none_or(|at| at > Timestamp::now() + time),
+        Until::NothingIn(time) => {
+            let watcher = shift.store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
+            watcher.is_some() || shift.store.next_job_at()?.is_none_or(|at| at > now + time)
+        }
     })
 }
 

@@ -20,6 +20,7 @@ mod files;
 mod filter;
 mod history;
 mod inbox;
+mod job_rows;
 mod jobs;
 mod known_context;
 mod leases;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use afterthought::config::Config;
 use afterthought::extract::window::WindowBudget;
-use afterthought::hooks::{Fault, LINGER, Shift, Until, lower_priority, work_off};
+use afterthought::hooks::{Fault, HookLog, LINGER, Shift, Until, lower_priority, work_off};
 use afterthought::ingest::Found;
 use afterthought::llm::{Budget, Limits, Source};
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary};
@@ -55,7 +55,14 @@ pub(super) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel);
         work_off(shift, |job| extraction.of(job)).await
-    })?;
+    });
+    if let Err(error) = &worked
+        && args.detached
+    {
+        // Nobody reads its standard error.
+        HookLog::beside(&context.settings()?.db.value).note("worker", &error.to_string(), now());
+    }
+    let worked = worked?;
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is at it already"));
     } else if context.out.is_json() {
