@@ -6,6 +6,7 @@
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
 //! manager ─▶ all of it, for programs ─▶ serve: agents, over MCP
+//! hooks ─▶ jobs ─▶ the same flow, once a conversation is over
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
@@ -27,5 +28,6 @@ pub mod recall;
 pub mod exchange;
 pub mod pipeline;
 pub mod manager;
+pub mod hooks;
 pub mod serve;
 pub mod eval;

@@ -1,6 +1,6 @@
-//! How long a person waits for the first line of `search`.
+//! How long a person waits for the first line of `search`, and an agent for its hook.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,20 +18,21 @@ const QUERY: [&str; 2] = ["cache", "bakeli"];
 const BARE: &str = "SELECT rowid, bm25(words, 3.0, 2.0) AS score FROM words
     WHERE words MATCH 'cache OR bakeli' ORDER BY score LIMIT 10";
 
-/// Measures starts of `search` on 10,000 memories, in turn with what they are compared with.
+/// Measures starts of `search` and of a hook on 10,000 memories, in turn with what they are compared with.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("memories.db");
     store::fill(&database, MEMORIES);
     let index = folder.path().join("bare.db");
     index_bare(&database, &index);
-    let (mut search, mut version, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut search, mut version, mut bare, mut hook) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..STARTS {
+        hook.push(session_start(folder.path()));
         search.push(first_output(process::program(folder.path()).arg("search").args(QUERY)));
         version.push(first_output(process::program(folder.path()).arg("--version")));
         bare.push(bare_query(&index));
     }
-    for list in [&mut search, &mut version, &mut bare] {
+    for list in [&mut search, &mut version, &mut bare, &mut hook] {
         list.sort();
     }
     for (name, at) in [("p50", STARTS / 2), ("p95", STARTS * 95 / 100 - 1)] {
@@ -40,6 +41,11 @@ pub fn measure(report: &mut Report) {
         };
         report.add(row("--version", version[at]).goal(Goal::AtMost(30.0)));
         report.add(row("bare FTS5 query, in a process that runs", bare[at]));
+        report.add(
+            Row::new(format!("hook session-start, whole process, {name}"), ms(hook[at]), "ms")
+                .beside("--version", ms(version[at]))
+                .goal(Goal::AtMost(40.0)),
+        );
     }
 }
 
@@ -64,6 +70,20 @@ fn index_bare(database: &Path, index: &Path) {
          INSERT INTO words (rowid, title, content) SELECT seq, title, content FROM own.memories;",
     )
     .unwrap();
+}
+
+/// Returns the time from the start of a hook that tells the brief to its end.
+fn session_start(folder: &Path) -> Duration {
+    let input = format!(r#"{{"session_id":"bench","cwd":"{}","source":"startup"}}"#, folder.display());
+    let started = Instant::now();
+    let mut command = process::program(folder);
+    let mut child =
+        command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let waited = started.elapsed();
+    assert!(output.status.success() && output.stdout.starts_with(b"{\"hookSpecificOutput\""), "{output:?}");
+    waited
 }
 
 fn bare_query(database: &Path) -> Duration {

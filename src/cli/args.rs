@@ -1,7 +1,7 @@
 //! What every subcommand shares: the global options, the settings that follow from them, and the store.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::ingest::known::{Machine, Platform};
@@ -14,12 +14,12 @@ use jiff::Timestamp;
 use super::printer::{Output, Printer, Verbosity};
 
 /// Options that stand before or after any subcommand.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Database file [env: AFTERTHOUGHT_DB] [default: in the platform's data folder]
     #[arg(long, global = true, value_name = "PATH")]
-    db: Option<PathBuf>,
+    pub db: Option<PathBuf>,
     /// Namespace to read and write, e.g. global or project/shop
     #[arg(long, global = true, value_name = "A/B")]
     pub namespace: Option<Namespace>,
@@ -34,7 +34,7 @@ pub struct Global {
     verbose: bool,
     /// Settings file to read in place of your own
     #[arg(long, global = true, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
 }
 
 impl Global {
@@ -67,6 +67,12 @@ impl Global {
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
     pub fn settings(&self, flags: Partial) -> anyhow::Result<Config> {
+        let directory = std::env::current_dir().context("cannot tell the working directory")?;
+        self.settings_at(&directory, flags)
+    }
+
+    /// Returns the settings that are in force in the folder `directory`.
+    pub fn settings_at(&self, directory: &Path, flags: Partial) -> anyhow::Result<Config> {
         let folders = Folders::of_platform().or_else(|error| match &self.db {
             Some(db) => Ok(Folders { user_file: db.with_extension("toml"), default_db: db.clone() }),
             None => Err(error),
@@ -76,9 +82,8 @@ impl Global {
             namespace: self.namespace.as_ref().map(ToString::to_string).or(flags.namespace),
             ..flags
         };
-        let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let environment = |name: &str| std::env::var(name).ok();
-        let mut config = Config::load(&folders, &directory, self.config.as_deref(), &environment, flags)?;
+        let mut config = Config::load(&folders, directory, self.config.as_deref(), &environment, flags)?;
         config.db.value = database_path(&config.db.value)?;
         Ok(config)
     }
@@ -124,7 +129,7 @@ impl Context<'_> {
 }
 
 /// Refuses what is given for a folder and is none.
-pub fn must_be_folder(path: &std::path::Path) -> anyhow::Result<()> {
+pub fn must_be_folder(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
     Ok(())
 }

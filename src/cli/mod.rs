@@ -12,10 +12,12 @@ mod eval;
 mod exit;
 mod export;
 mod formats;
+mod hook;
 mod import;
 mod inbox;
 mod init;
 mod inspect;
+mod jobs;
 mod list;
 mod maintain;
 mod mcp;
@@ -32,6 +34,7 @@ mod sources;
 mod spend;
 mod stats;
 mod undo;
+mod watch;
 mod when;
 
 use std::process::ExitCode;
@@ -79,6 +82,9 @@ enum Command {
     Runs(runs::RunsArgs),
     Spend(spend::SpendArgs),
     Batches(batches::BatchesArgs),
+    Jobs(jobs::JobsArgs),
+    Watch(watch::WatchArgs),
+    Hook(hook::HookArgs),
     Undo(undo::UndoArgs),
     Projects(projects::ProjectsArgs),
     Stats(stats::StatsArgs),
@@ -102,7 +108,9 @@ pub fn main() -> ExitCode {
                 Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
                 None => drop(error.print()),
             }
-            return if error.use_stderr() { ExitStatus::Error } else { ExitStatus::Success }.into();
+            // To an agent, the exit code of a mistake would mean that the person's prompt is refused.
+            let is_failure = error.use_stderr() && !hook::is_called();
+            return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
     };
     let out = cli.global.printer();
@@ -145,6 +153,9 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
         Command::Runs(args) => runs::list(args, &context),
         Command::Spend(args) => spend::run(args, &context),
         Command::Batches(args) => batches::run(args, &context),
+        Command::Jobs(args) => jobs::run(args, &context),
+        Command::Watch(args) => watch::run(args, &context),
+        Command::Hook(args) => Ok(hook::run(args, &context)),
         Command::Undo(args) => undo::run(args, &context),
         Command::Projects(args) => projects::run(args, &context),
         Command::Stats(args) => stats::run(args, &context),

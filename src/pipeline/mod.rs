@@ -53,7 +53,7 @@ pub use read::{FileReport, ReadEvent, Sources};
 pub use run::{Planned, plan, run};
 pub use select::{LeftOut, Selection, named_project};
 pub use setup::Pipeline;
-pub use stamp::path_key;
+pub use stamp::{Stamp, path_key};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
 pub use survey::{Holding, Survey, SurveyedFolder, survey};
 

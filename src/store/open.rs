@@ -37,6 +37,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
             fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
         M::up(include_str!("migrations/0015_lifecycle.sql")),
+        M::up(include_str!("migrations/0017_jobs.sql")),
     ]
 });
 

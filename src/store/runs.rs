@@ -116,7 +116,7 @@ impl Run {
 }
 
 /// Returns `false` only where the system shows that there is no such process, or one that has ended.
-fn process_may_live(pid: u32) -> bool {
+pub(super) fn process_may_live(pid: u32) -> bool {
     if !Path::new("/proc/self").exists() {
         return true;
     }

@@ -16,6 +16,7 @@ mod filters;
 mod forgetting;
 mod formats;
 mod growing;
+mod hooks;
 mod http;
 mod inbox;
 mod ingest_agents;

@@ -15,6 +15,7 @@ use job::{Mode, start};
 pub(in crate::cli) use job::{guard_of, runtime, stop_on_interrupt};
 pub(in crate::cli) use model::{Tape, exchange, model_settings, reachable, source};
 use shared::Shared;
+pub(in crate::cli) use shared::patterns;
 
 /// Turn conversation logs into memories
 ///

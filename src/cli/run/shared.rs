@@ -102,22 +102,13 @@ impl Shared {
         }
         let directory = std::env::current_dir().context("cannot tell the working directory")?;
         let home = machine().home;
-        let pattern = |(what, text): (&str, &String)| {
-            let whole = match (text.strip_prefix("~/"), &home) {
-                (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
-                _ => text.clone(),
-            };
-            Pattern::new(&whole).map_err(|error| anyhow!("cannot understand {what} {text:?}: {}", error.msg))
-        };
-        let left_out = self.exclude.iter().map(|text| ("--exclude", text));
-        let denied = deny.iter().map(|text| ("the setting deny", text));
         Ok(Selection {
             since,
             until,
             zone: Some(now.time_zone().clone()),
             namespaces: Vec::new(),
             projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
-            exclude: left_out.chain(denied).map(pattern).collect::<Result<_, _>>()?,
+            exclude: [patterns("--exclude", &self.exclude)?, patterns("the setting deny", deny)?].concat(),
         })
     }
 
@@ -138,4 +129,17 @@ impl Shared {
             jobs: config.jobs.value,
         })
     }
+}
+
+/// Reads patterns of paths that are left out; `what` says where they come from.
+pub(in crate::cli) fn patterns(what: &str, texts: &[String]) -> anyhow::Result<Vec<Pattern>> {
+    let home = machine().home;
+    let pattern = |text: &String| {
+        let whole = match (text.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+            _ => text.clone(),
+        };
+        Pattern::new(&whole).map_err(|error| anyhow!("cannot understand {what} {text:?}: {}", error.msg))
+    };
+    texts.iter().map(pattern).collect()
 }

@@ -28,7 +28,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
 pub use given::spell;
-pub use request::{BriefRequest, Format, MAX_CHARACTERS, Quotas, Section};
+pub use request::{BriefRequest, Counting, Format, MAX_CHARACTERS, Quotas, Section};
 pub use weigh::{
     Because, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
@@ -38,7 +38,7 @@ pub use weigh::{
 pub struct Brief {
     /// The text for the prompt; empty where nothing is worth telling.
     pub text: String,
-    /// Its size in `o200k_base` tokens, each line counted by itself.
+    /// Its size in `o200k_base` tokens, counted as it was asked for.
     pub tokens: usize,
     /// Its length in UTF-16 units, which is what agents count as characters.
     pub characters: usize,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::line::line;
 use super::render::{between, closing, ending, heading, opening};
-use super::request::{BriefRequest, MAX_CHARACTERS, Section};
+use super::request::{BriefRequest, Counting, MAX_CHARACTERS, Section};
 use super::weigh::{Because, Candidate, Weighed};
 use super::{Brief, LeftOut, Shown};
 use crate::consolidate::compare::pair::{Pairing, pair};
@@ -34,8 +34,12 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(text: &str) -> Self {
-        Self { tokens: tokens::count(text), characters: text.encode_utf16().count() }
+    fn of(text: &str, counting: Counting) -> Self {
+        let tokens = match counting {
+            Counting::Exact => tokens::count(text),
+            Counting::Estimated => tokens::estimate(text),
+        };
+        Self { tokens, characters: text.encode_utf16().count() }
     }
 
     const fn plus(self, other: Self) -> Self {
@@ -99,7 +103,7 @@ fn finish(mut brief: Brief, request: &BriefRequest) -> Brief {
     let left_out = brief.left_out.iter().filter(|one| one.because.is_for_want_of_room()).count();
     brief.text.push_str(&ending(last.section, request.format));
     brief.text.push_str(&closing(left_out, request.format));
-    let size = Cost::of(&brief.text);
+    let size = Cost::of(&brief.text, request.counting);
     Brief { tokens: size.tokens, characters: size.characters, ..brief }
 }
 
@@ -157,7 +161,7 @@ fn elect(
     let chosen = best_of_all(chosen, texts, request, left_out);
     let spelled = chosen.into_iter().map(|(section, candidate)| {
         let line = line(&texts[&candidate.id], request.format);
-        let cost = Cost::of(&line).plus(Cost::of(between(request.format)));
+        let cost = Cost::of(&line, request.counting).plus(Cost::of(between(request.format), request.counting));
         Elected { section, candidate, line, cost, fits: false }
     });
     spelled.collect()
@@ -209,7 +213,8 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
 /// Marks what there is room for: each section within its share first, then whatever still fits, in order.
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
-    let frame = Cost::of(&opening(request.format)).plus(Cost::of(&closing(MANY, request.format)));
+    let of = |text: &str| Cost::of(text, request.counting);
+    let frame = of(&opening(request.format)).plus(of(&closing(MANY, request.format)));
     let mut used = frame;
     let mut begun = [false; 3];
     for is_shared in [true, false] {
@@ -230,5 +235,6 @@ fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elect
 
 /// What a section costs besides its memories.
 fn around(section: Section, request: &BriefRequest) -> Cost {
-    Cost::of(&heading(section, request, false)).plus(Cost::of(&ending(section, request.format)))
+    let of = |text: &str| Cost::of(text, request.counting);
+    of(&heading(section, request, false)).plus(of(&ending(section, request.format)))
 }

@@ -1,12 +1,14 @@
 //! `doctor`: whether everything is in place, and the remedy where it is not.
 
+mod hooks;
+
 use std::path::Path;
 
 use afterthought::config::Config;
 use afterthought::store::Store;
 use serde_json::json;
 
-use super::args::Context;
+use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{ADDED, CHANGED, DIM, REMOVED, counted, spelled};
 
@@ -60,7 +62,10 @@ pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 
 fn all(config: &Config) -> Vec<Check> {
     let mut checks = vec![settings(config), model(config)];
-    checks.extend(database(&config.db.value, &config.db.layer.to_string()));
+    let path = &config.db.value;
+    checks.extend(database(path, &config.db.layer.to_string()));
+    let store = if path.exists() { Store::open_read_only(path).ok() } else { None };
+    checks.extend(hooks::checks(store.as_deref(), path, now()));
     checks
 }
 

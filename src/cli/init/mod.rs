@@ -1,23 +1,46 @@
-//! `init`: a settings file to start from.
+//! `init`: a settings file to start from, hooks in agents, and a service that watches.
+
+mod agents;
+mod service;
+
+pub(in crate::cli) use agents::{parsed, settings_of};
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use afterthought::config::{Folders, PROJECT_FILE};
+use afterthought::hooks::Agent;
 use anyhow::{Context as _, bail};
+use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
 
-/// Write a settings file with every setting explained
+/// Write a settings file with every setting explained, or set up hooks or a service
 ///
 /// Writes your own file, or with --project an afterthought.toml in this folder. A file that is there is never changed.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct InitArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Write the project's file into this folder
     #[arg(long)]
     project: bool,
+}
+
+/// What is set up besides.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Put hooks into the settings of Claude Code
+    ClaudeCode(agents::AgentArgs),
+    /// Put hooks into the settings of Codex
+    Codex(agents::AgentArgs),
+    /// Write a systemd user unit that runs `watch`
+    Systemd(service::ServiceArgs),
+    /// Write a launchd agent that runs `watch`
+    Launchd(service::ServiceArgs),
 }
 
 const USER_SETTINGS: &str = "\
@@ -71,6 +94,13 @@ const PROJECT_SETTINGS: &str = "\
 ";
 
 pub fn run(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match &args.what {
+        None => {}
+        Some(What::ClaudeCode(args)) => return agents::run(Agent::ClaudeCode, args, context),
+        Some(What::Codex(args)) => return agents::run(Agent::Codex, args, context),
+        Some(What::Systemd(args)) => return service::run(service::Manager::Systemd, args, context),
+        Some(What::Launchd(args)) => return service::run(service::Manager::Launchd, args, context),
+    }
     let (path, text) = if args.project {
         (PathBuf::from(PROJECT_FILE), PROJECT_SETTINGS)
     } else {

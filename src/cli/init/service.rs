@@ -1,0 +1,123 @@
+//! A service that watches: a systemd user unit or a launchd agent.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use crate::cli::args::Context;
+use crate::cli::exit::ExitStatus;
+
+/// What runs services.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Manager {
+    Systemd,
+    Launchd,
+}
+
+/// Options of `init systemd` and `init launchd`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ServiceArgs {
+    /// Print the file, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take the place of a file that is there
+    #[arg(long)]
+    force: bool,
+    /// Options for `watch`, e.g. -- --max-cost-per-day 0.50
+    #[arg(last = true, value_name = "OPTION")]
+    options: Vec<String>,
+}
+
+pub(super) fn run(manager: Manager, args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let mut words = vec![program.to_string_lossy().into_owned()];
+    for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
+        if let Some(path) = path {
+            words.extend([option.to_owned(), std::path::absolute(path)?.to_string_lossy().into_owned()]);
+        }
+    }
+    words.push("watch".to_owned());
+    words.extend(args.options.iter().cloned());
+    let (text, path, next) = match manager {
+        Manager::Systemd => (unit(&words), unit_path()?, "systemctl --user enable --now afterthought"),
+        Manager::Launchd => {
+            (agent(&words), agent_path()?, "launchctl load -w ~/Library/LaunchAgents/dev.afterthought.watch.plist")
+        }
+    };
+    if args.dry_run {
+        context.out.line(text.trim_end())?;
+        return Ok(ExitStatus::Success);
+    }
+    if path.exists() && !args.force {
+        bail!("{} is there already; add --force to take its place", path.display());
+    }
+    write(&path, &text)?;
+    if context.out.is_json() {
+        context.out.json(&json!({"wrote": path, "next": next}))?;
+    } else {
+        context.out.line(format_args!("wrote {}", path.display()))?;
+        context.out.note(format_args!("start it with `{next}`; a key of a model must be in the service's environment"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn unit_path() -> anyhow::Result<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let config = config.map_or_else(|| home().map(|home| home.join(".config")), Ok)?;
+    Ok(config.join("systemd/user/afterthought.service"))
+}
+
+fn agent_path() -> anyhow::Result<PathBuf> {
+    Ok(home()?.join("Library/LaunchAgents/dev.afterthought.watch.plist"))
+}
+
+fn home() -> anyhow::Result<PathBuf> {
+    etcetera::home_dir().context("there is no home folder")
+}
+
+fn unit(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let word = word.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+        if word.contains([' ', '\t', '\'', '"', ';']) { format!("\"{word}\"") } else { word }
+    };
+    let command = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    format!(
+        "[Unit]\nDescription=Memories from conversations that are over\n\n[Service]\nExecStart={command}\nRestart=on-failure\n\
+         RestartSec=60\nNice=10\nIOSchedulingClass=idle\nTimeoutStopSec=180\n\n[Install]\nWantedBy=default.target\n"
+    )
+}
+
+fn agent(words: &[String]) -> String {
+    let escaped = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let arguments = words.iter().map(|word| format!("        <string>{}</string>\n", escaped(word)));
+    let arguments = arguments.collect::<Vec<_>>().concat();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
+         \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n<dict>\n    <key>Label</key>\n    \
+         <string>dev.afterthought.watch</string>\n    <key>ProgramArguments</key>\n    <array>\n{arguments}    </array>\n    \
+         <key>RunAtLoad</key>\n    <true/>\n    <key>KeepAlive</key>\n    <dict>\n        <key>SuccessfulExit</key>\n        \
+         <false/>\n    </dict>\n    <key>ProcessType</key>\n    <string>Background</string>\n    <key>LowPriorityIO</key>\n    \
+         <true/>\n    <key>Nice</key>\n    <integer>10</integer>\n</dict>\n</plist>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_spaces_and_signs_survive() {
+        let words = ["/a b/afterthought".to_owned(), "watch".to_owned(), "100%".to_owned(), "<&>".to_owned()];
+        assert!(unit(&words).contains("ExecStart=\"/a b/afterthought\" watch 100%% <&>\n"), "{}", unit(&words));
+        assert!(agent(&words).contains("<string>&lt;&amp;&gt;</string>"));
+    }
+}

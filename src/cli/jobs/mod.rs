@@ -1,0 +1,106 @@
+//! `jobs`: what waits to be extracted, and what failed.
+
+mod work;
+
+use afterthought::store::{FailedWindow, Job, JobStatus, Store};
+use anyhow::bail;
+use clap::Subcommand;
+use serde_json::json;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::{counted, one_line};
+pub(in crate::cli) use work::{Extraction, FILES, tell};
+
+/// List, retry or work off what waits to be extracted
+#[derive(Debug, clap::Args)]
+pub struct JobsArgs {
+    #[command(subcommand)]
+    command: JobsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum JobsCommand {
+    /// List logs that wait, run or failed, and windows that failed; exits 1 when there are none
+    List {
+        /// List those that are done, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Make failed logs due again: one of them, or all
+    Retry {
+        /// Number of a job, as `jobs list` prints it
+        id: Option<i64>,
+    },
+    /// Work off what is due, unless another process is at it
+    Work(work::WorkArgs),
+}
+
+pub fn run(args: &JobsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match &args.command {
+        JobsCommand::List { all } => list(*all, context),
+        JobsCommand::Retry { id } => retry(*id, context),
+        JobsCommand::Work(args) => work::run(args, context),
+    }
+}
+
+fn list(all: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let mut jobs = store.jobs()?;
+    jobs.retain(|job| all || job.status != JobStatus::Done);
+    let windows = store.failed_windows()?;
+    if context.out.is_json() {
+        jobs.iter().try_for_each(|job| context.out.json(job))?;
+        windows.iter().try_for_each(|window| context.out.json(&window_json(window)))?;
+    } else {
+        context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(row).collect())?;
+        if !windows.is_empty() {
+            let count = counted(windows.len() as u64, "window");
+            context.out.line(format_args!("{count} failed; the next run over their logs tries them again:"))?;
+            context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row).collect())?;
+        }
+    }
+    Ok(if jobs.is_empty() && windows.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+fn row(job: &Job) -> [String; 6] {
+    let due = match job.status {
+        JobStatus::Waiting => job.not_before.strftime("%Y-%m-%d %H:%M").to_string(),
+        JobStatus::Running => "now".to_owned(),
+        JobStatus::Done | JobStatus::Failed => String::new(),
+    };
+    let why = one_line(job.error.as_deref().unwrap_or_default(), 100);
+    [job.id.to_string(), job.status.as_str().to_owned(), job.attempts.to_string(), due, job.path.clone(), why]
+}
+
+fn window_row(window: &FailedWindow) -> [String; 4] {
+    let messages = format!("{}–{}", window.start + 1, window.start + window.len);
+    let why = one_line(window.error.as_deref().unwrap_or_default(), 100);
+    [window.attempts.to_string(), window.origin.clone(), messages, why]
+}
+
+fn window_json(window: &FailedWindow) -> serde_json::Value {
+    json!({
+        "transcript": window.transcript, "origin": window.origin, "start": window.start, "messages": window.len,
+        "extractor": window.extractor, "attempts": window.attempts, "error": window.error,
+        "failed_at": window.finished_at,
+    })
+}
+
+fn retry(id: Option<i64>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(existing) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    drop(existing);
+    let store: Store = context.store()?;
+    let due = store.retry_jobs(id, now())?;
+    let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
+    if let Some(id) = id.filter(|_| due == 0) {
+        bail!("job {id} is none that failed; see `afterthought jobs list`");
+    }
+    if context.out.is_json() {
+        context.out.json(&json!({"jobs": due, "windows": windows}))?;
+    } else {
+        let (jobs, windows) = (counted(due as u64, "job"), counted(windows as u64, "window"));
+        context.out.line(format_args!("{jobs} due again, {windows} to be tried by the next run over their logs"))?;
+    }
+    Ok(if due + windows == 0 { ExitStatus::NoMatch } else { ExitStatus::Success })
+}

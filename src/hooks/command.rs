@@ -1,0 +1,207 @@
+//! What a command is known by, so that a failure and the success after it are told to be of the same.
+
+/// Programs whose first word says what they do.
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "apt",
+    "apt-get",
+    "aws",
+    "az",
+    "bazel",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "docker-compose",
+    "dotnet",
+    "flutter",
+    "gcloud",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "gradlew",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "npm",
+    "npx",
+    "nx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rails",
+    "rake",
+    "rustup",
+    "systemctl",
+    "task",
+    "terraform",
+    "turbo",
+    "uv",
+    "yarn",
+];
+/// Words after which the next one says what is done.
+const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
+/// Programs that run another, whose name follows.
+const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
+/// Programs that only look, and whose failing says nothing that would be worth keeping.
+const LOOKUPS: &[&str] = &[
+    "[", "[[", "awk", "cat", "cd", "cmp", "cut", "diff", "echo", "export", "false", "fd", "file", "find", "grep",
+    "head", "jq", "kill", "less", "ls", "pgrep", "pkill", "printf", "ps", "pwd", "rg", "sed", "set", "sleep", "sort",
+    "source", "stat", "tail", "test", "tree", "true", "type", "uniq", "wait", "wc", "which", "xargs", ".",
+];
+/// Longest command that is kept, in bytes; longer ones are scripts.
+const MAX_BYTES: usize = 300;
+
+/// Returns the command on one line; `None` for one that is too long to be told again, or that holds a document.
+pub(super) fn tidied(command: &str) -> Option<String> {
+    let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
+}
+
+/// Returns what the last part of a command is known by, such as `cargo test`; `None` for one that only looks.
+pub(super) fn signature(command: &str) -> Option<String> {
+    let last = parts(command).into_iter().next_back()?;
+    let mut words = last.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
+    let mut first = words.next()?;
+    if first == "timeout" {
+        first =
+            words.find(|word| !word.starts_with('-') && !word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+    }
+    let program = first.rsplit('/').next().unwrap_or(first);
+    if LOOKUPS.contains(&program) || program.is_empty() || program.starts_with(['(', '{', '#', '$', '`', '-']) {
+        return None;
+    }
+    let mut name = vec![program];
+    if WITH_SUBCOMMANDS.contains(&program) {
+        while let Some(word) = words.next() {
+            // Options may stand before the word: `git -C folder log`.
+            if word.starts_with('-') {
+                if matches!(word, "-C" | "-f" | "-p" | "--manifest-path" | "--prefix" | "--cwd") {
+                    words.next();
+                }
+                continue;
+            }
+            name.push(word);
+            if !RUNNERS.contains(&word) || name.len() > 2 {
+                break;
+            }
+        }
+    } else if matches!(program, "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "tsx") {
+        name.extend(words.find(|word| !word.starts_with('-')).and_then(|word| word.rsplit('/').next()));
+    }
+    Some(name.join(" ").chars().take(80).collect())
+}
+
+/// Returns the commands that run one after the other, each without what its output goes through; those that only change
+/// the folder or a variable are left out. Quoted text is not cut.
+pub(super) fn parts(command: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
+    let bytes = command.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let here = bytes[at];
+        match quote {
+            Some(open) if here == open => quote = None,
+            None if here == b'\\' => at += 1,
+            None if matches!(here, b'\'' | b'"') => quote = Some(here),
+            None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
+                piped = piped.or(Some(at));
+            }
+            None if matches!(here, b';' | b'\n')
+                || bytes[at..].starts_with(b"&&")
+                || bytes[at..].starts_with(b"||") =>
+            {
+                parts.push(&command[begin..piped.take().unwrap_or(at)]);
+                at += usize::from(matches!(here, b'&' | b'|'));
+                begin = at + 1;
+            }
+            Some(_) | None => {}
+        }
+        at += 1;
+    }
+    parts.push(&command[begin.min(command.len())..piped.unwrap_or(command.len())]);
+    let leads = |part: &str| {
+        let first = part.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
+        !matches!(first, "" | "cd" | "export" | "set" | "source" | "." | "pushd" | "popd")
+    };
+    parts.into_iter().map(str::trim).filter(|part| leads(part)).collect()
+}
+
+/// Whether the command only looks, so that running it can have mended nothing.
+pub(super) fn only_looks(command: &str) -> bool {
+    let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
+    let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
+    let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
+    parts(command).iter().all(looks)
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name);
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_known_by_what_it_does() {
+        let table = [
+            ("cargo test --lib jobs", Some("cargo test")),
+            ("cd web && npm run build -- --watch", Some("npm run build")),
+            ("RUST_LOG=debug sudo cargo +nightly build 2>&1 | tail -5", Some("cargo +nightly")),
+            ("git -C repo push origin main", Some("git push")),
+            ("docker compose up -d", Some("docker compose up")),
+            ("uv run pytest -x", Some("uv run pytest")),
+            ("pytest tests/a.py::b -k c", Some("pytest")),
+            ("/usr/local/bin/pytest", Some("pytest")),
+            ("python3 -u scripts/load.py --all", Some("python3 load.py")),
+            ("./gradlew assemble", Some("gradlew assemble")),
+            ("npm ci; npm test || echo 'it; failed'", None),
+            ("rg -n 'a && b' src", None),
+            ("test -f a && make all", Some("make all")),
+            ("timeout -k 5 60s cargo test", Some("cargo test")),
+            ("cd x", None),
+            ("", None),
+            ("FOO=1", None),
+            ("echo \"unclosed && cargo test", None),
+        ];
+        for (command, name) in table {
+            assert_eq!(signature(command).as_deref(), name, "{command}");
+        }
+    }
+
+    #[test]
+    fn commands_are_cut_where_the_shell_cuts_them() {
+        assert_eq!(parts("cd a && make; ls | wc\nnpm test"), ["make", "ls", "npm test"]);
+        assert_eq!(parts("bash -c 'a && b' || true"), ["bash -c 'a && b'", "true"]);
+        assert_eq!(parts("a &&"), ["a"]);
+        assert_eq!(parts("é | ü && ö"), ["é", "ö"]);
+    }
+
+    #[test]
+    fn what_only_looks_is_told() {
+        for command in ["ls -la", "git status && git diff", "cat a | head", "cd x", "cargo --version"] {
+            assert!(only_looks(command), "{command}");
+        }
+        for command in ["npm ci", "ls && npm ci", "git checkout main"] {
+            assert!(!only_looks(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_told_is_not_kept() {
+        assert_eq!(tidied(" npm \\\n test ").as_deref(), Some("npm \\ test"));
+        assert_eq!(tidied(&"x".repeat(400)), None);
+        assert_eq!(tidied("cat <<EOF\na\nEOF"), None);
+        assert_eq!(tidied(" "), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! What an agent says on standard input: one JSON value, after which nothing is waited for.
+
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Deserializer, Value};
+
+/// Longest input that is read, in bytes; tools may answer with whole files.
+pub const MAX_INPUT: u64 = 32 * 1024 * 1024;
+
+/// Why an input cannot be used. Holds nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// There was none.
+    #[error("there was no input; agents send one JSON object on standard input")]
+    Nothing,
+    /// It is no JSON object.
+    #[error("the input is no JSON object (line {line}, column {column})")]
+    NotAnObject {
+        /// Where that shows, from 1.
+        line: usize,
+        /// Where that shows, from 1.
+        column: usize,
+    },
+}
+
+/// What an agent says about an event; what it leaves out is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// The session.
+    pub session: Option<String>,
+    /// Its log.
+    pub transcript: Option<PathBuf>,
+    /// Folder in which it is held.
+    pub cwd: Option<PathBuf>,
+    /// The sub-agent that the event is about.
+    pub subagent: Option<String>,
+    /// The log of that sub-agent.
+    pub subagent_transcript: Option<PathBuf>,
+    /// How the session began: `startup`, `resume`, `clear`, `compact` or `fork`.
+    pub source: Option<String>,
+    /// What the person said.
+    pub prompt: Option<String>,
+    /// The tool that is or was used.
+    pub tool: Option<ToolCall>,
+}
+
+/// A tool that is or was used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolCall {
+    /// Its name.
+    pub name: String,
+    /// The agent's id of the call; empty where it gives none.
+    pub id: String,
+    /// The command that a shell runs.
+    pub command: Option<String>,
+    /// The file that is changed.
+    pub file: Option<String>,
+    /// What it answered.
+    pub response: Value,
+    /// Why it failed, where the agent says so.
+    pub error: Option<String>,
+    /// Whether the person stopped it.
+    pub is_interrupt: bool,
+}
+
+/// Reads one JSON object and not a byte that would have to be waited for.
+///
+/// # Errors
+/// [`InputError`] if there is none.
+pub fn read_input(reader: impl Read) -> Result<Input, InputError> {
+    let reader = BufReader::new(reader.take(MAX_INPUT));
+    let value = Deserializer::from_reader(reader).into_iter::<Value>().next().ok_or(InputError::Nothing)?;
+    let value = value.map_err(|error| InputError::NotAnObject { line: error.line(), column: error.column() })?;
+    if value.is_object() { Ok(Input::of(&value)) } else { Err(InputError::NotAnObject { line: 1, column: 1 }) }
+}
+
+impl Input {
+    fn of(value: &Value) -> Self {
+        Self {
+            session: text(value, "session_id"),
+            transcript: text(value, "transcript_path").as_deref().map(path),
+            cwd: text(value, "cwd").as_deref().map(path),
+            subagent: text(value, "agent_id"),
+            subagent_transcript: text(value, "agent_transcript_path").as_deref().map(path),
+            source: text(value, "source"),
+            prompt: text(value, "prompt"),
+            tool: text(value, "tool_name").map(|name| ToolCall::of(name, value)),
+        }
+    }
+}
+
+impl ToolCall {
+    fn of(name: String, value: &Value) -> Self {
+        let input = &value["tool_input"];
+        let file = ["file_path", "notebook_path", "path"].into_iter().find_map(|field| text(input, field));
+        Self {
+            name,
+            id: text(value, "tool_use_id").unwrap_or_default(),
+            command: command(&input["command"]),
+            file,
+            response: value["tool_response"].clone(),
+            error: text(value, "error"),
+            is_interrupt: value["is_interrupt"].as_bool().unwrap_or(false),
+        }
+    }
+}
+
+/// Returns a command, which some agents give as a list of words.
+fn command(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        // `bash -lc SCRIPT` is the script.
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [_, "-c" | "-lc", script] => Some((*script).to_owned()),
+                [] => None,
+                words => Some(words.join(" ")),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value, field: &str) -> Option<String> {
+    value[field].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+fn path(text: &str) -> PathBuf {
+    match (text.strip_prefix("~/"), etcetera::home_dir()) {
+        (Some(rest), Ok(home)) => home.join(rest),
+        _ => Path::new(text).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// Fails where more is read than there is, as a pipe that stays open would wait.
+    struct Open(Cursor<Vec<u8>>);
+
+    impl Read for Open {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            // A pipe gives what is there, here a few bytes at a time.
+            let few = buffer.len().min(7);
+            let read = self.0.read(&mut buffer[..few])?;
+            assert!(read > 0, "it waits for more");
+            Ok(read)
+        }
+    }
+
+    fn open(text: &str) -> Open {
+        Open(Cursor::new(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn one_value_is_read_and_nothing_is_waited_for() {
+        let input =
+            read_input(open(r#" {"session_id":"s","cwd":"/a","tool_name":"Bash","tool_input":{"command":"ls"}}"#));
+        let input = input.unwrap();
+        assert_eq!((input.session.as_deref(), input.cwd.as_deref()), (Some("s"), Some(Path::new("/a"))));
+        assert_eq!(input.tool.unwrap().command.as_deref(), Some("ls"));
+        assert_eq!(read_input(open("{} and more")).unwrap(), Input::default());
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_without_being_quoted() {
+        for text in ["sk-secret", "[1]", "\"a\"", "{\"a\": ", "{\"a\": 1", "\u{0}", "{'a':1}"] {
+            assert!(matches!(read_input(text.as_bytes()), Err(InputError::NotAnObject { .. })), "{text}");
+        }
+        assert_eq!(read_input(&b""[..]), Err(InputError::Nothing));
+        assert_eq!(read_input(&b" \n"[..]), Err(InputError::Nothing));
+        let deep = "[".repeat(100_000);
+        assert!(read_input(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn fields_of_the_wrong_kind_count_as_left_out() {
+        let input = read_input(&br#"{"session_id":7,"cwd":null,"tool_name":["x"],"prompt":{}}"#[..]).unwrap();
+        assert_eq!(input, Input::default());
+    }
+
+    #[test]
+    fn a_command_may_be_a_list_of_words() {
+        let read = |command: &str| {
+            let text = format!(r#"{{"tool_name":"shell","tool_input":{{"command":{command}}}}}"#);
+            read_input(text.as_bytes()).unwrap().tool.unwrap().command
+        };
+        assert_eq!(read(r#"["bash","-lc","npm test"]"#).as_deref(), Some("npm test"));
+        assert_eq!(read(r#"["npm","test"]"#).as_deref(), Some("npm test"));
+        assert_eq!(read("[]"), None);
+    }
+}

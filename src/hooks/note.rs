@@ -1,0 +1,78 @@
+//! The log of what went wrong in hooks, which nobody sees while it happens.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+/// Size at which a log makes place for another, in bytes; two are kept.
+const MAX_BYTES: u64 = 128 * 1024;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 500;
+
+/// A file beside the database, readable by its owner only.
+#[derive(Debug, Clone)]
+pub struct HookLog {
+    path: PathBuf,
+}
+
+impl HookLog {
+    /// Returns the log of the database at `database`.
+    #[must_use]
+    pub fn beside(database: &Path) -> Self {
+        Self { path: database.with_extension("hooks.log") }
+    }
+
+    /// Returns where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a line about what `who` met, if it can: a log that cannot be written must not keep a hook from its work.
+    pub fn note(&self, who: &str, message: &str, now: Timestamp) {
+        let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        if fs::metadata(&self.path).is_ok_and(|data| data.len() > MAX_BYTES) {
+            // Another process may just have done the same.
+            fs::rename(&self.path, self.path.with_extension("log.1")).ok();
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if let Ok(mut file) = options.open(&self.path) {
+            writeln!(file, "{now:.0} {who}: {message}").ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::day;
+
+    #[test]
+    fn it_is_private_and_does_not_grow_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = HookLog::beside(&folder.path().join("memories.db"));
+        for _ in 0..900 {
+            log.note("codex stop", &"it is locked\n".repeat(100), day(1));
+        }
+        let text = fs::read_to_string(log.path()).unwrap();
+        assert!(text.starts_with("2026-03-02T12:00:00Z codex stop: it is locked it is"), "{}", &text[..80]);
+        let sizes: u64 = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        assert!(sizes < 3 * MAX_BYTES, "{sizes}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(log.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn where_it_cannot_be_written_nothing_happens() {
+        HookLog::beside(Path::new("/none/such/memories.db")).note("codex stop", "x", day(1));
+    }
+}

@@ -1,0 +1,259 @@
+//! Working off what waits: several logs at a time, by one process at a time.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use futures::{FutureExt as _, select_biased};
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::store::{HeldJob, Job, JobEnd, Leased, Store, StoreError};
+
+/// The lease of whoever works jobs off.
+pub const WORKER_LEASE: &str = "worker";
+/// The lease of whoever watches.
+pub const WATCH_LEASE: &str = "watch";
+/// A worker stays for work that comes up within this time: a little longer than a conversation has to be still.
+pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
+/// Pause between two looks for work.
+const PAUSE: Duration = Duration::from_millis(1_500);
+/// Pause between two signs of life.
+const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Why a job was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It failed, for this reason, which holds no text of the conversation.
+    Failed(String),
+    /// It cannot be done before then, for this reason.
+    Later(Timestamp, String),
+}
+
+/// When the work is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When nothing is left that comes up within this time, or another process watches, which takes it on.
+    NothingIn(SignedDuration),
+    /// When it is cancelled.
+    Cancelled,
+}
+
+/// A pause, and what is done after it.
+pub type Every<'a> = (Duration, &'a mut dyn FnMut(&Store));
+
+/// How work is done.
+pub struct Shift<'a> {
+    /// Where it waits.
+    pub store: &'a Store,
+    /// Jobs at a time.
+    pub at_a_time: usize,
+    /// When it is over.
+    pub until: Until,
+    /// Takes on no more, and ends when what is under way is done.
+    pub cancel: CancellationToken,
+    /// Done again and again between jobs, and once at the beginning.
+    pub every: Option<Every<'a>>,
+    /// Told how each job ended; `None` for a good end.
+    pub told: &'a mut dyn FnMut(&Job, Option<&Fault>),
+}
+
+/// What a shift came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Worked {
+    /// Jobs that were done.
+    pub done: usize,
+    /// Jobs that failed or were put off.
+    pub left: usize,
+    /// The process that was at it already, if so; then nothing was done.
+    pub busy: Option<u32>,
+}
+
+/// Works off what is due with `work`, if nobody else is at it.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read or written; what was held is free again when its lease is over.
+pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
+    mut shift: Shift<'_>,
+    work: impl Fn(Job) -> F,
+) -> Result<Worked, StoreError> {
+    let owner = uuid::Uuid::now_v7().to_string();
+    if let Leased::Other { pid } = shift.store.lease(WORKER_LEASE, &owner, Timestamp::now())? {
+        return Ok(Worked { busy: Some(pid), ..Worked::default() });
+    }
+    let worked = go(&mut shift, &owner, work).await;
+    let ended = shift.store.end_lease(WORKER_LEASE, &owner);
+    let worked = worked?;
+    ended?;
+    Ok(worked)
+}
+
+async fn go<F: Future<Output = Result<(), Fault>>>(
+    shift: &mut Shift<'_>,
+    owner: &str,
+    work: impl Fn(Job) -> F,
+) -> Result<Worked, StoreError> {
+    let mut worked = Worked::default();
+    let mut held: HashMap<i64, HeldJob> = HashMap::new();
+    let mut running = FuturesUnordered::new();
+    let (mut alive_at, mut next) = (Timestamp::now(), tokio::time::Instant::now());
+    loop {
+        if let Some((every, act)) = &mut shift.every
+            && tokio::time::Instant::now() >= next
+            && !shift.cancel.is_cancelled()
+        {
+            act(shift.store);
+            next = tokio::time::Instant::now() + *every;
+        }
+        while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
+            // A look takes no lock that others would wait for; to claim does.
+            let now = Timestamp::now();
+            let is_due = shift.store.next_job_at()?.is_some_and(|at| at <= now);
+            let Some(job) = (if is_due { shift.store.claim_job(now)? } else { None }) else { break };
+            let (id, task) = (job.job.id, work(job.job.clone()));
+            held.insert(id, job);
+            running.push(async move { (id, task.await) });
+        }
+        if held.is_empty() && is_over(shift)? {
+            return Ok(worked);
+        }
+        let cancel = shift.cancel.clone();
+        let mut pause = pin!(tokio::time::sleep(PAUSE).fuse());
+        let mut cancelled = pin!(
+            async {
+                // What is under way is waited for as before.
+                if cancel.is_cancelled() { futures::future::pending().await } else { cancel.cancelled().await }
+            }
+            .fuse()
+        );
+        let ended = select_biased! {
+            ended = running.select_next_some() => Some(ended),
+            () = cancelled => None,
+            () = pause => None,
+        };
+        if let Some((id, outcome)) = ended
+            && let Some(job) = held.remove(&id)
+        {
+            finish(shift, &job, &outcome, &mut worked)?;
+        }
+        let now = Timestamp::now();
+        if now.duration_since(alive_at) >= HEARTBEAT {
+            alive_at = now;
+            shift.store.lease(WORKER_LEASE, owner, now)?;
+            for job in held.values() {
+                shift.store.job_heartbeat(job, now)?;
+            }
+        }
+    }
+}
+
+fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
+    if shift.cancel.is_cancelled() {
+        return Ok(true);
+    }
+    let now = Timestamp::now();
+    Ok(match shift.until {
+        Until::Cancelled => false,
+        Until::NothingIn(time) => {
+            let watcher = shift.store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
+            watcher.is_some() || shift.store.next_job_at()?.is_none_or(|at| at > now + time)
+        }
+    })
+}
+
+fn finish(
+    shift: &mut Shift<'_>,
+    job: &HeldJob,
+    outcome: &Result<(), Fault>,
+    worked: &mut Worked,
+) -> Result<(), StoreError> {
+    let end = match outcome {
+        Ok(()) => JobEnd::Done,
+        Err(Fault::Failed(why)) => JobEnd::Failed(why),
+        Err(Fault::Later(until, why)) => JobEnd::Deferred(*until, why),
+    };
+    shift.store.finish_job(job, end, Timestamp::now())?;
+    *if outcome.is_ok() { &mut worked.done } else { &mut worked.left } += 1;
+    (shift.told)(&job.job, outcome.as_ref().err());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::store::{EXTRACT, JobRequest, JobStatus};
+
+    fn enqueue(store: &Store, path: &str) {
+        let request = JobRequest {
+            kind: EXTRACT.into(),
+            key: path.into(),
+            agent: "codex".into(),
+            path: path.into(),
+            project: None,
+            watermark: 1,
+            not_before: Timestamp::UNIX_EPOCH,
+        };
+        store.enqueue(&request, Timestamp::now()).unwrap();
+    }
+
+    fn shift<'a>(store: &'a Store, told: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> Shift<'a> {
+        let until = Until::NothingIn(SignedDuration::ZERO);
+        Shift { store, at_a_time: 2, until, cancel: CancellationToken::new(), every: None, told }
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_worked_off_several_at_a_time() {
+        let store = Store::in_memory().unwrap();
+        ["a", "b", "c", "bad"].iter().for_each(|path| enqueue(&store, path));
+        let (now, most) = (RefCell::new(0), RefCell::new(0));
+        let work = |job: Job| {
+            let (now, most) = (&now, &most);
+            async move {
+                *now.borrow_mut() += 1;
+                most.replace_with(|most| (*most).max(*now.borrow()));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                *now.borrow_mut() -= 1;
+                if job.path == "bad" { Err(Fault::Failed("no".into())) } else { Ok(()) }
+            }
+        };
+        let worked = work_off(shift(&store, &mut |_, _| {}), work).await.unwrap();
+        assert_eq!(worked, Worked { done: 3, left: 1, busy: None });
+        assert_eq!(*most.borrow(), 2);
+        let jobs = store.jobs().unwrap();
+        assert_eq!(jobs.iter().filter(|job| job.status == JobStatus::Done).count(), 3);
+        assert_eq!(store.lease_holder(WORKER_LEASE, Timestamp::now()).unwrap(), None, "given back");
+    }
+
+    #[tokio::test]
+    async fn a_second_worker_leaves_the_work_to_the_first() {
+        let store = Store::in_memory().unwrap();
+        enqueue(&store, "a");
+        store.lease(WORKER_LEASE, "other", Timestamp::now()).unwrap();
+        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        assert_eq!(worked, Worked { busy: Some(std::process::id()), ..Worked::default() });
+        assert_eq!(store.jobs().unwrap()[0].status, JobStatus::Waiting);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_worker_finishes_what_is_under_way_and_takes_on_no_more() {
+        let store = Store::in_memory().unwrap();
+        ["a", "b", "c"].iter().for_each(|path| enqueue(&store, path));
+        let cancel = CancellationToken::new();
+        let work = |_: Job| {
+            let cancel = cancel.clone();
+            async move {
+                cancel.cancel();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                Ok(())
+            }
+        };
+        let mut told = |_: &Job, _: Option<&Fault>| {};
+        let shift = Shift { until: Until::Cancelled, cancel: cancel.clone(), ..shift(&store, &mut told) };
+        let worked = work_off(shift, work).await.unwrap();
+        assert!((1..=2).contains(&worked.done), "{worked:?}");
+        assert!(store.jobs().unwrap().iter().all(|job| job.status != JobStatus::Running));
+    }
+}

@@ -1,0 +1,698 @@
+//! Hooks as agents call them: recorded input, an answer or none, always a good end and in time, whatever is broken.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::world::{FACTS, Server, World};
+
+/// Log of a session in which rules find something.
+const LOG: &str = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jsonl";
+/// Longest that a hook may take here: its own limit, and what a busy machine adds.
+const IN_TIME: Duration = Duration::from_secs(6);
+
+/// Every event as its agent calls it, but for the log and the folder.
+fn recorded() -> Vec<(&'static str, &'static str, Value)> {
+    let bash = json!({"command": "npm test", "description": "Run the tests"});
+    vec![
+        ("claude-code", "session-start", json!({"hook_event_name": "SessionStart", "source": "startup"})),
+        (
+            "claude-code",
+            "user-prompt-submit",
+            json!({"hook_event_name": "UserPromptSubmit", "permission_mode": "default", "prompt": "Where do we deploy?"}),
+        ),
+        (
+            "claude-code",
+            "pre-tool-use",
+            json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": bash, "tool_use_id": "toolu_1"}),
+        ),
+        (
+            "claude-code",
+            "post-tool-use",
+            json!({
+                "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": bash, "tool_use_id": "toolu_1",
+                "tool_response": {"stdout": "ok", "stderr": "", "interrupted": false, "isImage": false}, "duration_ms": 4,
+            }),
+        ),
+        (
+            "claude-code",
+            "post-tool-use-failure",
+            json!({
+                "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": bash,
+                "tool_use_id": "toolu_1", "error": "Exit code 1\nError: Cannot find module 'left-pad'",
+                "is_interrupt": false,
+            }),
+        ),
+        (
+            "claude-code",
+            "stop",
+            json!({"hook_event_name": "Stop", "stop_hook_active": false, "last_assistant_message": "Done."}),
+        ),
+        (
+            "claude-code",
+            "subagent-stop",
+            json!({"hook_event_name": "SubagentStop", "agent_id": "a1", "agent_transcript_path": "/none.jsonl"}),
+        ),
+        (
+            "claude-code",
+            "pre-compact",
+            json!({"hook_event_name": "PreCompact", "trigger": "auto", "custom_instructions": ""}),
+        ),
+        ("claude-code", "session-end", json!({"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"})),
+        (
+            "codex",
+            "session-start",
+            json!({"hook_event_name": "SessionStart", "model": "gpt-5", "permission_mode": "default", "source": "startup"}),
+        ),
+        (
+            "codex",
+            "user-prompt-submit",
+            json!({"hook_event_name": "UserPromptSubmit", "turn_id": "1", "prompt": "Where do we deploy?"}),
+        ),
+        (
+            "codex",
+            "post-tool-use",
+            json!({
+                "hook_event_name": "PostToolUse", "turn_id": "1", "tool_name": "Bash", "tool_use_id": "call_1",
+                "tool_input": {"command": "npm test"},
+                "tool_response": "Chunk ID: a\nProcess exited with code 1\nFinal output:\nError: no test specified",
+            }),
+        ),
+        (
+            "codex",
+            "stop",
+            json!({"hook_event_name": "Stop", "turn_id": "1", "stop_hook_active": false, "last_assistant_message": null}),
+        ),
+    ]
+}
+
+/// A project of an agent, with the logs of its sessions.
+struct Desk {
+    world: World,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self::asking(None)
+    }
+
+    /// Returns a desk whose worker asks this server.
+    fn asking(server: Option<&Server>) -> Self {
+        let world = World::new(server);
+        fs::create_dir_all(world.path("shop")).unwrap();
+        fs::create_dir_all(world.path(".claude/projects/-shop")).unwrap();
+        Self { world }
+    }
+
+    /// Returns where the log of a session is.
+    fn log(&self, session: &str) -> String {
+        let path = self.world.path(&format!(".claude/projects/-shop/{session}.jsonl"));
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Writes the log of a session, held in this project, that was last written to some minutes ago.
+    fn session(&self, session: &str, minutes: u64) {
+        let shop = self.world.path("shop");
+        let text = fs::read_to_string(LOG).unwrap();
+        let text = text.replace("/home/lena/code/harborlight", shop.to_str().unwrap());
+        fs::write(self.log(session), text).unwrap();
+        let at = SystemTime::now() - Duration::from_secs(minutes * 60);
+        fs::File::options().write(true).open(self.log(session)).unwrap().set_modified(at).unwrap();
+    }
+
+    fn input(&self, session: &str, rest: &Value) -> String {
+        let mut input = json!({
+            "session_id": session, "transcript_path": self.log(session), "cwd": self.world.path("shop"),
+        });
+        let object = input.as_object_mut().unwrap();
+        object.extend(rest.as_object().unwrap().clone());
+        input.to_string()
+    }
+
+    fn command(&self, agent: &str, event: &str) -> Command {
+        let mut command = self.world.command(&["hook", event, "--format", agent]);
+        command.stdin(Stdio::piped()).current_dir(self.world.path("shop"));
+        command
+    }
+
+    /// Calls a hook and returns what it printed; it has ended well and in time.
+    fn called(&self, agent: &str, event: &str, input: &str) -> String {
+        Self::call(&mut self.command(agent, event), &format!("{agent} {event}"), input)
+    }
+
+    fn call(command: &mut Command, what: &str, input: &str) -> String {
+        let begun = Instant::now();
+        let mut child = command.spawn().unwrap();
+        // A hook that needs no more may have stopped reading.
+        child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+        ended_well(child, begun, what)
+    }
+
+    /// Calls a hook of Claude Code, and returns what it says, however busy the machine is.
+    fn hook(&self, event: &str, session: &str, rest: &Value) -> Value {
+        let mut command = self.command("claude-code", event);
+        let printed = Self::call(command.args(["--limit-ms", "5500"]), event, &self.input(session, rest));
+        if printed.is_empty() { Value::Null } else { serde_json::from_str(&printed).unwrap() }
+    }
+
+    /// Returns what a new session is told.
+    fn told(&self, session: &str) -> String {
+        let said = self.hook("session-start", session, &json!({"source": "startup"}));
+        said["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until no work is left that is due.
+    fn settle(&self) {
+        let begun = Instant::now();
+        loop {
+            let listed = self.world.done(&["jobs", "list", "--json"]);
+            let text = String::from_utf8(listed.stdout).unwrap();
+            let open = |line: &str| {
+                let job: Value = serde_json::from_str(line).unwrap();
+                let due: jiff::Timestamp = job["not_before"].as_str().unwrap().parse().unwrap();
+                job["status"] == "running" || (job["status"] == "waiting" && due <= jiff::Timestamp::now())
+            };
+            if !text.lines().any(open) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_mins(2), "{text}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Desk {
+    /// Ends the worker that hooks have started, which would stay for what comes to rest later.
+    fn drop(&mut self) {
+        let holders = self.world.look("SELECT pid FROM leases", |row| row.get::<_, u32>(0)).unwrap_or_default();
+        for pid in holders.into_iter().filter(|pid| *pid != std::process::id()) {
+            Command::new("kill").arg(pid.to_string()).stderr(Stdio::null()).status().ok();
+        }
+    }
+}
+
+/// Waits for the end of a hook, which must be good and in time, with one JSON object or nothing.
+fn ended_well(child: Child, begun: Instant, what: &str) -> String {
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert!(status.success(), "{what}: {status} {}", String::from_utf8_lossy(&stderr));
+    assert!(begun.elapsed() < IN_TIME, "{what} took {:?}", begun.elapsed());
+    let printed = String::from_utf8(stdout).unwrap();
+    if !printed.is_empty() {
+        assert!(serde_json::from_str::<Value>(&printed).unwrap().is_object(), "{what}: {printed}");
+    }
+    printed.trim().to_owned()
+}
+
+fn every_hook(desk: &Desk) -> Vec<String> {
+    recorded().into_iter().map(|(agent, event, rest)| desk.called(agent, event, &desk.input("s1", &rest))).collect()
+}
+
+#[test]
+fn every_hook_ends_well_with_nothing_known() {
+    let desk = Desk::new();
+    let said = every_hook(&desk);
+    assert!(said.iter().all(String::is_empty), "{said:?}");
+    let log = desk.world.path("memories.hooks.log");
+    assert!(!log.exists(), "{}", fs::read_to_string(log).unwrap());
+    let doctor = desk.world.good(&["doctor"]);
+    assert!(doctor.contains("no hooks; `afterthought init claude-code`"), "{doctor}");
+}
+
+#[test]
+fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
+    let desk = Desk::new();
+    // Locked by a process that does not let go.
+    desk.world.good(&["remember", "The shop deploys with Nomad."]);
+    let lock = rusqlite::Connection::open(desk.world.database()).unwrap();
+    lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    every_hook(&desk);
+    drop(lock);
+    let log = fs::read_to_string(desk.world.path("memories.hooks.log")).unwrap();
+    assert!(log.contains("stop: it took too long and was given up"), "{log}");
+    // No database at all, and a folder in its place.
+    desk.world.forget();
+    every_hook(&desk);
+    desk.world.forget();
+    fs::create_dir(desk.world.database()).unwrap();
+    assert!(every_hook(&desk).iter().all(String::is_empty));
+    fs::remove_dir(desk.world.database()).unwrap();
+    // Another program's file, and a damaged one.
+    fs::write(desk.world.database(), "nothing that SQLite knows, and long enough to be no header of it at all")
+        .unwrap();
+    assert!(every_hook(&desk).iter().all(String::is_empty));
+    desk.world.forget();
+    desk.world.good(&["remember", "The shop deploys with Nomad."]);
+    let mut bytes = fs::read(desk.world.database()).unwrap();
+    bytes[4096..].fill(0xa5);
+    fs::write(desk.world.database(), bytes).unwrap();
+    every_hook(&desk);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_stops_no_hook() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let folder = desk.world.path("data");
+    fs::create_dir(&folder).unwrap();
+    let call = || {
+        for (agent, event, rest) in recorded() {
+            let mut command = desk.command(agent, event);
+            command.env("AFTERTHOUGHT_DB", folder.join("memories.db"));
+            let begun = Instant::now();
+            let mut child = command.spawn().unwrap();
+            child.stdin.take().unwrap().write_all(desk.input("s1", &rest).as_bytes()).ok();
+            ended_well(child, begun, event);
+        }
+    };
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
+    call();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let out = desk
+        .world
+        .command(&["remember", "The user prefers tabs."])
+        .env("AFTERTHOUGHT_DB", folder.join("memories.db"))
+        .output();
+    assert!(out.unwrap().status.success());
+    fs::set_permissions(folder.join("memories.db"), fs::Permissions::from_mode(0o400)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
+    call();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn input_that_is_empty_garbage_or_huge_stops_no_hook() {
+    let desk = Desk::new();
+    let huge = json!({
+        "tool_name": "Bash", "tool_input": {"command": "npm test"}, "tool_response": {"stdout": "x".repeat(20_000_000)},
+    });
+    let endless = format!("{{\"prompt\": \"{}", "y".repeat(40_000_000));
+    let inputs = [
+        String::new(),
+        "\n".to_owned(),
+        "not JSON, sk-ant-api03-Wq8nRt5yUi2oPl4kJh7gFd9sAz1xCv3bNm6QwErTyUiOpAs".to_owned(),
+        "[]".to_owned(),
+        "{\"session_id\":".to_owned(),
+        "{\"session_id\": 7, \"cwd\": {}, \"tool_input\": [], \"tool_name\": \"Bash\"}".to_owned(),
+        "{\"cwd\": \"/none/such\", \"transcript_path\": \"\\u0000\"}".to_owned(),
+        desk.input("s1", &huge),
+        endless,
+    ];
+    for input in &inputs {
+        for event in ["session-start", "post-tool-use", "session-end"] {
+            desk.called("claude-code", event, input);
+        }
+    }
+    for (event, agent) in [("no-such-event", "claude-code"), ("stop", "no-such-agent")] {
+        assert_eq!(desk.called(agent, event, "{}"), "");
+    }
+    let log = fs::read_to_string(desk.world.path("memories.hooks.log")).unwrap();
+    assert!(log.contains("the input is no JSON object") && !log.contains("sk-ant"), "{log}");
+}
+
+#[test]
+fn standard_input_that_stays_open_is_not_waited_for() {
+    let desk = Desk::new();
+    desk.world.good(&["remember", "The user prefers tabs.", "--category", "preference"]);
+    for event in ["session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use", "stop", "session-end"] {
+        // Nothing comes at all.
+        let begun = Instant::now();
+        let mut child = desk.command("claude-code", event).spawn().unwrap();
+        let open = child.stdin.take().unwrap();
+        assert_eq!(ended_well(child, begun, event), "", "{event}");
+        drop(open);
+    }
+    // All comes, and no end after it.
+    let begun = Instant::now();
+    let mut child = desk.command("claude-code", "session-start").spawn().unwrap();
+    let mut open = child.stdin.take().unwrap();
+    open.write_all(desk.input("s1", &json!({"source": "startup"})).as_bytes()).unwrap();
+    open.flush().unwrap();
+    let said = ended_well(child, begun, "session-start");
+    assert!(said.contains("prefers tabs"), "{said}");
+    drop(open);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_no_refusal_of_the_prompt() {
+    let desk = Desk::new();
+    for arguments in [&["hook"][..], &["hook", "stop", "--no-such-option"], &["hook", "stop", "--limit-ms", "x"]] {
+        assert!(desk.world.done(arguments).status.success(), "{arguments:?}");
+    }
+    assert!(!desk.world.done(&["search", "--no-such-option"]).status.success());
+    fs::create_dir_all(desk.world.path(".config/afterthought")).unwrap();
+    fs::write(desk.world.path("shop/afterthought.toml"), "no toml [").unwrap();
+    every_hook(&desk);
+}
+
+#[test]
+fn a_session_ends_and_the_next_one_knows() {
+    let desk = Desk::new();
+    desk.session("s1", 0);
+    assert_eq!(desk.told("s1"), "", "nothing is known yet");
+    assert_eq!(desk.hook("session-end", "s1", &json!({"reason": "other"})), Value::Null);
+    desk.settle();
+    let told = desk.told("s2");
+    assert!(told.contains("Heroku") || told.contains("Harborlight") || told.contains("PostgreSQL"), "{told}");
+    assert!(told.encode_utf16().count() <= 10_000);
+    assert_eq!(told, desk.told("s3"), "the same bytes for the same memories");
+    // Of another project it is nobody's business.
+    fs::create_dir(desk.world.path("other")).unwrap();
+    let input = json!({"session_id": "s4", "cwd": desk.world.path("other"), "source": "startup"});
+    let elsewhere = desk.called("claude-code", "session-start", &input.to_string());
+    assert!(!elsewhere.contains("Heroku"), "{elsewhere}");
+    // What was done is done: the same end again makes no work.
+    desk.hook("session-end", "s1", &json!({}));
+    let jobs = desk.world.good(&["jobs", "list", "--all", "--json"]);
+    assert_eq!(jobs.lines().count(), 1);
+    assert!(jobs.contains("\"status\":\"done\""), "{jobs}");
+}
+
+#[test]
+fn a_session_whose_end_was_never_told_is_found_by_the_next_one() {
+    let desk = Desk::new();
+    desk.session("killed", 30);
+    desk.session("under-way", 2);
+    desk.session("agent-sub", 30);
+    desk.told("s2");
+    desk.settle();
+    let jobs = desk.world.good(&["jobs", "list", "--all"]);
+    assert!(jobs.contains("killed.jsonl") && !jobs.contains("under-way") && !jobs.contains("agent-sub"), "{jobs}");
+    assert!(!desk.told("s3").is_empty());
+}
+
+#[test]
+fn hooks_inside_a_worker_do_nothing() {
+    let desk = Desk::new();
+    let mut command = desk.command("claude-code", "session-end");
+    let mut child = command.env("AFTERTHOUGHT_WORKER", "1").spawn().unwrap();
+    child.stdin.take().unwrap().write_all(desk.input("s1", &json!({})).as_bytes()).ok();
+    assert_eq!(ended_well(child, Instant::now(), "session-end"), "");
+    assert!(!desk.world.database().exists());
+}
+
+#[test]
+fn where_nothing_is_to_be_read_hooks_do_nothing() {
+    let desk = Desk::new();
+    desk.hook("user-prompt-submit", "s1", &json!({"prompt": "/remember The user prefers tabs."}));
+    assert!(desk.told("s2").contains("prefers tabs"));
+    fs::write(desk.world.path("shop/afterthought.toml"), "[guard]\ndeny = [\"shop\"]").unwrap();
+    desk.session("s1", 0);
+    assert_eq!(desk.told("s3"), "");
+    desk.hook("session-end", "s1", &json!({}));
+    assert_eq!(desk.world.done(&["jobs", "list", "--all"]).status.code(), Some(1));
+}
+
+#[test]
+fn what_the_agent_says_between_answers_puts_the_work_off() {
+    let desk = Desk::new();
+    desk.session("s1", 0);
+    desk.hook("stop", "s1", &json!({"stop_hook_active": false}));
+    let job: Value = serde_json::from_str(&desk.world.good(&["jobs", "list", "--json"])).unwrap();
+    let due: jiff::Timestamp = job["not_before"].as_str().unwrap().parse().unwrap();
+    let minutes = due.duration_since(jiff::Timestamp::now()).as_mins();
+    assert!((8..=10).contains(&minutes), "{job}");
+    // The worker that waits for it takes up what is due at once, meanwhile.
+    desk.hook("session-end", "s1", &json!({}));
+    desk.settle();
+    assert!(desk.world.good(&["jobs", "list", "--all", "--json"]).contains("\"status\":\"done\""));
+}
+
+fn bash(command: &str, rest: &Value) -> Value {
+    let mut call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1"});
+    call.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    call
+}
+
+fn context(said: &Value) -> &str {
+    said["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
+    let desk = Desk::new();
+    let fails = |command: &str, error: &str| bash(command, &json!({"error": format!("Exit code 1\n{error}")}));
+    let works = |command: &str| bash(command, &json!({"tool_response": {"stdout": "ok", "stderr": ""}}));
+    let missing = "Error: Cannot find module 'left-pad'";
+    assert_eq!(desk.hook("post-tool-use-failure", "s1", &fails("npm test", missing)), Value::Null);
+    desk.hook("post-tool-use", "s1", &works("npm ci"));
+    desk.hook("post-tool-use", "s1", &works("npm test"));
+    // In the next session the same failure is met with what mended it, once.
+    let said = desk.hook("post-tool-use-failure", "s2", &fails("npm test", missing));
+    assert!(context(&said).contains("until `npm ci` was run"), "{said}");
+    assert!(said["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure");
+    assert_eq!(desk.hook("post-tool-use-failure", "s2", &fails("npm test", missing)), Value::Null, "a moment ago");
+    // Another failure of the same command is another matter.
+    assert_eq!(
+        desk.hook("post-tool-use-failure", "s3", &fails("npm test", "Timeout in checkout.spec.ts")),
+        Value::Null
+    );
+    // A spelling that is known to fail is warned of before it runs; others are not.
+    desk.hook("post-tool-use-failure", "s4", &fails("cargo test --foo", "error: unexpected argument '--foo' found"));
+    desk.hook("post-tool-use", "s4", &works("cargo test foo"));
+    let said = desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({})));
+    assert!(context(&said).contains("`cargo test foo` works instead"), "{said}");
+    assert_eq!(desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({}))), Value::Null, "a moment ago");
+    assert_eq!(desk.hook("pre-tool-use", "s6", &bash("cargo test", &json!({}))), Value::Null);
+    // It is a memory as any other, with what it rests on.
+    let why = desk.world.good(&["list", "--category", "solution", "--json"]);
+    assert_eq!(why.lines().count(), 2, "{why}");
+    assert!(desk.world.export().contains("claude-code:s1"));
+}
+
+#[test]
+fn what_failed_with_a_secret_is_not_kept() {
+    let desk = Desk::new();
+    let secret = "sk-ant-api03-Wq8nRt5yUi2oPl4kJh7gFd9sAz1xCv3bNm6QwErTyUiOpAsDfGh";
+    let fails = bash("deploy --key", &json!({"error": format!("error: unknown option --key {secret}")}));
+    desk.hook("post-tool-use-failure", "s1", &fails);
+    let works = bash(&format!("deploy {secret}"), &json!({"tool_response": {"stdout": "ok"}}));
+    desk.hook("post-tool-use", "s1", &works);
+    for name in ["memories.db", "memories.db-wal", "memories.hooks.log"] {
+        let bytes = fs::read(desk.world.path(name)).unwrap_or_default();
+        let found = bytes.windows(24).any(|window| window == &secret.as_bytes()[..24]);
+        assert!(!found, "{name} holds the secret");
+    }
+}
+
+#[test]
+fn a_person_remembers_recalls_and_forgets_by_prompt() {
+    let desk = Desk::new();
+    let says = |session: &str, prompt: &str| desk.hook("user-prompt-submit", session, &json!({"prompt": prompt}));
+    let said = says("s1", "/remember The shop deploys with Nomad to the Frankfurt cluster.");
+    assert_eq!(said["decision"], "block");
+    assert!(said["reason"].as_str().unwrap().starts_with("Remembered in project/shop"), "{said}");
+    let again = says("s1", "/remember The shop deploys with Nomad to the Frankfurt cluster.");
+    assert!(again["reason"].as_str().unwrap().starts_with("Known already"), "{again}");
+    let secret = says("s1", "/remember The key is AKIAIOSFODNN7QWERTYU.");
+    assert!(secret["reason"].as_str().unwrap().starts_with("Not remembered: the text holds a secret"), "{secret}");
+    assert!(context(&says("s1", "/recall nomad")).contains("Frankfurt cluster"));
+    assert_eq!(says("s1", "/recall zebra")["reason"], "Nothing is remembered about: zebra");
+    // What bears on a prompt is told once in a session, and what does not is not.
+    let told = says("s2", "Does the shop deploy to Frankfurt, or another cluster?");
+    assert!(context(&told).contains("Nomad"), "{told}");
+    assert_eq!(says("s2", "Does the shop deploy to Frankfurt, or another cluster?"), Value::Null);
+    assert_eq!(says("s3", "Please rename the variable in the parser"), Value::Null);
+    let forgotten = says("s3", "/forget nomad frankfurt");
+    assert!(forgotten["reason"].as_str().unwrap().starts_with("Forgotten: The shop deploys"), "{forgotten}");
+    assert_eq!(says("s3", "/recall nomad")["decision"], "block");
+    for bare in ["/remember", "/recall", "/forget "] {
+        assert!(says("s3", bare)["reason"].as_str().unwrap().starts_with("There is nothing to"), "{bare}");
+    }
+}
+
+#[test]
+fn what_a_session_was_told_at_its_start_is_not_told_again_with_a_prompt() {
+    let desk = Desk::new();
+    let says = |session: &str, prompt: &str| desk.hook("user-prompt-submit", session, &json!({"prompt": prompt}));
+    says("s0", "/remember The shop deploys with Nomad to the Frankfurt cluster.");
+    let prompt = "Does the shop deploy to the Frankfurt cluster?";
+    assert!(desk.told("s1").contains("Nomad"));
+    assert_eq!(says("s1", prompt), Value::Null);
+    assert!(context(&says("s2", prompt)).contains("Nomad"), "this one was not");
+}
+
+#[test]
+fn settings_of_agents_are_shown_asked_about_and_given_back() {
+    let desk = Desk::new();
+    let path = desk.world.path(".claude/settings.json");
+    let own = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"say done\"\n          }\n        ]\n      }\n    ]\n  }\n}\n";
+    fs::write(&path, own).unwrap();
+    let read = || fs::read_to_string(&path).unwrap();
+    let shown = desk.world.good(&["init", "claude-code", "--dry-run"]);
+    assert!(shown.contains("+ ") && shown.contains("hook session-start") && !shown.contains("- "), "{shown}");
+    assert_eq!(read(), own);
+    assert!(!desk.world.done(&["init", "claude-code"]).status.success(), "nobody can be asked");
+    assert_eq!(read(), own);
+    desk.world.good(&["init", "claude-code", "--yes"]);
+    let written = read();
+    assert!(written.contains("say done") && written.contains("hook session-end"), "{written}");
+    assert_eq!(fs::read_to_string(desk.world.path(".claude/settings.json.before-afterthought-1")).unwrap(), own);
+    assert!(desk.world.good(&["init", "claude-code", "--yes"]).contains("is as it should be"));
+    assert_eq!(read(), written);
+    desk.hook("stop", "s1", &json!({}));
+    let doctor = desk.world.good(&["doctor"]);
+    assert!(doctor.contains("8 hooks in place") && doctor.contains("stop 0 s ago"), "{doctor}");
+    desk.world.good(&["init", "claude-code", "--undo", "--yes"]);
+    assert_eq!(read(), own);
+    // What cannot be understood is left alone, and named.
+    for bad in ["{\"hooks\": ", "[]", "{\"hooks\": {\"Stop\": 1}}"] {
+        fs::write(&path, bad).unwrap();
+        let output = desk.world.done(&["init", "claude-code", "--yes"]);
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("left as it is"), "{output:?}");
+        assert_eq!(read(), bad);
+    }
+    // The hook as it stands in the settings is what a shell can run.
+    desk.world.good(&["init", "codex", "--yes"]);
+    let codex: Value =
+        serde_json::from_str(&fs::read_to_string(desk.world.path(".codex/hooks.json")).unwrap()).unwrap();
+    let command = codex["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
+    let output = shell(command, &desk);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+}
+
+fn shell(command: &str, desk: &Desk) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).env("HOME", desk.world.path(".")).env("AFTERTHOUGHT_DB", desk.world.database());
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(desk.input("s9", &json!({"source": "startup"})).as_bytes()).ok();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_service_is_written_for_each_manager() {
+    let desk = Desk::new();
+    let unit = desk.world.good(&["init", "systemd", "--dry-run", "--", "--max-cost-per-day", "0.5"]);
+    assert!(unit.contains(" watch --max-cost-per-day 0.5\n") && unit.contains("Nice=10"), "{unit}");
+    assert!(!desk.world.path(".config/systemd/user/afterthought.service").exists());
+    desk.world.good(&["init", "systemd"]);
+    assert!(desk.world.path(".config/systemd/user/afterthought.service").exists());
+    assert_eq!(desk.world.done(&["init", "systemd"]).status.code(), Some(2), "it is there already");
+    let plist = desk.world.good(&["init", "launchd", "--dry-run"]);
+    assert!(plist.contains("<string>watch</string>"), "{plist}");
+}
+
+#[test]
+fn a_watch_extracts_what_has_come_to_rest() {
+    let desk = Desk::new();
+    desk.session("rested", 30);
+    desk.session("under-way", 2);
+    desk.session("old", 60 * 24 * 40);
+    desk.world.good(&["watch", "--from", "claude-code", "--once"]);
+    let jobs = desk.world.good(&["jobs", "list", "--all"]);
+    assert!(jobs.contains("rested.jsonl") && !jobs.contains("under-way") && !jobs.contains("old.jsonl"), "{jobs}");
+    assert!(!desk.told("s1").is_empty());
+    assert_eq!(desk.world.done(&["watch", "/none/such", "--once"]).status.code(), Some(2));
+    assert_eq!(desk.world.done(&["watch", "--from", "nobody", "--once"]).status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn one_process_watches_and_a_signal_ends_it_cleanly() {
+    let desk = Desk::new();
+    desk.session("rested", 30);
+    let folder = desk.world.path(".claude/projects");
+    let folder = folder.to_str().unwrap();
+    let mut watch = desk.world.command(&["watch", folder]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let done = || {
+        let found = desk.world.look("SELECT status FROM jobs", |row| row.get::<_, String>(0)).unwrap_or_default();
+        found == ["done"]
+    };
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_mins(2));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let second = desk.world.done(&["watch", folder]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("watches this database already"), "{second:?}");
+    // Hooks leave the work to it.
+    desk.session("s1", 0);
+    desk.hook("session-end", "s1", &json!({}));
+    let holder: Vec<u32> = desk.world.look("SELECT pid FROM leases WHERE name = 'worker'", |row| row.get(0)).unwrap();
+    assert_eq!(holder, [watch.id()]);
+    super::world::signal(&watch, "TERM");
+    assert!(watch.wait().unwrap().success());
+    let leases: Vec<String> = desk.world.look("SELECT name FROM leases", |row| row.get(0)).unwrap();
+    assert_eq!(leases, Vec::<String>::new(), "given back");
+}
+
+#[test]
+fn jobs_that_fail_are_told_and_tried_again_on_demand() {
+    let desk = Desk::new();
+    let bad = Path::new(&desk.log("s1")).to_owned();
+    fs::write(&bad, "no log of anybody\n").unwrap();
+    desk.hook("session-end", "s1", &json!({}));
+    desk.settle();
+    let listed = desk.world.good(&["jobs", "list"]);
+    assert!(listed.contains("waiting") && listed.contains("is no log that can be read"), "{listed}");
+    desk.session("s1", 0);
+    assert!(desk.world.good(&["jobs", "retry"]).starts_with("1 job due again"));
+    desk.world.good(&["jobs", "list"]);
+    let worked = desk.world.done(&["jobs", "work"]);
+    assert!(worked.status.success(), "{worked:?}");
+    desk.settle();
+    assert_eq!(desk.world.done(&["jobs", "list"]).status.code(), Some(1), "nothing is left");
+    assert_eq!(desk.world.done(&["jobs", "retry", "99"]).status.code(), Some(2));
+}
+
+/// Writes a session of the desk's project in which several things are said, worth several calls.
+fn talk(desk: &Desk, session: &str) {
+    desk.world.session(session, 2, &FACTS);
+    fs::rename(desk.world.path("logs").join(format!("{session}.jsonl")), desk.log(session)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_worker_that_is_killed_loses_nothing_and_nothing_is_paid_twice() {
+    let server = Server::start(Duration::from_millis(200));
+    let desk = Desk::asking(Some(&server));
+    talk(&desk, "s1");
+    fs::create_dir_all(desk.world.path(".config/afterthought")).unwrap();
+    fs::write(desk.world.path(".config/afterthought/config.toml"), "window_tokens = 600\njobs = 1").unwrap();
+    desk.hook("session-end", "s1", &json!({}));
+    assert!(server.wait_for(2, Duration::from_mins(1)));
+    let pid = || desk.world.look("SELECT pid FROM leases WHERE name = 'worker'", |row| row.get::<_, u32>(0));
+    let pid = pid().unwrap().pop().unwrap();
+    assert!(Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status().unwrap().success());
+    // The dead worker's lease and its job are free as soon as the system knows that it is dead.
+    let begun = Instant::now();
+    while !desk.world.good(&["jobs", "work"]).starts_with("1 log extracted") {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(desk.world.active().len(), FACTS.len(), "{:?}", desk.world.active());
+    let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.body).collect();
+    let mut once = asked.clone();
+    once.sort();
+    once.dedup();
+    // Only a question whose answer was on its way may have been asked again.
+    assert!(asked.len() <= once.len() + 1, "{} of {}", once.len(), asked.len());
+}
+
+#[test]
+fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
+    let server = Server::start(Duration::ZERO);
+    let desk = Desk::asking(Some(&server));
+    talk(&desk, "s1");
+    let rested = SystemTime::now() - Duration::from_mins(30);
+    fs::File::options().write(true).open(desk.log("s1")).unwrap().set_modified(rested).unwrap();
+    let watch = ["watch", "--from", "claude-code", "--once", "--price", "1,1", "--max-cost-per-day", "0.0005"];
+    assert_eq!(desk.world.done(&watch).status.code(), Some(3));
+    let job: Value = serde_json::from_str(&desk.world.good(&["jobs", "list", "--json"])).unwrap();
+    let (status, error) = (job["status"].as_str(), job["error"].as_str());
+    assert_eq!((status, error), (Some("waiting"), Some("the $0.0005 of the day are spent")));
+    assert_eq!(server.count(), 0, "nothing was asked");
+    // With money, it goes on.
+    assert_eq!(
+        desk.world.good(&["jobs", "retry"]),
+        "1 job due again, 0 windows to be tried by the next run over their logs\n"
+    );
+    desk.world.good(&["jobs", "work", "--price", "1,1"]);
+    assert_eq!(desk.world.active().len(), FACTS.len());
+}
