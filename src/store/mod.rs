@@ -47,6 +47,7 @@ mod stats;
 mod tombstones;
 mod undo;
 mod usage;
+mod vectors;
 mod windows;
 mod words;
 mod writer;
@@ -105,6 +106,7 @@ pub use stats::Stats;
 pub use tombstones::Tombstone;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
+pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use writer::Writer;
 
@@ -116,6 +118,8 @@ pub struct Database {
     path: PathBuf,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
+    /// Short forms of vectors that were read.
+    vectors: RefCell<vectors::VectorCache>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -133,7 +137,7 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default() }
+        Self { conn, path, common: RefCell::default(), vectors: RefCell::default() }
     }
 
     /// Names the file in whatever error `read` ends with.
