@@ -20,6 +20,7 @@ pub mod guard;
 pub mod llm;
 pub mod extract;
 pub mod store;
+pub mod embed;
 pub mod consolidate;
 pub mod recall;
 pub mod exchange;
