@@ -59,7 +59,7 @@ pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 fn all(config: &Config) -> Vec<Check> {
-    let mut checks = vec![settings(config), model(config)];
+    let mut checks = vec![settings(config), model(config), vectors(config)];
     checks.extend(database(&config.db.value, &config.db.layer.to_string()));
     checks
 }
@@ -95,6 +95,13 @@ fn model(config: &Config) -> Check {
             );
             Check::new("model", State::Note, finding)
         }
+    }
+}
+
+fn vectors(config: &Config) -> Check {
+    match super::embed::finding(config) {
+        Ok(finding) => Check::new("vectors", State::Good, finding),
+        Err(amiss) => Check::new("vectors", State::Bad, amiss),
     }
 }
 

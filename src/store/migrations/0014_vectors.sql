@@ -56,3 +56,18 @@ END;
 CREATE TRIGGER memories_move AFTER UPDATE OF namespace ON memories WHEN old.namespace <> new.namespace BEGIN
     UPDATE vectors SET namespace = new.namespace WHERE seq = new.seq;
 END;
+
+-- Who is making vectors, so that no two processes pay for the same ones.
+CREATE TABLE vector_lease (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    owner TEXT NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
+
+-- What vectors of servers took, a row a call.
+CREATE TABLE vector_spending (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    tokens INTEGER NOT NULL
+) STRICT;

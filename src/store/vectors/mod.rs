@@ -9,6 +9,7 @@
 
 mod cache;
 mod code;
+mod lease;
 mod nearest;
 #[cfg(test)]
 mod tests;
@@ -44,15 +45,40 @@ pub struct NewVector<'a> {
 impl Database {
     /// Returns the number of a model in this file; `None` if it has no vectors of it.
     fn model_id(&self, model: &VectorModel) -> Result<Option<i64>, StoreError> {
+        if !self.has_vectors()? {
+            return Ok(None);
+        }
         self.read(|conn| {
-            // A file of an earlier version that is open for reading only has no such table.
-            let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
-            if !conn.prepare_cached(has_table)?.query_row((), |row| row.get(0))? {
-                return Ok(None);
-            }
             let mut statement =
                 conn.prepare_cached("SELECT id FROM vector_models WHERE name = ?1 AND dimension = ?2")?;
             Ok(statement.query_row(params![model.name, model.dimension], |row| row.get(0)).optional()?)
+        })
+    }
+}
+
+impl Database {
+    /// Returns the length of the vectors that the file has of a model of this name; the last one where it changed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn vector_dimension(&self, name: &str) -> Result<Option<usize>, StoreError> {
+        if !self.has_vectors()? {
+            return Ok(None);
+        }
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT dimension FROM vector_models m WHERE name = ?1
+                 AND EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = m.id) ORDER BY id DESC LIMIT 1",
+            )?;
+            Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// A file of an earlier version that is open for reading only has no tables for them.
+    fn has_vectors(&self) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
+            Ok(conn.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
         })
     }
 }

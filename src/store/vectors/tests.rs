@@ -134,7 +134,7 @@ fn another_model_makes_all_wait_and_leaves_what_is_not_done_yet() {
     let store = Store::in_memory().unwrap();
     kept(&store, &shop(), "tea", [1.0, 0.0, 0.0]);
     kept(&store, &shop(), "milk", [0.0, 1.0, 0.0]);
-    assert_eq!(waiting(&store, &other_model()), ["tea", "milk"]);
+    assert_eq!(waiting(&store, &other_model()), ["milk", "tea"], "the last learnt comes first");
     embed(&store, &other_model(), "tea", [0.0, 0.0, 1.0]);
     assert_eq!(waiting(&store, &other_model()), ["milk"]);
     assert_eq!(waiting(&store, &model()), ["tea"]);
@@ -195,4 +195,30 @@ fn an_undone_run_leaves_no_vector_and_queues_what_it_brings_back() {
     store.undo_run(&run, day(2)).unwrap();
     assert_eq!(titles(&store, [0.0, 1.0, 0.0], &Filter { statuses: Vec::new(), ..Filter::default() }, 9), [""; 0]);
     assert_eq!(waiting(&store, &model()), ["tea"]);
+}
+
+#[test]
+fn one_process_at_a_time_has_the_right_to_make_vectors() {
+    let store = Store::in_memory().unwrap();
+    let lease = |owner: &str, seconds: i64| {
+        let now = day(0) + jiff::SignedDuration::from_secs(seconds);
+        store.write::<_, StoreError>(None, now, |w| w.lease_vectors(owner)).unwrap()
+    };
+    assert!(lease("a", 0) && !lease("b", 1) && lease("a", 20));
+    assert!(!lease("b", 49), "a sign of life keeps it");
+    assert!(lease("b", 50) && !lease("a", 51));
+    write(&store, |w| w.release_vectors("a"));
+    assert!(!lease("a", 52), "only the owner gives it back");
+    write(&store, |w| w.release_vectors("b"));
+    assert!(lease("a", 53));
+}
+
+#[test]
+fn what_vectors_took_is_spent() {
+    let store = Store::in_memory().unwrap();
+    write(&store, |w| w.note_embedding("m", 70));
+    write(&store, |w| w.note_embedding("m", 7));
+    let spent = store.spending("2026-03-01".parse().unwrap(), &jiff::tz::TimeZone::UTC).unwrap();
+    let told: Vec<_> = spent.iter().map(|one| (one.model.as_str(), one.calls, one.prompt_tokens)).collect();
+    assert_eq!(told, [("m", 2, 77)]);
 }

@@ -42,8 +42,8 @@ const GIVEN_UP: &str = "EXISTS (
     SELECT 1 FROM vector_failures f WHERE f.seq = m.seq AND f.model_id = ?1 AND f.attempts >= ?2)";
 
 impl Database {
-    /// Returns at most `limit` active and pending memories that have no vector of `model`, after `last` in the order in
-    /// which they were learnt, and that the model has not refused too often.
+    /// Returns at most `limit` active and pending memories that have no vector of `model` and that the model has not
+    /// refused too often, the last learnt first, those before `last` alone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -57,11 +57,11 @@ impl Database {
         self.read(|conn| {
             let sql = format!(
                 "SELECT m.id, m.title, m.content, m.seq FROM memories m
-                 WHERE m.seq > ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq LIMIT ?4"
+                 WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
             );
-            let after = last.map_or(i64::MIN, |one| one.seq);
+            let before = last.map_or(i64::MAX, |one| one.seq);
             let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params![model_id, MAX_ATTEMPTS, after, rows(limit)], |row| {
+            let found = statement.query_map(params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
                 let id = MemoryId::from_stored(row.get::<_, String>(0)?);
                 Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
             })?;
@@ -74,6 +74,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn vector_coverage(&self, model: &VectorModel) -> Result<Coverage, StoreError> {
+        if !self.has_vectors()? {
+            return Ok(Coverage::default());
+        }
         let model_id = self.model_id(model)?.unwrap_or_default();
         self.read(|conn| {
             let count = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> Result<usize, StoreError> {
