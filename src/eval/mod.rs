@@ -23,6 +23,7 @@ mod markdown;
 mod matcher;
 mod meter;
 mod prediction;
+pub mod recall;
 mod report;
 mod run;
 mod score;

@@ -1,25 +1,31 @@
 //! Finding what is known: candidates from the store, ranked by one documented score.
+//!
+//! ```text
+//! query ─▶ words ─┐
+//!       ─▶ other channels ─┴▶ own fit ─▶ + neighbours + speaker + date = fit ─▶ relevance ─┐
+//! memory ─▶ importance, confidence, recency, use ──────────────────────────────────────────┴▶ score
+//! ```
 
+mod fuse;
 mod highlight;
 mod rank;
+mod search;
+mod when;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::Memory;
-use crate::store::{Database, Filter, Hit, StoreError};
+use crate::store::{Database, Filter, StoreError};
 
+pub use fuse::{Channel, Fit, WEIGHT_DATE, WEIGHT_NEIGHBOURS, WEIGHT_SPEAKER, WEIGHT_WORDS, Weights, spread};
 pub use highlight::{Highlight, highlight};
 pub use rank::{
     FULL_USE, RECENCY_HALF_LIFE_DAYS, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE,
     WEIGHT_USE,
 };
 pub use rank::{Parts, Score, relevances, score};
-
-/// How many candidates are ranked for each memory asked for.
-const CANDIDATES_PER_RESULT: usize = 4;
-/// Fewest candidates that are ranked.
-const MIN_CANDIDATES: usize = 50;
+pub use search::Search;
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,14 +35,16 @@ pub struct Found {
     pub memory: Memory,
     /// How good a hit it is, with its parts.
     pub score: Score,
-    /// Words of the query that stand in it; a hit on its evidence alone has none.
+    /// How well it fits the query, with what that is made from.
+    pub fit: Fit,
+    /// Words of the query that stand in it; a hit on its evidence or its neighbours alone has none.
     pub matched: Vec<String>,
     /// The part of its content that shows why.
     pub highlight: Highlight,
 }
 
 /// Returns at most `limit` memories that pass `filter` and whose time is not over at `now`, best first; equally good
-/// ones by their last change and then by id. Any text is a query.
+/// ones by their last change and then by id. Any text is a query. [`Search`] has more to choose from.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -47,37 +55,16 @@ pub fn search(
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<Found>, StoreError> {
-    let filter = Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() };
-    let candidates = limit.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
-    let mut found = ranked(store.search_candidates(query, &filter, candidates)?, now);
-    found.truncate(limit);
-    Ok(found)
+    Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the hits with their scores, best first. Pure.
-#[must_use]
-pub fn ranked(hits: Vec<Hit>, now: Timestamp) -> Vec<Found> {
-    let bm25: Vec<f64> = hits.iter().map(|hit| hit.bm25).collect();
-    let mut found: Vec<Found> =
-        hits.into_iter().zip(relevances(&bm25)).map(|(hit, relevance)| scored(hit, relevance, now)).collect();
-    found.sort_by(|a, b| {
-        let by_score = b.score.total.total_cmp(&a.score.total);
-        let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
-        by_score.then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
-    });
-    found
-}
-
-fn scored(hit: Hit, relevance: f64, now: Timestamp) -> Found {
-    let Hit { memory, matched, .. } = hit;
-    let parts = Parts {
-        relevance,
-        importance: memory.claim.importance,
-        confidence: memory.claim.confidence,
-        updated_at: memory.updated_at,
-        access_count: memory.usage.access_count,
-    };
-    Found { score: score(&parts, now), highlight: highlight(&memory.claim.content, &matched), matched, memory }
+/// Whether `query`, in lower case, holds a part of `name` of two letters or more as a word.
+fn named(query: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = query.split(|c: char| !c.is_alphanumeric());
+    let parts: Vec<&str> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.chars().nth(1).is_some()).collect();
+    words.any(|word| parts.contains(&word))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Share of the words' relevance in the score. The five weights add up to 1.
+/// Share of the relevance in the score. The five weights add up to 1.
 pub const WEIGHT_RELEVANCE: f64 = 0.55;
 /// Share of the memory's importance.
 pub const WEIGHT_IMPORTANCE: f64 = 0.15;
@@ -38,7 +38,7 @@ pub struct Parts {
 pub struct Score {
     /// The weighted sum.
     pub total: f64,
-    /// How well the words match, within this search.
+    /// How well it fits, within this search: in parts of the best.
     pub relevance: f64,
     /// How much the memory matters.
     pub importance: f64,
@@ -77,14 +77,12 @@ pub fn score(parts: &Parts, now: Timestamp) -> Score {
     }
 }
 
-/// Returns the relevance of each hit from its BM25 (lower is better): the best is 1, the worst 0, the others lie
-/// between in proportion. Where all are equally good, all are 1.
+/// Returns the relevance of each hit from how well it fits (greater is better): that of the best is 1, the others in
+/// proportion. Where nothing fits at all, all are 0.
 #[must_use]
-pub fn relevances(bm25: &[f64]) -> Vec<f64> {
-    let best = bm25.iter().copied().fold(f64::INFINITY, f64::min);
-    let worst = bm25.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let range = worst - best;
-    bm25.iter().map(|value| if range > 0.0 { (worst - value) / range } else { 1.0 }).collect()
+pub fn relevances(fits: &[f64]) -> Vec<f64> {
+    let best = fits.iter().copied().fold(0.0, f64::max);
+    fits.iter().map(|fit| if best > 0.0 { (fit / best).max(0.0) } else { 0.0 }).collect()
 }
 
 #[cfg(test)]
@@ -140,9 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn relevance_is_spread_between_the_best_and_the_worst_hit() {
-        assert_eq!(relevances(&[-3.0, -2.0, -1.0]), [1.0, 0.5, 0.0]);
-        assert_eq!(relevances(&[-2.0, -2.0]), [1.0, 1.0]);
+    fn relevance_is_in_proportion_to_the_best_hit() {
+        assert_eq!(relevances(&[4.0, 1.0, 0.0]), [1.0, 0.25, 0.0]);
+        assert_eq!(relevances(&[0.0, 0.0]), [0.0, 0.0]);
         assert_eq!(relevances(&[]), [0.0; 0]);
     }
 }

@@ -35,6 +35,7 @@ mod past;
 mod pending;
 mod project_list;
 mod projects;
+mod ranking;
 mod relations;
 mod replies;
 mod row;
@@ -98,6 +99,7 @@ pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
 pub use project_list::Project;
 pub use projects::Placement;
+pub use ranking::{Ranked, Said, Seq};
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use settled::Fingerprint;
@@ -108,6 +110,7 @@ pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
+pub use words::STOP_WORDS;
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.

@@ -32,6 +32,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0010_identity.sql")),
         M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
         M::up(include_str!("migrations/0012_passes.sql")),
+        M::up(include_str!("migrations/0013_search.sql")),
         M::up(include_str!("migrations/0014_vectors.sql")),
     ]
 });

@@ -10,7 +10,8 @@ use rusqlite::types::Value;
 
 use super::filter::{Clauses, Filter};
 use super::memories::rows;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
+use super::ranking::Seq;
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use super::words::{Query, folded, indexed};
 use super::{Database, StoreError, Writer, normalised_hash};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
@@ -51,12 +52,41 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn search_candidates(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
-        let words = Query::of(query);
-        let hits = match words.expression() {
-            Some(expression) => self.hits(&expression, &words, filter, limit)?,
+        self.at_once(|db| {
+            let hits = db.word_hits(query, filter, limit)?;
+            let memories = db.in_rows(&hits.iter().map(|(seq, _)| *seq).collect::<Vec<_>>())?;
+            let hit = |(memory, (_, score)): (Memory, (Seq, f64))| Hit {
+                matched: db.words_in(query, &memory),
+                memory,
+                bm25: -score,
+            };
+            Ok(memories.into_iter().zip(hits).map(hit).collect())
+        })
+    }
+
+    /// Returns the rows of [`Database::search_candidates`], each with a number that is greater the better it fits; 0
+    /// for one that was found by its letters alone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let hits = match Query::of(query).expression() {
+            Some(expression) => self.hits(&expression, filter, limit)?,
             None => Vec::new(),
         };
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
+    }
+
+    /// Returns the words of `query` that stand in the memory's own texts, in the query's order and in lower case; a
+    /// longer word with the same beginning counts. All of the query where it has no words.
+    #[must_use]
+    pub fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
+        let words = Query::of(query).words;
+        let words = if words.is_empty() { vec![letters(query)] } else { words };
+        let claim = &memory.claim;
+        let subject = claim.subject.as_deref().unwrap_or_default();
+        let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
+        words.into_iter().map(|word| folded(&word)).filter(|word| !word.is_empty() && text.contains(word)).collect()
     }
 
     /// Returns at most `limit` active or pending memories close to a claim: those with the same words, those with
@@ -74,10 +104,10 @@ impl Database {
         let asked = [likeness.subject.unwrap_or_default(), likeness.text].join(" ");
         let words = Query::of(&asked);
         let similar = match words.expression() {
-            Some(expression) => self.hits(&expression, &words, &filter, limit)?,
+            Some(expression) => self.hits(&expression, &filter, limit)?,
             None => Vec::new(),
         };
-        let similar = similar.into_iter().map(|hit| hit.memory).collect();
+        let similar = self.in_rows(&similar.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>())?;
         Ok(taken_in_turn([same_words, same_key, similar], limit))
     }
 
@@ -109,47 +139,50 @@ impl Database {
         })
     }
 
-    fn hits(&self, expression: &str, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
+    fn hits(&self, expression: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut clauses = Clauses::default();
         clauses.push("memory_words MATCH ?", [Value::from(expression.to_owned())]);
         clauses.extend(Clauses::of(filter));
         let sql = format!(
-            "WITH hit AS (
-                SELECT m.seq AS seq, bm25(memory_words, {COLUMN_WEIGHTS}) AS bm25
-                FROM memory_words JOIN memories m ON m.seq = memory_words.rowid
-                WHERE {} ORDER BY bm25, m.id LIMIT {}
-             )
-             SELECT {MEMORY_COLUMNS}, hit.bm25 FROM hit JOIN memories m ON m.seq = hit.seq
-             JOIN memory_usage u ON u.memory_id = m.id
-             ORDER BY hit.bm25, m.id",
+            "SELECT m.seq, bm25(memory_words, {COLUMN_WEIGHTS}) AS bm25
+             FROM memory_words JOIN memories m ON m.seq = memory_words.rowid
+             WHERE {} ORDER BY bm25, m.id LIMIT {}",
             clauses.sql(),
             rows(limit),
         );
         self.read(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement.query_map(rusqlite::params_from_iter(clauses.values), |row| {
-                let memory = memory_from_row(row)?;
-                Ok(Hit { matched: matched(query, &memory), memory, bm25: row.get(MEMORY_WIDTH)? })
+                Ok((Seq(row.get(0)?), -row.get::<_, f64>(1)?))
             })?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
 
-    fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
-        let text: String = query.replace('\0', "").trim().chars().take(200).collect();
+    fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let text = letters(query);
         if text.is_empty() {
             return Ok(Vec::new());
         }
         let mut clauses = Clauses::of(filter);
         clauses.containing(&text);
         let sql = format!(
-            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            "SELECT m.seq FROM memories m WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
             clauses.sql(),
             rows(limit),
         );
-        let hit = |memory| Hit { memory, bm25: 0.0, matched: vec![folded(&text)] };
-        Ok(self.memories(&sql, clauses)?.into_iter().map(hit).collect())
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found =
+                statement.query_map(rusqlite::params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
     }
+}
+
+/// Returns what of a query is looked for letter by letter.
+fn letters(query: &str) -> String {
+    query.replace('\0', "").trim().chars().take(200).collect()
 }
 
 impl Writer<'_> {
@@ -182,14 +215,6 @@ impl Writer<'_> {
             Ok(())
         })
     }
-}
-
-/// Returns the query's words that stand in the memory's own texts; a longer word with the same beginning counts.
-fn matched(query: &Query, memory: &Memory) -> Vec<String> {
-    let claim = &memory.claim;
-    let subject = claim.subject.as_deref().unwrap_or_default();
-    let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
-    query.words.iter().filter(|word| text.contains(word.as_str())).cloned().collect()
 }
 
 /// Takes the first of each list, then the second of each, and so on; a memory comes once.

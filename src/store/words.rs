@@ -19,7 +19,7 @@ const MAX_TERMS: usize = 48;
 /// Longest part of a query that is looked at, in characters.
 const MAX_QUERY_CHARS: usize = 4_000;
 /// Words that tell little and are left out of a query that has others.
-pub(super) const STOP_WORDS: &[&str] = &[
+pub const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
     "on", "or", "our", "she", "should", "so", "that", "the", "their", "them", "they", "this", "to", "was", "we",

@@ -14,15 +14,18 @@ use crate::cli::run::price;
 /// PATH is a case, a folder with cases in or below it (see evals/README.md), or a LoCoMo file. Each conversation runs
 /// through the whole pipeline into a store of its own; what is active afterwards is scored without any judge. Files named
 /// *-pairs.jsonl and *-streams.jsonl hold memories that arrive where others are known: what is decided about them, and
-/// what is left in the end, is scored. Exits 3 if a case could not be read or run; it is named and counts for nothing.
+/// what is left in the end, is scored. With --recall, the search is measured, on LoCoMo files alone. Exits 3 if a case could not be read or run; it is named and counts for nothing.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought eval evals/smoke --extractor rules\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules"
+    after_help = "Examples:\n  afterthought eval evals/smoke --extractor rules\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
 )]
 pub struct EvalArgs {
     /// Cases, folders with cases, or LoCoMo files
     #[arg(value_name = "PATH", required_unless_present = "schema")]
     pub(super) paths: Vec<PathBuf>,
+    /// Measure the search instead: the turns of LoCoMo files as memories, asked for by their questions
+    #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "markdown", "unlisted", "schema"])]
+    pub(super) recall: bool,
     /// What is measured; all but the first three must fail [default: auto]
     #[arg(long, value_enum)]
     pub(super) extractor: Option<ExtractorArg>,

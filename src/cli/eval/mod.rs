@@ -2,6 +2,7 @@
 
 mod args;
 mod cases;
+mod recall;
 mod retention;
 mod settling;
 mod tell;
@@ -27,6 +28,9 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     if args.schema {
         context.out.line(serde_json::to_string_pretty(&schema())?)?;
         return Ok(ExitStatus::Success);
+    }
+    if args.recall {
+        return recall::run(&args.paths, context.out);
     }
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
     let config = context.global.settings(args.partial()?)?;

@@ -3,12 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::eval::EvalError;
 
 /// Questions whose answers stand in the turns: several turns (1) and one (4).
 const CATEGORIES: [u64; 2] = [1, 4];
+/// Questions that have evidence.
+const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
+/// How the start of a session is written, without a time zone.
+const START: &str = "%I:%M %p on %d %B, %Y";
 
 /// One conversation with its questions.
 #[derive(Debug)]
@@ -21,6 +28,8 @@ pub struct Sample {
     pub turns: Vec<Turn>,
     /// The questions of categories 1 and 4 that have an answer and evidence.
     pub questions: Vec<Question>,
+    /// The questions of categories 1 to 4 that have evidence.
+    pub asked: Vec<Question>,
     /// Questions of these categories that name no turn there is.
     pub without_evidence: usize,
     /// The facts that come with the file, each with the turns that it rests on.
@@ -32,20 +41,26 @@ pub struct Sample {
 pub struct Turn {
     /// Its id, e.g. `D1:3`.
     pub id: String,
+    /// The number of its session.
+    pub session: u32,
+    /// When that began.
+    pub at: Option<Timestamp>,
+    /// Who said it.
+    pub speaker: String,
     /// `speaker: text`.
     pub said: String,
     /// What the photo shows that comes with it.
     pub photo: Option<String>,
 }
 
-/// A question whose answer should be left.
-#[derive(Debug)]
+/// A question with the turns that answer it.
+#[derive(Debug, Clone)]
 pub struct Question {
     /// The question.
     pub question: String,
-    /// The gold answer.
+    /// The gold answer; empty where there is none.
     pub answer: String,
-    /// 1 or 4.
+    /// 1 for several turns, 2 for times, 3 for what follows from them, 4 for one turn.
     pub category: u64,
     /// The turns that hold the answer.
     pub evidence: BTreeSet<String>,
@@ -91,19 +106,21 @@ fn is_sample(value: &Value) -> bool {
 fn sample(value: &Value) -> Sample {
     let turns = turns(&value["conversation"]);
     let known: BTreeSet<&str> = turns.iter().map(|turn| turn.id.as_str()).collect();
-    let asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
-    let all = asked.len();
-    let mut questions = asked;
-    for question in &mut questions {
+    let mut asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
+    let should_be_left = |question: &&Question| CATEGORIES.contains(&question.category) && !question.answer.is_empty();
+    let all = asked.iter().filter(should_be_left).count();
+    for question in &mut asked {
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
-    questions.retain(|question| !question.evidence.is_empty());
+    asked.retain(|question| !question.evidence.is_empty());
+    let questions: Vec<Question> = asked.iter().filter(should_be_left).cloned().collect();
     let id = value["sample_id"].as_str().unwrap_or("sample").to_owned();
     Sample {
         conversation: serde_json::json!({"sample_id": id, "conversation": value["conversation"]}),
         id,
         without_evidence: all - questions.len(),
         questions,
+        asked,
         observations: observations(&value["observation"]),
         turns,
     }
@@ -119,20 +136,31 @@ fn turns(conversation: &Value) -> Vec<Turn> {
         .collect();
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
-    let turn = |turn: &Value| Turn {
+    let start = |session: u32| {
+        let text = conversation[format!("session_{session}_date_time")].as_str()?;
+        Some(strtime::parse(START, text).ok()?.to_datetime().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let turn = |session: u32, turn: &Value| Turn {
         id: text(turn, "dia_id"),
+        session,
+        at: start(session),
+        speaker: text(turn, "speaker"),
         said: format!("{}: {}", text(turn, "speaker"), text(turn, "text")),
         photo: turn["blip_caption"].as_str().map(str::to_owned),
     };
-    sessions.into_iter().flat_map(|(_, turns)| turns.iter().map(turn)).collect()
+    sessions
+        .into_iter()
+        .flat_map(|(session, turns)| turns.iter().map(move |said| (session, said)))
+        .map(|(session, said)| turn(session, said))
+        .collect()
 }
 
 fn question(value: &Value) -> Option<Question> {
-    let category = value["category"].as_u64().filter(|category| CATEGORIES.contains(category))?;
+    let category = value["category"].as_u64().filter(|category| WITH_EVIDENCE.contains(category))?;
     let answer = match &value["answer"] {
         Value::String(answer) => answer.clone(),
         Value::Number(answer) => answer.to_string(),
-        _ => return None,
+        _ => String::new(),
     };
     let question = value["question"].as_str()?.to_owned();
     Some(Question { question, answer, category, evidence: ids(&value["evidence"]) })

@@ -1,0 +1,76 @@
+//! How well the search finds the turns of `LoCoMo` conversations.
+
+use std::path::{Path, PathBuf};
+
+use afterthought::eval::recall::{Arm, Bare, Row, Turns, ablations, measure, searched};
+use afterthought::eval::{EvalError, locomo};
+use anyhow::ensure;
+
+use crate::cli::exit::ExitStatus;
+use crate::cli::printer::{BOLD, Printer, counted};
+
+/// Measures the search on each of `paths`.
+pub(super) fn run(paths: &[PathBuf], out: &Printer) -> anyhow::Result<ExitStatus> {
+    for path in paths {
+        ensure!(
+            locomo::is_locomo(path),
+            "{} is no LoCoMo file; --recall takes conversations with questions",
+            path.display()
+        );
+        tell(path, out)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn tell(path: &Path, out: &Printer) -> anyhow::Result<()> {
+    let turns = Turns::of(&locomo::read(path)?)?;
+    let rows = measure(&turns, arms(&turns)?)?;
+    let memories: usize = turns.said.iter().map(|(_, said)| said.len()).sum();
+    if out.is_json() {
+        return Ok(out.json(&serde_json::json!({
+            "file": path, "conversations": turns.said.len(), "memories": memories,
+            "questions": turns.asked.len(), "arms": rows,
+        }))?);
+    }
+    out.line(format_args!(
+        "{BOLD}{}{BOLD:#}: {}, {} turns as memories, {}",
+        path.display(),
+        counted(turns.said.len() as u64, "conversation"),
+        memories,
+        counted(turns.asked.len() as u64, "question")
+    ))?;
+    let header = ["", "r@5", "r@10", "r@20", "MRR", "all@10", "tokens@10", "r@10 above the first, 95 %"];
+    out.table(header, rows.iter().map(cells).collect())?;
+    for row in &rows {
+        let each: Vec<String> =
+            row.by_category.iter().map(|(category, recall)| format!("{category}: {recall:.3}")).collect();
+        out.detail(format_args!("{}: r@10 by category {}", row.name, each.join(", ")));
+    }
+    Ok(())
+}
+
+/// Returns what is compared; the first is what SQLite does by itself.
+fn arms(turns: &Turns) -> Result<Vec<(String, Arm<'_>)>, EvalError> {
+    let bare = Bare::of(turns)?;
+    let mut arms: Vec<(String, Arm<'_>)> = vec![("bare FTS5".to_owned(), Box::new(move |asked| bare.ask(asked)))];
+    for ablation in ablations() {
+        let ask: Arm<'_> = Box::new(move |asked| searched(turns, asked, ablation.weights, &[]));
+        arms.push((ablation.name.to_owned(), ask));
+    }
+    Ok(arms)
+}
+
+fn cells(row: &Row) -> [String; 8] {
+    let share = |value: f64| format!("{value:.3}");
+    let gain = row.gain.map(|gain| format!("{:+.3} ({:+.3} to {:+.3})", gain.value, gain.low, gain.high));
+    [
+        row.name.clone(),
+        share(row.recall_5),
+        share(row.recall_10),
+        share(row.recall_20),
+        share(row.mrr),
+        share(row.all_10),
+        format!("{:.0}", row.tokens_10),
+        gain.unwrap_or_default(),
+    ]
+}

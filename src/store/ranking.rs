@@ -1,0 +1,200 @@
+//! What is read of many memories to choose the few that are shown: little of each, by row number.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+
+use super::filter::{Clauses, Filter};
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, time, time_or_none};
+use super::writer::to_json;
+use super::{Database, StoreError};
+use crate::memory::{Memory, MemoryId};
+
+/// Pieces of evidence that are passed over to find one of another memory.
+const PASSED_OVER: i64 = 4;
+
+/// The row of a memory; only of use with the store that it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub(super) i64);
+
+/// What ranking needs to know of a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// Its row in the store.
+    pub seq: Seq,
+    /// Its id.
+    pub id: MemoryId,
+    /// What it says.
+    pub content: String,
+    /// 0–1.
+    pub importance: f64,
+    /// 0–1.
+    pub confidence: f64,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it was learnt.
+    pub created_at: Timestamp,
+    /// From when it held.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it held.
+    pub valid_to: Option<Timestamp>,
+    /// Times it was recalled.
+    pub access_count: u32,
+    /// Where in conversations it was learnt, in the order in which it was.
+    pub said: Vec<Said>,
+}
+
+/// A place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    transcript: String,
+    piece: i64,
+    /// Who said it.
+    pub speaker: Option<String>,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+impl Database {
+    /// Returns what ranking needs of those of `rows` that pass `filter`, in no order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn ranked_rows(&self, rows: &[Seq], filter: &Filter) -> Result<Vec<Ranked>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT m.seq, m.id, m.content, m.importance, m.confidence, m.updated_at, m.created_at, m.valid_from,
+             m.valid_to, u.access_count
+             FROM json_each(?) wanted CROSS JOIN memories m ON m.seq = wanted.value
+             JOIN memory_usage u ON u.memory_id = m.id WHERE {}",
+            clauses.sql()
+        );
+        let wanted = Value::from(spelled(rows)?);
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found =
+                statement.query_map(params_from_iter(std::iter::once(wanted).chain(clauses.values)), |row| {
+                    Ok(Ranked {
+                        seq: Seq(row.get(0)?),
+                        id: MemoryId::from_stored(row.get::<_, String>(1)?),
+                        content: row.get(2)?,
+                        importance: row.get(3)?,
+                        confidence: row.get(4)?,
+                        updated_at: time(row, 5)?,
+                        created_at: time(row, 6)?,
+                        valid_from: time_or_none(row, 7)?,
+                        valid_to: time_or_none(row, 8)?,
+                        access_count: row.get(9)?,
+                        said: Vec::new(),
+                    })
+                })?;
+            let mut found = found.collect::<Result<Vec<Ranked>, _>>()?;
+            said(conn, &mut found)?;
+            Ok(found)
+        })
+    }
+
+    /// Returns the rows of the memories with these ids; one that is not there is missing.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
+        let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value",
+            )?;
+            let found = statement.query_map([to_json(&ids)?], |row| {
+                Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the rows of the memories that were learnt just before and just after this one in its conversations, by
+    /// when they were said and then by when they were learnt; each once.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn beside(&self, memory: &Ranked) -> Result<Vec<Seq>, StoreError> {
+        self.read(|conn| {
+            let mut beside = Vec::new();
+            for said in &memory.said {
+                for queries in [BEFORE, AFTER] {
+                    beside.extend(nearest(conn, said, &memory.id, queries)?);
+                }
+            }
+            beside.sort_unstable();
+            beside.dedup();
+            Ok(beside)
+        })
+    }
+
+    /// Returns the memories in these rows, in their order; one that is not there is left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn in_rows(&self, rows: &[Seq]) -> Result<Vec<Memory>, StoreError> {
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN {MEMORY_TABLES}
+             WHERE m.seq = wanted.value"
+        );
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement
+                .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
+            let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
+            Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
+        })
+    }
+}
+
+/// Pieces said at the same time and learnt before, the nearest first; then those said before. Likewise after.
+const BEFORE: [&str; 2] = [
+    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) = ?2 AND id < ?3
+     ORDER BY id DESC LIMIT ?4",
+    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) < ?2 AND id <> ?3
+     ORDER BY ifnull(said_at, 0) DESC, id DESC LIMIT ?4",
+];
+const AFTER: [&str; 2] = [
+    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) = ?2 AND id > ?3
+     ORDER BY id LIMIT ?4",
+    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) > ?2 AND id <> ?3
+     ORDER BY ifnull(said_at, 0), id LIMIT ?4",
+];
+
+/// Returns the nearest other memory in one direction.
+fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -> Result<Option<Seq>, StoreError> {
+    for sql in queries {
+        let mut statement = conn.prepare_cached(sql)?;
+        let at = said.at.map_or(0, Timestamp::as_millisecond);
+        let mut rows = statement.query(params![said.transcript, at, said.piece, PASSED_OVER])?;
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(0)?;
+            if id != own.as_str() {
+                let mut place = conn.prepare_cached("SELECT seq FROM memories WHERE id = ?1")?;
+                return Ok(place.query_row([&id], |row| row.get(0)).optional()?.map(Seq));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT transcript, id, speaker, said_at FROM evidence WHERE memory_id = ?1 ORDER BY id LIMIT ?2",
+    )?;
+    for memory in memories {
+        let found = statement.query_map(params![memory.id.as_str(), PASSED_OVER], |row| {
+            Ok(Said { transcript: row.get(0)?, piece: row.get(1)?, speaker: row.get(2)?, at: time_or_none(row, 3)? })
+        })?;
+        memory.said = found.collect::<Result<_, _>>()?;
+    }
+    Ok(())
+}
+
+fn spelled(rows: &[Seq]) -> Result<String, StoreError> {
+    to_json(&rows.iter().map(|row| row.0).collect::<Vec<i64>>())
+}
