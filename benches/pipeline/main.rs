@@ -19,6 +19,7 @@ mod rules;
 mod server;
 mod startup;
 mod store;
+mod vectors;
 
 use report::Report;
 
@@ -32,6 +33,7 @@ const PARTS: &[Part] = &[
     ("guard", guard::measure),
     ("rules", rules::measure),
     ("store", store::measure),
+    ("vectors", vectors::measure),
     ("consolidation", consolidation::measure),
     ("memory", memory::measure),
 ];

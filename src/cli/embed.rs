@@ -3,7 +3,8 @@
 use afterthought::config::{Config, EmbeddingProvider};
 use afterthought::embed::{Access, EmbedError, Embedder, Filled, Filling, Progress, fill};
 use afterthought::llm::{Budget, DayLimit, Limits, Price, Prices};
-use afterthought::store::{Coverage, Spent, Store};
+use afterthought::recall::{Channel, by_vectors};
+use afterthought::store::{Coverage, Filter, Spent, Store};
 use anyhow::{Context as _, bail};
 use jiff::Zoned;
 use serde_json::json;
@@ -183,6 +184,32 @@ fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
         clock: now,
     };
     Ok(Some(runtime()?.block_on(fill(&filling, &mut |_| {}))?))
+}
+
+/// Returns what lies in the direction of `query`, as a channel of a search for `limit` memories; none where vectors are off.
+/// Where they cannot be had, that is told, and the search is one by words.
+pub fn channels(context: &Context<'_>, store: &Store, query: &str, filter: &Filter, limit: usize) -> Vec<Channel> {
+    match channel(context, store, query, filter, limit) {
+        Ok(channel) => channel.into_iter().collect(),
+        Err(error) => {
+            context.out.warn(format_args!("searched by words alone: {}", spelled(&error)));
+            Vec::new()
+        }
+    }
+}
+
+fn channel(
+    context: &Context<'_>,
+    store: &Store,
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+) -> anyhow::Result<Option<Channel>> {
+    let config = context.settings()?;
+    let Some(embedder) = embedder(&config)? else { return Ok(None) };
+    let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
+    let Some(vector) = runtime()?.block_on(embedder.query(&guard_of(&config), query))? else { return Ok(None) };
+    Ok(Some(by_vectors(store, (&model, &vector), filter, limit, now())?))
 }
 
 /// Returns how `doctor` tells of vectors; `Err` what is amiss. No server is asked.

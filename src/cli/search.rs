@@ -1,6 +1,6 @@
 //! `search`: ranked recall.
 
-use afterthought::recall::{self, Found};
+use afterthought::recall::{Found, Search};
 use afterthought::store::{AccessKind, Store};
 
 use super::args::{Context, now};
@@ -30,7 +30,10 @@ pub struct SearchArgs {
 pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
-    let found = recall::search(&store, &args.query.join(" "), &filter, args.limit, now())?;
+    let (query, now) = (args.query.join(" "), now());
+    let channels = super::embed::channels(context, &store, &query, &filter, args.limit);
+    let search = Search { limit: args.limit, channels: &channels, ..Search::new(&query, &filter, now) };
+    let found = search.run(&store)?;
     for hit in &found {
         print(hit, args, context.out)?;
     }

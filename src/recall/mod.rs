@@ -10,6 +10,7 @@ mod fuse;
 mod highlight;
 mod rank;
 mod search;
+mod vectors;
 mod when;
 
 use jiff::Timestamp;
@@ -26,6 +27,7 @@ pub use rank::{
 };
 pub use rank::{Parts, Score, relevances, score};
 pub use search::Search;
+pub use vectors::by_vectors;
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]

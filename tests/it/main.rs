@@ -39,4 +39,5 @@ mod settling;
 mod sources;
 mod story;
 mod undo;
+mod vectors;
 mod world;
