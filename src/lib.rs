@@ -5,6 +5,7 @@
 //!                                             │ llm                     │ llm
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
+//!   └─ embed, where vectors are on: memories and queries as vectors
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.

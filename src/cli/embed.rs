@@ -208,7 +208,7 @@ fn channel(
     let config = context.settings()?;
     let Some(embedder) = embedder(&config)? else { return Ok(None) };
     let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
-    let Some(vector) = runtime()?.block_on(embedder.query(&guard_of(&config), query))? else { return Ok(None) };
+    let Some(vector) = runtime()?.block_on(embedder.query(&guard_of(&config), &model, query))? else { return Ok(None) };
     Ok(Some(by_vectors(store, (&model, &vector), filter, limit, now())?))
 }
 

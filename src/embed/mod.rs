@@ -11,6 +11,8 @@ mod fill;
 mod known;
 mod local;
 mod remote;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -168,22 +170,26 @@ impl Embedder {
         Ok(dimension.map(|dimension| VectorModel { name: self.name.clone(), dimension }))
     }
 
-    /// Returns the vector of a query; `None` for a blank one.
+    /// Returns the vector of a query to memories of `model`; `None` for a blank one.
     ///
     /// A server has [`QUERY_TIMEOUT`] and one attempt.
     ///
     /// # Errors
-    /// [`EmbedError::Model`] if the server does not answer, for which search by words stands in.
-    pub async fn query(&self, guard: &Guard, query: &str) -> Result<Option<Vec<f32>>, EmbedError> {
+    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors are of another length
+    /// by now; search by words stands in for either.
+    pub async fn query(&self, guard: &Guard, model: &VectorModel, query: &str) -> Result<Option<Vec<f32>>, EmbedError> {
         if query.trim().is_empty() {
             return Ok(None);
         }
         let (text, _) = guard.redact(format!("{}{}", self.prefixes.query, query.trim()));
-        let mut vectors = match &self.source {
-            Source::Local(model) => model.embed(&[&text])?,
-            Source::Remote(remote) => remote.query(text).await?,
+        let vector = match &self.source {
+            Source::Local(local) => local.embed(&[&text])?.pop(),
+            Source::Remote(remote) => remote.query(text).await?.pop(),
         };
-        Ok(vectors.pop())
+        match vector.as_ref().map(Vec::len).filter(|found| *found != model.dimension) {
+            Some(found) => Err(EmbedError::Dimension { model: self.name.clone(), found, expected: model.dimension }),
+            None => Ok(vector),
+        }
     }
 
     /// Returns the text that stands for a memory.

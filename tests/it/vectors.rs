@@ -182,7 +182,7 @@ fn found(world: &World, server: &Server, query: &str) -> (Vec<String>, String) {
 fn memories_are_found_by_meaning_once_they_are_embedded() {
     let (world, server) = (world(), Server::start());
     let filled = embed(&world, &server);
-    assert_eq!(filled, json!({"embedded": 4, "refused": 0, "waiting": 0, "tokens": 23, "elsewhere": false}));
+    assert_eq!(filled, json!({"embedded": 4, "refused": 0, "waiting": 0, "tokens": 25, "elsewhere": false}));
     assert_eq!(server.taken().len(), 4);
     let (hits, _) = found(&world, &server, "Which beverage?");
     assert_eq!(hits[0], TEXTS[0]);
@@ -190,7 +190,7 @@ fn memories_are_found_by_meaning_once_they_are_embedded() {
     assert_eq!(embed(&world, &server)["embedded"], 0);
     assert_eq!(server.taken(), [""; 0], "nothing is paid twice");
     let spent = world.good(&["spend", "--json"]);
-    assert!(spent.contains("\"model\":\"m\"") && spent.contains("\"prompt_tokens\":23"), "{spent}");
+    assert!(spent.contains("\"model\":\"m\"") && spent.contains("\"prompt_tokens\":25"), "{spent}");
 }
 
 #[test]

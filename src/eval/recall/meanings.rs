@@ -37,14 +37,14 @@ impl Meanings {
             clock: Timestamp::now,
         };
         fill(&filling, &mut |_| {}).await?;
+        let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
+        let model = embedder.kept_model(&turns.store)?.unwrap_or_else(unknown);
         let mut questions = HashMap::new();
         for asked in &turns.asked {
-            if let Some(vector) = embedder.query(&guard, &asked.question).await? {
+            if let Some(vector) = embedder.query(&guard, &model, &asked.question).await? {
                 questions.insert(asked.question.clone(), vector);
             }
         }
-        let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
-        let model = embedder.kept_model(&turns.store)?.unwrap_or_else(unknown);
         Ok(Self { model, questions })
     }
 
