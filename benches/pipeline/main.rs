@@ -16,6 +16,7 @@ mod process;
 mod random;
 mod report;
 mod rules;
+mod search;
 mod server;
 mod startup;
 mod store;
@@ -35,6 +36,7 @@ const PARTS: &[Part] = &[
     ("store", store::measure),
     ("vectors", vectors::measure),
     ("consolidation", consolidation::measure),
+    ("search", search::measure),
     ("memory", memory::measure),
 ];
 

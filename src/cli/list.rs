@@ -1,11 +1,13 @@
 //! `list`: memories by what they are rather than by words; and the filters that other commands share.
 
-use afterthought::memory::{Memory, MemoryType, Status};
+use afterthought::memory::{Memory, MemoryType, Scope, Status};
 use afterthought::store::{Filter, Order, Store, Within};
+use jiff::{Timestamp, Zoned};
 
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{DIM, Printer, day, one_line, short};
+use super::when::{End, moment};
 
 /// List memories, last changed first
 ///
@@ -21,17 +23,29 @@ pub struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
     /// Sort by updated, created, importance or used
-    #[arg(long, value_enum, default_value_t = By::Updated)]
-    by: By,
+    #[arg(long, alias = "by", value_enum, default_value_t = By::Updated)]
+    sort: By,
 }
 
 /// What a list is sorted by, greatest or latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum By {
+pub enum By {
     Updated,
     Created,
     Importance,
     Used,
+}
+
+impl By {
+    /// Returns the order of the store.
+    pub const fn order(self) -> Order {
+        match self {
+            Self::Updated => Order::Updated,
+            Self::Created => Order::Created,
+            Self::Importance => Order::Importance,
+            Self::Used => Order::Used,
+        }
+    }
 }
 
 /// Which memories are meant.
@@ -55,6 +69,21 @@ pub struct Selection {
     /// Only of this importance or more, 0–1
     #[arg(long, value_name = "N")]
     min_importance: Option<f64>,
+    /// Only long_term or short_term ones
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<Scope>,
+    /// Only what is pinned
+    #[arg(long)]
+    pinned: bool,
+    /// Only what was learnt at this time or later: a day, a moment, or an age such as 2w
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Timestamp>,
+    /// Only what was learnt before this time, a day included
+    #[arg(long, value_name = "TIME", value_parser = until)]
+    until: Option<Timestamp>,
+    /// Only of --namespace itself, not of those below it
+    #[arg(long)]
+    exact: bool,
     /// Only of this status instead of the active ones: superseded, forgotten, expired or pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
@@ -67,13 +96,14 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace.value;
+        let within = if self.exact { Within::Exactly } else { Within::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
             (false, true) => vec![Status::Active],
             (false, false) => self.statuses.clone(),
         };
         Ok(Filter {
-            namespaces: namespace.into_iter().map(Within::Under).collect(),
+            namespaces: namespace.into_iter().map(within).collect(),
             types: self.types.clone(),
             categories: self.categories.clone(),
             statuses,
@@ -81,6 +111,10 @@ impl Selection {
             subject: self.subject.clone(),
             source: self.source.clone(),
             min_importance: self.min_importance,
+            scope: self.scope,
+            pinned: self.pinned.then_some(true),
+            created_from: self.since,
+            created_before: self.until,
             ..Filter::default()
         })
     }
@@ -93,21 +127,27 @@ impl Selection {
             && self.subject.is_none()
             && self.source.is_none()
             && self.min_importance.is_none()
+            && self.scope.is_none()
+            && !self.pinned
+            && self.since.is_none()
+            && self.until.is_none()
             && self.statuses.is_empty()
             && !self.all
     }
 }
 
+fn since(text: &str) -> Result<Timestamp, String> {
+    moment(text, End::Since, &Zoned::now())
+}
+
+fn until(text: &str) -> Result<Timestamp, String> {
+    moment(text, End::Until, &Zoned::now())
+}
+
 pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
-    let order = match args.by {
-        By::Updated => Order::Updated,
-        By::Created => Order::Created,
-        By::Importance => Order::Importance,
-        By::Used => Order::Used,
-    };
-    let memories = store.list(&filter, order, args.limit, args.offset)?;
+    let memories = store.list(&filter, args.sort.order(), args.limit, args.offset)?;
     if context.out.is_json() {
         for memory in &memories {
             context.out.json(memory)?;

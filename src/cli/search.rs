@@ -1,18 +1,20 @@
 //! `search`: ranked recall.
 
-use afterthought::recall::{Found, Search};
-use afterthought::store::{AccessKind, Store};
+use afterthought::recall::{self, Found, Search, Weights};
+use afterthought::store::{AccessKind, Filter, Store};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::list::Selection;
+use super::list::{By, Selection};
 use super::printer::{BOLD, DIM, Printer, day, one_line, short};
 
 /// Search memories by words
 ///
 /// Any text is safe. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought search \"deploy target\" --type semantic --explain")]
+#[command(
+    after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact --standing 5"
+)]
 pub struct SearchArgs {
     /// Words to look for
     #[arg(required = true)]
@@ -22,6 +24,18 @@ pub struct SearchArgs {
     /// Return at most this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Leave out this many first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+    /// Sort what was found by updated, created, importance or used instead of by how good a hit it is
+    #[arg(long, value_enum)]
+    sort: Option<By>,
+    /// Show besides, at most so many, what holds whatever is asked: instructions, preferences, what is pinned
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    standing: usize,
+    /// Show besides what each memory is linked to
+    #[arg(long)]
+    related: bool,
     /// Show each part of the score
     #[arg(long)]
     explain: bool,
@@ -29,18 +43,47 @@ pub struct SearchArgs {
 
 pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let filter = args.selection.filter(context)?;
-    let (query, now) = (args.query.join(" "), now());
-    let channels = super::embed::channels(context, &store, &query, &filter, args.limit);
-    let search = Search { limit: args.limit, channels: &channels, ..Search::new(&query, &filter, now) };
-    let found = search.run(&store)?;
+    let (filter, query, now) = (args.selection.filter(context)?, args.query.join(" "), now());
+    let channels = super::embed::channels(context, &store, &query, &filter, args.limit.saturating_add(args.offset));
+    let search = Search {
+        limit: args.limit,
+        channels: &channels,
+        offset: args.offset,
+        order: args.sort.map(By::order),
+        with_related: args.related,
+        ..Search::new(&query, &filter, now)
+    };
+    let mut found = search.run(&store)?;
     for hit in &found {
         print(hit, args, context.out)?;
     }
+    let standing = if args.standing > 0 { standing(&store, args, &query, &filter, &found)? } else { Vec::new() };
+    if !standing.is_empty() && !context.out.is_json() {
+        context.out.line(format_args!("{BOLD}always{BOLD:#}"))?;
+    }
+    for hit in &standing {
+        print(hit, args, context.out)?;
+    }
+    found.extend(standing);
     // The last connection to close tidies up beside the file, which one for reading cannot.
     drop(store);
     note_use(context, &found)?;
     Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+/// Returns what holds whatever is asked and was not found anyway.
+fn standing(
+    store: &Store,
+    args: &SearchArgs,
+    query: &str,
+    filter: &Filter,
+    found: &[Found],
+) -> anyhow::Result<Vec<Found>> {
+    let most = args.standing.saturating_add(found.len());
+    let mut standing = recall::standing(store, query, filter, most, now())?;
+    standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
+    standing.truncate(args.standing);
+    Ok(standing)
 }
 
 fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
@@ -52,13 +95,38 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
     let (id, learnt) = (short(&memory.id), day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
+    if let Some(quote) = &hit.quote {
+        out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
+    }
     if args.explain {
-        let score = &hit.score;
+        explain(hit, out)?;
+    }
+    for related in &hit.related {
+        let direction = if related.outward { "→" } else { "←" };
+        let says = one_line(&related.memory.claim.content, 200);
         out.line(format_args!(
-            "     {DIM}relevance {:.2} · importance {:.2} · confidence {:.2} · recency {:.2} · use {:.2} (weighted parts){DIM:#}",
-            score.relevance, score.importance, score.confidence, score.recency, score.usage,
+            "     {direction} {} {says} {DIM}{}{DIM:#}",
+            related.relation,
+            short(&related.memory.id)
         ))?;
     }
+    Ok(())
+}
+
+fn explain(hit: &Found, out: &Printer) -> anyhow::Result<()> {
+    let (score, fit, weights) = (&hit.score, &hit.fit, Weights::default());
+    out.line(format_args!(
+        "     {DIM}relevance {:.2} · importance {:.2} · confidence {:.2} · recency {:.2} · use {:.2} (weighted parts){DIM:#}",
+        score.relevance, score.importance, score.confidence, score.recency, score.usage,
+    ))?;
+    let channels: String = fit.channels.iter().map(|(name, value)| format!(" and {name} {value:.2}")).collect();
+    out.line(format_args!(
+        "     {DIM}fit {:.2} = words {:.2}{channels} + {} × neighbours {:.2} + {} × speaker {:.2} + {} × date {:.2}{DIM:#}",
+        fit.total, fit.words, weights.neighbours, fit.neighbours, weights.speaker, fit.speaker, weights.date, fit.date,
+    ))?;
+    let words = hit.matched.join(", ");
+    let words = if words.is_empty() { "none of its own".to_owned() } else { words };
+    out.line(format_args!("     {DIM}words: {words}{DIM:#}"))?;
     Ok(())
 }
 

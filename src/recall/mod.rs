@@ -9,9 +9,14 @@
 mod fuse;
 mod highlight;
 mod rank;
+mod related;
 mod search;
+mod standing;
 mod vectors;
 mod when;
+
+#[cfg(test)]
+mod finding;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -26,7 +31,9 @@ pub use rank::{
     WEIGHT_USE,
 };
 pub use rank::{Parts, Score, relevances, score};
+pub use related::Related;
 pub use search::Search;
+pub use standing::{STANDING, standing};
 pub use vectors::by_vectors;
 
 /// A memory that bears on a query.
@@ -43,6 +50,12 @@ pub struct Found {
     pub matched: Vec<String>,
     /// The part of its content that shows why.
     pub highlight: Highlight,
+    /// The words it rests on, where those of the query stand there and not in what it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Highlight>,
+    /// Memories that it is linked to, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Related>,
 }
 
 /// Returns at most `limit` memories that pass `filter` and whose time is not over at `now`, best first; equally good

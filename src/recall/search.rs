@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 
 use super::fuse::{Channel, Fit, Weights, spread};
-use super::highlight::highlight;
+use super::highlight::{Highlight, highlight};
 use super::rank::{Parts, Score, relevances, score};
+use super::related::related;
 use super::when::Asked;
 use super::{Found, named};
 use crate::memory::MemoryId;
@@ -38,6 +39,8 @@ pub struct Search<'a> {
     pub channels: &'a [Channel],
     /// How much each part counts.
     pub weights: Weights,
+    /// Whether the memories that those found are linked to come with them.
+    pub with_related: bool,
     /// The time of asking.
     pub now: Timestamp,
 }
@@ -46,7 +49,17 @@ impl<'a> Search<'a> {
     /// Returns a search by words for the ten best.
     #[must_use]
     pub fn new(query: &'a str, filter: &'a Filter, now: Timestamp) -> Self {
-        Self { query, filter, limit: 10, offset: 0, order: None, channels: &[], weights: Weights::default(), now }
+        Self {
+            query,
+            filter,
+            limit: 10,
+            offset: 0,
+            order: None,
+            channels: &[],
+            weights: Weights::default(),
+            with_related: false,
+            now,
+        }
     }
 
     /// Returns what is found, best first or in `order`; equally good ones by their last change and then by id.
@@ -64,7 +77,7 @@ impl<'a> Search<'a> {
             if self.weights.neighbours > 0.0 {
                 self.look_beside(store, &filter, &mut pool)?;
             }
-            self.shown(store, self.ranked(pool))
+            self.shown(store, &filter, self.ranked(pool))
         })
     }
 
@@ -153,14 +166,29 @@ impl<'a> Search<'a> {
         scored.into_iter().skip(self.offset).take(self.limit).collect()
     }
 
-    fn shown(&self, store: &Database, chosen: Vec<(Ranked, Fit, Score)>) -> Result<Vec<Found>, StoreError> {
+    fn shown(
+        &self,
+        store: &Database,
+        filter: &Filter,
+        chosen: Vec<(Ranked, Fit, Score)>,
+    ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
-        let memories = store.in_rows(&rows)?;
-        let found = memories.into_iter().zip(chosen).map(|(memory, (_, fit, score))| {
+        let mut found = Vec::new();
+        for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
             let matched = store.words_in(self.query, &memory);
-            Found { highlight: highlight(&memory.claim.content, &matched), memory, score, fit, matched }
-        });
-        Ok(found.collect())
+            let highlight = highlight(&memory.claim.content, &matched);
+            let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
+            let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
+            found.push(Found { memory, score, fit, matched, highlight, quote, related });
+        }
+        Ok(found)
+    }
+
+    /// Returns the first of the words that the memory rests on in which words of the query stand.
+    fn quote(&self, store: &Database, id: &MemoryId) -> Result<Option<Highlight>, StoreError> {
+        let words = store.words_of(self.query);
+        let quotes = store.evidence(id)?.into_iter().map(|piece| highlight(&piece.quote, &words));
+        Ok(quotes.into_iter().find(|quote| !quote.marks.is_empty()))
     }
 }
 

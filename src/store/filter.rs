@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use rusqlite::types::Value;
 
-use crate::memory::{MemoryType, Namespace, Status};
+use crate::memory::{MemoryType, Namespace, Scope, Status};
 
 /// Which memories are meant. Conditions of several fields must all hold; the values of one field are alternatives,
 /// but for `tags`, of which a memory must have all.
@@ -19,6 +19,8 @@ pub struct Filter {
     pub categories: Vec<String>,
     /// Their status; only active ones by default, empty for any.
     pub statuses: Vec<Status>,
+    /// How long they are meant to live; any where it is not told.
+    pub scope: Option<Scope>,
     /// Tags that each of them has.
     pub tags: Vec<String>,
     /// Their subject.
@@ -53,6 +55,7 @@ impl Default for Filter {
             types: Vec::new(),
             categories: Vec::new(),
             statuses: vec![Status::Active],
+            scope: None,
             tags: Vec::new(),
             subject: None,
             source: None,
@@ -128,6 +131,7 @@ impl Clauses {
         clauses.one_of("m.type", filter.types.iter().map(|value| value.as_str()));
         clauses.one_of("m.category", filter.categories.iter().map(String::as_str));
         clauses.one_of("m.status", filter.statuses.iter().map(|value| value.as_str()));
+        clauses.one_of("m.scope", filter.scope.iter().map(|value| value.as_str()));
         clauses.one_of("m.subject", filter.subject.as_deref());
         clauses.one_of("m.source", filter.source.as_deref());
         for tag in &filter.tags {
@@ -140,6 +144,13 @@ impl Clauses {
         clauses
     }
 
+    /// Returns what `filter` says of namespaces and nothing else, for any table `m` that has them.
+    pub(super) fn within_alone(filter: &Filter) -> Self {
+        let mut clauses = Self::default();
+        clauses.within(&filter.namespaces);
+        clauses
+    }
+
     /// Returns the conditions joined by `AND`, or one that always holds.
     pub(super) fn sql(&self) -> String {
         if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }
@@ -148,11 +159,6 @@ impl Clauses {
     pub(super) fn push(&mut self, condition: impl Into<String>, values: impl IntoIterator<Item = Value>) {
         self.conditions.push(condition.into());
         self.values.extend(values);
-    }
-
-    pub(super) fn extend(&mut self, other: Self) {
-        self.conditions.extend(other.conditions);
-        self.values.extend(other.values);
     }
 
     /// Adds that the text stands somewhere in title, content, summary, subject or tags.

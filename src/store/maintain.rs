@@ -103,7 +103,10 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn optimise(&self) -> Result<(), StoreError> {
         self.read(|conn| {
-            conn.execute_batch("INSERT INTO memory_words (memory_words) VALUES ('optimize'); PRAGMA optimize;")?;
+            let merging = rusqlite::Transaction::new_unchecked(conn, rusqlite::TransactionBehavior::Immediate)?;
+            super::word_index::merge(&merging)?;
+            merging.commit()?;
+            conn.execute_batch("PRAGMA optimize;")?;
             // Readers of other processes may keep the WAL from being emptied; it is then when they are done.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())

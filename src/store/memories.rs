@@ -238,7 +238,7 @@ impl Writer<'_> {
             after: Some(to_json(&after)?),
             reason,
         })?;
-        if searched(&before.claim) != searched(&after.claim) {
+        if before.namespace != after.namespace || searched(&before.claim) != searched(&after.claim) {
             self.index_words(&after)?;
         }
         if before.namespace != after.namespace || compared(&before.claim) != compared(&after.claim) {
@@ -249,8 +249,9 @@ impl Writer<'_> {
 }
 
 /// The texts that people search.
-fn searched(claim: &Claim) -> (&str, &str, Option<&str>, &[String], Option<&str>) {
-    (&claim.title, &claim.content, claim.summary.as_deref(), &claim.tags, claim.subject.as_deref())
+fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
+    let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
+    (&claim.title, &claim.content, &claim.tags, others)
 }
 
 /// The texts by which other claims find this one.

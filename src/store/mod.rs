@@ -30,6 +30,7 @@ mod near_words;
 mod normal;
 mod open;
 mod packs;
+mod postings;
 mod passes;
 mod past;
 mod pending;
@@ -45,11 +46,16 @@ mod settled;
 mod since;
 mod spending;
 mod stats;
+mod terms;
 mod tombstones;
 mod undo;
 mod usage;
 mod vectors;
 mod windows;
+mod word_index;
+#[cfg(test)]
+mod word_index_tests;
+mod word_search;
 mod words;
 mod writer;
 
@@ -121,6 +127,8 @@ pub struct Database {
     path: PathBuf,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
+    /// Terms of words that were met.
+    stems: RefCell<terms::Stems>,
     /// Short forms of vectors that were read.
     vectors: RefCell<vectors::VectorCache>,
 }
@@ -140,7 +148,7 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default(), vectors: RefCell::default() }
+        Self { conn, path, common: RefCell::default(), stems: RefCell::default(), vectors: RefCell::default() }
     }
 
     /// Names the file in whatever error `read` ends with.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::samples::{day, insert, memory, memory_in, shop};
-use super::{Around, Store};
+use super::{Around, Filter, Store};
 use crate::memory::{Claim, Memory, MemoryType, Namespace, Status};
 
 fn around(store: &Store, claim: &Claim, keys: &[&str], limit: usize) -> Vec<String> {
@@ -136,6 +136,10 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
         .conn
         .execute_batch(
             "DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
+             DROP INDEX evidence_by_time; DROP TABLE search_recent; DROP TABLE search_docs; DROP TABLE search_segments;
+             DROP TABLE search_places; DROP TABLE search_postings;
+             CREATE VIRTUAL TABLE memory_words USING fts5 (title, content, summary, tags, subject, evidence, content = '',
+                contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2');
              DROP TABLE memory_near; DROP INDEX memories_by_key; DROP INDEX evidence_by_words;
              DROP INDEX tombstones_by_key;
              CREATE INDEX memories_by_key ON memories (key, namespace) WHERE key IS NOT NULL;
@@ -143,11 +147,11 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
              CREATE INDEX tombstones_by_key ON tombstones (key, namespace) WHERE key IS NOT NULL;",
         )
         .unwrap();
-    let version: i64 = store.conn.query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap();
-    store.conn.pragma_update(None, "user_version", version - 2).unwrap();
+    store.conn.pragma_update(None, "user_version", 10).unwrap();
     drop(store);
     let store = Store::open(&path).unwrap();
     assert_eq!(around(&store, &claim("Tea is drunk."), &[], 10), ["tea"]);
+    assert_eq!(store.search_candidates("drinking", &Filter::default(), 5).unwrap().len(), 1);
 }
 
 proptest! {

@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction};
-use rusqlite_migration::{M, Migrations};
+use rusqlite_migration::{HookError, M, Migrations};
 
 use super::near_index::fill_near;
+use super::word_index::fill as fill_words;
 use super::{Database, Store, StoreError};
 
 /// How long an operation waits for another process to let go of the file.
@@ -32,7 +33,9 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0010_identity.sql")),
         M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
         M::up(include_str!("migrations/0012_passes.sql")),
-        M::up(include_str!("migrations/0013_search.sql")),
+        M::up_with_hook(include_str!("migrations/0013_search.sql"), |file: &Transaction<'_>| {
+            fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
         M::up(include_str!("migrations/0014_vectors.sql")),
     ]
 });
@@ -70,7 +73,18 @@ impl Store {
         }
         refuse_folder(path)?;
         let conn = connect_read_only(path).map_err(|error| error.at(path))?;
-        Ok(Self { db: Database::new(conn, path.to_owned()) })
+        let version = schema_version(&conn).map_err(|error| error.at(path))?;
+        let store = Self { db: Database::new(conn, path.to_owned()) };
+        if (1..known_version()).contains(&version) {
+            // Of an earlier version: brought up to date where it can be written, else as a copy.
+            return match connect(path) {
+                Ok(_) => {
+                    Ok(Self { db: Database::new(connect_read_only(path).map_err(|e| e.at(path))?, path.to_owned()) })
+                }
+                Err(_) => store.copy_in_memory(),
+            };
+        }
+        Ok(store)
     }
 
     /// Returns an empty store that is gone when it is dropped.

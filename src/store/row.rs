@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::writer::to_json;
@@ -126,11 +126,13 @@ pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), Store
 
 /// Removes a memory with all that hangs on it, but not its history.
 pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
-    for sql in [
-        "DELETE FROM memory_words WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)",
-        "DELETE FROM memory_near WHERE rowid = (SELECT seq FROM memories WHERE id = ?1)",
-    ] {
-        conn.prepare_cached(sql)?.execute([id.as_str()])?;
+    let seq: Option<i64> = conn
+        .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    if let Some(seq) = seq {
+        super::word_index::remove(conn, seq)?;
+        conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
 }

@@ -1,30 +1,27 @@
 //! Finding memories by their words.
 //!
 //! All memories are in the index whatever their status, and the filter is a join: one path serves recall, the inbox
-//! and the search for what was forgotten, and a change of status costs no re-indexing.
+//! and the search for what was forgotten, and a change of status costs no re-indexing. `word_index` keeps the index,
+//! `word_search` reads it.
 
 use std::collections::HashSet;
-
-use rusqlite::params;
-use rusqlite::types::Value;
 
 use super::filter::{Clauses, Filter};
 use super::memories::rows;
 use super::ranking::Seq;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use super::words::{Query, folded, indexed};
+use super::word_index::{self, Texts};
+use super::word_search::look_up;
+use super::words::{Query, folded};
 use super::{Database, StoreError, Writer, normalised_hash};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
-
-/// How much a hit weighs in title, content, summary, tags, subject and evidence.
-const COLUMN_WEIGHTS: &str = "3.0, 2.0, 1.5, 2.0, 2.0, 1.0";
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// SQLite's BM25 over all indexed texts: lower is better. 0 for one that was found by its letters alone.
+    /// BM25 over all indexed texts, below 0: lower is better. 0 for one that was found by its letters alone.
     pub bm25: f64,
     /// Words of the query that stand in the memory itself, in the query's order and in lower case.
     pub matched: Vec<String>,
@@ -70,10 +67,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
-        let hits = match Query::of(query).expression() {
-            Some(expression) => self.hits(&expression, filter, limit)?,
-            None => Vec::new(),
-        };
+        let hits = self.hits(&Query::of(query), filter, limit)?;
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
@@ -81,12 +75,19 @@ impl Database {
     /// longer word with the same beginning counts. All of the query where it has no words.
     #[must_use]
     pub fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
-        let words = Query::of(query).words;
-        let words = if words.is_empty() { vec![letters(query)] } else { words };
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
         let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
-        words.into_iter().map(|word| folded(&word)).filter(|word| !word.is_empty() && text.contains(word)).collect()
+        self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
+    }
+
+    /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "how words are cut is the store's own affair")]
+    pub fn words_of(&self, query: &str) -> Vec<String> {
+        let words = Query::of(query).words;
+        let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
+        words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
     /// Returns at most `limit` active or pending memories close to a claim: those with the same words, those with
@@ -102,11 +103,7 @@ impl Database {
         let same_words = self.by_content(likeness.namespace, likeness.text)?;
         let same_key = likeness.key.map(|key| self.by_key(likeness.namespace, key)).transpose()?.unwrap_or_default();
         let asked = [likeness.subject.unwrap_or_default(), likeness.text].join(" ");
-        let words = Query::of(&asked);
-        let similar = match words.expression() {
-            Some(expression) => self.hits(&expression, &filter, limit)?,
-            None => Vec::new(),
-        };
+        let similar = self.hits(&Query::of(&asked), &filter, limit)?;
         let similar = self.in_rows(&similar.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>())?;
         Ok(taken_in_turn([same_words, same_key, similar], limit))
     }
@@ -139,24 +136,11 @@ impl Database {
         })
     }
 
-    fn hits(&self, expression: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
-        let mut clauses = Clauses::default();
-        clauses.push("memory_words MATCH ?", [Value::from(expression.to_owned())]);
-        clauses.extend(Clauses::of(filter));
-        let sql = format!(
-            "SELECT m.seq, bm25(memory_words, {COLUMN_WEIGHTS}) AS bm25
-             FROM memory_words JOIN memories m ON m.seq = memory_words.rowid
-             WHERE {} ORDER BY bm25, m.id LIMIT {}",
-            clauses.sql(),
-            rows(limit),
-        );
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(rusqlite::params_from_iter(clauses.values), |row| {
-                Ok((Seq(row.get(0)?), -row.get::<_, f64>(1)?))
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+    fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        if query.sought.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.read(|conn| look_up(conn, &mut self.stems.borrow_mut(), query, filter)?.best(conn, filter, limit))
     }
 
     fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
@@ -195,24 +179,22 @@ impl Writer<'_> {
 
     /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
     pub(super) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
-        let id = &memory.id;
-        let quotes: Vec<String> = self.evidence(id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
+        let quotes: Vec<String> = self.evidence(&memory.id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
         let claim = &memory.claim;
+        let texts = Texts {
+            title: &claim.title,
+            content: &claim.content,
+            summary: claim.summary.as_deref().unwrap_or_default(),
+            tags: &claim.tags.join(" "),
+            subject: claim.subject.as_deref().unwrap_or_default(),
+            key: &[claim.key.as_deref(), claim.value.as_deref()].map(Option::unwrap_or_default).join(" "),
+            evidence: &quotes.join("\n"),
+        };
         self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO memory_words (rowid, title, content, summary, tags, subject, evidence)
-                 VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
-                id.as_str(),
-                indexed(&claim.title),
-                indexed(&claim.content),
-                indexed(claim.summary.as_deref().unwrap_or_default()),
-                indexed(&claim.tags.join(" ")),
-                indexed(claim.subject.as_deref().unwrap_or_default()),
-                indexed(&quotes.join("\n")),
-            ])?;
-            Ok(())
+            let seq = conn
+                .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
+                .query_row([memory.id.as_str()], |row| row.get(0))?;
+            word_index::put(conn, &mut self.stems.borrow_mut(), seq, &memory.namespace.to_string(), &texts)
         })
     }
 }

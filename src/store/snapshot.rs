@@ -13,22 +13,18 @@ const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "a
 pub(super) fn snapshot(store: &Store) -> Vec<String> {
     let conn = &store.conn;
     conn.execute_batch(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, memory_words, instance);
-         CREATE VIRTUAL TABLE IF NOT EXISTS temp.near_places USING fts5vocab(main, memory_near, instance);",
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.near_places USING fts5vocab(main, memory_near, instance);",
     )
     .unwrap();
     let mut tables: Vec<String> = conn
-        .prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_words%'
-                  AND name NOT LIKE 'memory_near%' ORDER BY name",
-        )
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_near%' ORDER BY name")
         .unwrap()
         .query_map((), |row| row.get(0))
         .unwrap()
         .map(Result::unwrap)
         .filter(|name: &String| !GROWING.contains(&name.as_str()))
         .collect();
-    tables.extend(["temp.places".into(), "temp.near_places".into()]);
+    tables.push("temp.near_places".into());
     let mut lines: Vec<String> = tables.iter().flat_map(|table| rows(store, table)).collect();
     lines.sort();
     lines

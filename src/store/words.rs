@@ -1,6 +1,6 @@
 //! Cutting text into the words that are indexed and searched; both sides go through here, so that they agree.
 //!
-//! SQLite's tokenizer takes runs of letters and digits as words, which loses two kinds of text. Writing without
+//! Runs of letters and digits are words, which by itself would lose two kinds of text. Writing without
 //! spaces (Chinese, Japanese, Thai, also Korean) is cut here into single characters and overlapping pairs. Names with
 //! signs in them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters
 //! and digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself.
@@ -26,28 +26,50 @@ pub const STOP_WORDS: &[&str] = &[
     "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// Returns the words of `text` as they are indexed, joined by spaces.
-pub(super) fn indexed(text: &str) -> String {
-    let mut words = Vec::new();
-    for chunk in folded(text).split_whitespace().map(trimmed) {
+/// What a text is cut into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// A word; its other forms mean the same.
+    Word(String),
+    /// A word that tells little; it counts for the length alone.
+    Stop(String),
+    /// Characters of writing without spaces, or a made-up word: as they are or not at all.
+    Exact(String),
+}
+
+/// Returns what `text` is cut into, in no order that matters.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let text = folded(text);
+    for chunk in text.split_whitespace().map(trimmed).map(owned_by_none) {
         let mut runs = Vec::new();
         split_runs(chunk, &mut runs);
         for run in runs {
             match run {
-                Run::Word(word) => words.push(word),
-                Run::Unspaced(characters) => words.extend(pairs_and_singles(&characters)),
+                Run::Word(word) if STOP_WORDS.contains(&word.as_str()) => pieces.push(Piece::Stop(word)),
+                Run::Word(word) => pieces.push(Piece::Word(word)),
+                Run::Unspaced(characters) => pieces.extend(pairs_and_singles(&characters).map(Piece::Exact)),
             }
         }
-        words.extend(signed_words(chunk));
+        pieces.extend(signed_words(chunk).into_iter().map(Piece::Exact));
     }
-    words.join(" ")
+    pieces
+}
+
+/// Something that a query looks for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Sought {
+    /// A word in any of its forms.
+    Word(String),
+    /// See [`Piece::Exact`].
+    Exact(String),
 }
 
 /// What a query looks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Phrases of indexed words, any of which is a hit; words of a phrase are joined by spaces.
-    pub(super) phrases: Vec<String>,
+    /// Any of these is a hit; each once.
+    pub(super) sought: Vec<Sought>,
     /// The query's own words in lower case, for telling which of them a memory holds.
     pub(super) words: Vec<String>,
 }
@@ -57,28 +79,25 @@ impl Query {
     pub(super) fn of(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
         let text = folded(&text);
-        let chunks: Vec<&str> = text.split_whitespace().map(trimmed).filter(|chunk| !chunk.is_empty()).collect();
-        let telling: Vec<&str> = chunks.iter().copied().filter(|chunk| !STOP_WORDS.contains(chunk)).collect();
+        let chunks = text.split_whitespace().map(trimmed).map(owned_by_none);
         let mut query = Self::default();
         let mut seen = HashSet::new();
-        for chunk in if telling.is_empty() { chunks } else { telling } {
-            let phrases = phrases_of(chunk);
-            if !phrases.is_empty() {
+        for chunk in chunks.filter(|chunk| !STOP_WORDS.contains(chunk)) {
+            let sought = sought_by(chunk);
+            if !sought.is_empty() {
                 query.words.push(chunk.to_owned());
             }
-            query.phrases.extend(phrases.into_iter().filter(|phrase| seen.insert(phrase.clone())));
+            query.sought.extend(sought.into_iter().filter(|sought| seen.insert(sought.clone())));
         }
-        query.phrases.truncate(MAX_TERMS);
+        query.sought.truncate(MAX_TERMS);
         query.words.truncate(MAX_TERMS);
         query
     }
+}
 
-    /// Returns the FTS5 expression, or `None` if there is nothing to look for.
-    pub(super) fn expression(&self) -> Option<String> {
-        // Phrases hold no quotation marks: they are letters, digits and spaces.
-        let quoted: Vec<String> = self.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
-        (!quoted.is_empty()).then(|| quoted.join(" OR "))
-    }
+/// Takes the ending off that says that something is somebody's.
+fn owned_by_none(chunk: &str) -> &str {
+    chunk.strip_suffix("'s").or_else(|| chunk.strip_suffix("’s")).unwrap_or(chunk)
 }
 
 /// Returns the text in which searching is done: NFKC, lower case, without control characters.
@@ -87,34 +106,26 @@ pub(super) fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
 }
 
-/// Returns the phrases for a chunk: its words in a row, its made-up words, and what stands between `/`, `:` and such.
-fn phrases_of(chunk: &str) -> Vec<String> {
+/// Returns what a chunk looks for: its words and its made-up words.
+fn sought_by(chunk: &str) -> Vec<Sought> {
     let mut runs = Vec::new();
     split_runs(chunk, &mut runs);
     let signed = signed_words(chunk);
-    let mut phrases = Vec::new();
-    let mut words: Vec<String> = Vec::new();
+    let mut sought = Vec::new();
     for run in runs {
         match run {
-            Run::Word(word) => words.push(word),
-            Run::Unspaced(characters) => {
-                phrases.extend((!words.is_empty()).then(|| std::mem::take(&mut words).join(" ")));
-                phrases.extend(pairs_or_single(&characters));
-            }
+            // The lone letter of `c++` stands in too many texts to be looked for, as does a word that tells little.
+            Run::Word(word) if !signed.is_empty() && is_lean(&word) => {}
+            Run::Word(word) => sought.push(Sought::Word(word)),
+            Run::Unspaced(characters) => sought.extend(pairs_or_single(&characters).into_iter().map(Sought::Exact)),
         }
     }
-    // The lone letter of `c++` stands in too many texts to be looked for.
-    let lone_letter = words.len() == 1 && words[0].chars().count() == 1 && !signed.is_empty();
-    if !words.is_empty() && !lone_letter {
-        phrases.push(words.join(" "));
-    }
-    phrases.extend(signed);
-    if chunk.contains(is_part_border) {
-        let parts = chunk.split(is_part_border).map(trimmed);
-        let telling = parts.filter(|part| part.chars().nth(1).is_some() && !STOP_WORDS.contains(part));
-        phrases.extend(telling.flat_map(phrases_of));
-    }
-    phrases
+    sought.extend(signed.into_iter().map(Sought::Exact));
+    sought
+}
+
+fn is_lean(word: &str) -> bool {
+    word.chars().nth(1).is_none() || STOP_WORDS.contains(&word)
 }
 
 pub(super) enum Run {
@@ -143,9 +154,9 @@ pub(super) fn split_runs(chunk: &str, runs: &mut Vec<Run>) {
     }
 }
 
-fn pairs_and_singles(characters: &[char]) -> Vec<String> {
+fn pairs_and_singles(characters: &[char]) -> impl Iterator<Item = String> {
     let singles = characters.iter().map(char::to_string);
-    characters.windows(2).map(String::from_iter).chain(singles).collect()
+    characters.windows(2).map(String::from_iter).chain(singles)
 }
 
 fn pairs_or_single(characters: &[char]) -> Vec<String> {

@@ -56,6 +56,7 @@ impl Store {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         let written = change(&Writer { db: &self.db, run, now: super::row::whole_milliseconds(now) })?;
+        super::word_index::settle(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         transaction.commit().map_err(name)?;
         Ok(written)
     }

@@ -1,0 +1,162 @@
+//! What must be found by which query, and that no query is an error.
+
+use proptest::prelude::*;
+
+use super::{Found, Search, search};
+use crate::memory::{Memory, Namespace};
+use crate::store::samples::{day, insert, memory};
+use crate::store::{Filter, Order, Store, Within};
+
+/// Memories of one store, each with queries of which it must be the first to be found.
+const TABLE: &[(&str, &[&str])] = &[
+    ("The project uses bun-sqlite for storage.", &["bun-sqlite", "bun sqlite", "BUN-SQLITE", "\"bun-sqlite\""]),
+    ("The engine is written in C++20 and C++.", &["C++", "c++", "(C++)", "is it C++?", "C++20"]),
+    ("The editor plugin is written in C#, not F#.", &["C#", "f#"]),
+    ("Iterators come from std::sync::mpsc in the worker.", &["std::sync", "std::sync::mpsc", "mpsc", "sync::mpsc"]),
+    ("The borrow checker stops with E0382 in parser.rs.", &["E0382", "error E0382", "e0382", "parser.rs"]),
+    ("Call foo_bar before the main loop.", &["foo_bar", "foo_bar()", "FOO_BAR"]),
+    ("The route is spelled a:b in the config.", &["a:b", "route a:b"]),
+    ("Secrets are read from .env.local at start.", &[".env.local", ".env.local file"]),
+    ("The server runs node.js 22 behind nginx.", &["node.js", "Node.js 22", "nginx"]),
+    ("The schema lies in src/store/schema.sql.", &["src/store/schema.sql", "schema.sql", "store/schema.sql"]),
+    ("Import widgets from @acme/ui-kit.", &["@acme/ui-kit", "ui-kit", "acme"]),
+    ("Tokio is pinned to 1.54.0 because of a leak.", &["1.54.0", "tokio 1.54.0", "tokio"]),
+    ("Pass --no-verify only in emergencies.", &["--no-verify", "no-verify", "emergency"]),
+    ("Reports go to ops@example.com every Friday.", &["ops@example.com", "report"]),
+    ("Set RUST_LOG=debug to see the retries.", &["RUST_LOG", "RUST_LOG=debug", "retry"]),
+    ("The macro is called vec![] in the examples.", &["vec![]", "vec!"]),
+    ("The endpoint is GET /api/v2/users?active=1.", &["/api/v2/users", "api/v2", "users?active=1"]),
+    ("Release posts end with 🎉 in the channel.", &["🎉", "🎉 posts"]),
+    ("The on-call rota is marked with 👩‍🚒.", &["👩‍🚒", "rota"]),
+    ("The user's motto is \"less is more\".", &["\"less is more\"", "motto", "user's motto"]),
+    ("Das Büro ist in der Königstraße und nicht am Markt.", &["Büro", "buro", "KÖNIGSTRASSE", "Königstraße"]),
+    ("Die Häuser der Siedlung werden im Herbst gestrichen.", &["Haus", "Häusern", "Siedlungen"]),
+    ("Les journaux sont livrés chaque matin dans la boîte.", &["journal", "journaux", "boite"]),
+    ("La usuaria prefiere las reuniones por la mañana.", &["reunión", "reuniones", "manana", "mañanas"]),
+    ("Il gruppo preferisce le riunioni di lunedì e non di venerdì.", &["riunione", "venerdi"]),
+    ("De gebruiker heeft een hekel aan vergaderingen.", &["vergadering", "gebruikers"]),
+    ("Пользователь любит книги и не любит газеты.", &["книга", "газета", "КНИГИ"]),
+    ("She deployed the billing services twice.", &["deploying", "deployment", "billing service"]),
+    ("用户关注A股科技板块。", &["关注", "A股", "科技", "用户关注什么"]),
+    ("生产环境部署在东京的服务器上", &["部署", "部署在哪里", "东京", "生产环境", "服务器"]),
+    ("ユーザーは大阪に住んでいる。", &["大阪", "大阪に住む", "ユーザー"]),
+    ("团队使用drizzle-orm做缓存，端口是8080", &["缓存", "drizzle-orm", "8080", "端口", "团队使用"]),
+    ("数据库是ＰｏｓｔｇｒｅＳＱＬ１６", &["postgresql16", "数据库"]),
+    ("사용자는 서울에서 일합니다.", &["서울", "사용자"]),
+    ("ผู้ใช้อาศัยอยู่ในกรุงเทพ", &["กรุงเทพ"]),
+    ("他姓王，茅台酒厂的工程师", &["王", "茅台", "工程师"]),
+    ("𠮷野家で食べる", &["𠮷野", "𠮷"]),
+];
+
+fn store() -> Store {
+    let store = Store::in_memory().unwrap();
+    for (content, _) in TABLE {
+        insert(&store, &memory("", content));
+    }
+    store
+}
+
+#[test]
+fn every_query_of_the_table_finds_its_memory_first() {
+    let store = store();
+    let queries = || TABLE.iter().flat_map(|(content, queries)| queries.iter().map(move |query| (*query, *content)));
+    assert!(queries().count() >= 80, "{}", queries().count());
+    let first = |query: &str| {
+        search(&store, query, &Filter::default(), 5, day(1))
+            .unwrap()
+            .first()
+            .map(|found| found.memory.claim.content.clone())
+    };
+    let wrong: Vec<_> = queries().filter(|(query, content)| first(query).as_deref() != Some(*content)).collect();
+    assert_eq!(wrong, []);
+}
+
+#[test]
+fn what_nobody_said_is_not_found() {
+    let store = store();
+    for query in ["大阪城公園前駅", "kubernetes", "E0499", "zig++", "高雄", "🎈"] {
+        let found = search(&store, query, &Filter::default(), 3, day(1)).unwrap();
+        let exact = found.iter().filter(|found| found.fit.words > 0.999 && found.matched.len() > 1).count();
+        assert_eq!(exact, 0, "{query}: {found:?}");
+    }
+    assert_eq!(search(&store, "kubernetes", &Filter::default(), 3, day(1)).unwrap(), []);
+}
+
+/// Pieces of which hostile queries are made: syntax of FTS5, SQL, shells and regular expressions, and odd characters.
+const HOSTILE: &str = "([ -~]{0,12}|\"|'|`|\\*|\\^|\\(|\\)|:|\\{|\\}|\\[|\\]|%|_|\\\\|\\x00|\\x1b|--|;|/\\*| AND | OR | NOT | NEAR/2 |NEAR\\(|title:|content:|memory_words|1=1|\\u{202e}|\\u{200b}|\\u{feff}|\\u{301}|🎉|👩‍🚒|关注|東京|서울|ﷺ|İ|ß|½|٣|C\\+\\+|a:b|\\PC{0,8}){0,9}";
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_query_is_an_error(query in HOSTILE, limit in 0_usize..5, offset in 0_usize..40, order in 0_usize..4) {
+        thread_local!(static STORE: Store = store());
+        let order = [None, Some(Order::Updated), Some(Order::Importance), Some(Order::Used)][order];
+        let filter = Filter { text: (offset == 7).then(|| query.clone()), ..Filter::default() };
+        let asked = Search { limit, offset, order, ..Search::new(&query, &filter, day(1)) };
+        let found: Vec<Found> = STORE.with(|store| asked.run(store)).unwrap();
+        prop_assert!(found.len() <= limit);
+        for found in found {
+            let shares = [found.score.total, found.score.relevance, found.fit.words, found.fit.speaker, found.fit.date];
+            prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{found:?}");
+            for mark in &found.highlight.marks {
+                prop_assert!(found.highlight.text.is_char_boundary(mark.start) && found.highlight.text.is_char_boundary(mark.end));
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_follow_each_other_without_gap() {
+    let store = Store::in_memory().unwrap();
+    for number in 0..30 {
+        insert(&store, &memory("", &format!("Tea number {number} is served.")));
+    }
+    let filter = Filter::default();
+    let page = |offset, limit| -> Vec<Memory> {
+        let found = Search { offset, limit, ..Search::new("tea", &filter, day(1)) }.run(&store).unwrap();
+        found.into_iter().map(|found| found.memory).collect()
+    };
+    let all = page(0, 30);
+    assert_eq!(all.len(), 30);
+    assert_eq!([page(0, 7), page(7, 13), page(20, 10)].concat(), all);
+    assert_eq!(page(30, 5), []);
+}
+
+#[test]
+fn those_found_come_in_the_order_asked_for() {
+    let store = Store::in_memory().unwrap();
+    for (number, importance) in [0.2, 0.9, 0.5].into_iter().enumerate() {
+        let mut tea = memory(&number.to_string(), "The user drinks tea.");
+        tea.claim.importance = importance;
+        tea.updated_at = day(3 - i64::try_from(number).unwrap());
+        insert(&store, &tea);
+    }
+    let filter = Filter::default();
+    let titles = |order| {
+        let found = Search { order, ..Search::new("tea", &filter, day(9)) }.run(&store).unwrap();
+        found.into_iter().map(|found| found.memory.claim.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(Some(Order::Importance)), ["1", "2", "0"]);
+    assert_eq!(titles(Some(Order::Updated)), ["0", "1", "2"]);
+}
+
+#[test]
+fn neighbours_of_another_namespace_are_not_found() {
+    use crate::store::samples::{clean, memory_in, quote, write};
+    let store = Store::in_memory().unwrap();
+    let other: Namespace = "project/other".parse().unwrap();
+    let shop: Namespace = "project/shop".parse().unwrap();
+    let lines = [(&shop, "Which tea do you like?"), (&other, "A secret of another project."), (&shop, "Assam.")];
+    for (namespace, text) in lines {
+        let memory = memory_in(namespace, text, text);
+        write(&store, |writer| writer.insert(&clean(memory), &clean(vec![quote(text)])));
+    }
+    let contents = |within: Vec<Within>| {
+        let filter = Filter { namespaces: within, ..Filter::default() };
+        let found = search(&store, "tea", &filter, 5, day(1)).unwrap();
+        found.into_iter().map(|found| found.memory.claim.content).collect::<Vec<_>>()
+    };
+    assert_eq!(contents(vec![Within::Exactly(shop)]), ["Which tea do you like?"]);
+    assert_eq!(contents(vec![]), ["Which tea do you like?", "A secret of another project."]);
+}

@@ -1,0 +1,123 @@
+//! Standing instructions and preferences: what holds whatever is asked.
+//!
+//! A question about a deployment shares no word with "always answer in German", so these are not looked for by
+//! likeness. They come from a channel of their own, in which the query only tells which of them come first.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::rank::{Parts, score};
+use super::{Fit, Found, highlight};
+use crate::memory::{Memory, MemoryId};
+use crate::store::{Database, Filter, Order, Seq, StoreError};
+
+/// Categories of memories that hold whatever is asked; pinned ones do besides.
+pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
+/// Most that are ranked.
+const CANDIDATES: usize = 200;
+
+/// Returns at most `limit` memories that pass `filter` and are pinned or of a category of [`STANDING`], best first by
+/// the score of a search; equally good ones by their last change and then by id. `query` may be empty.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn standing(
+    store: &Database,
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Found>, StoreError> {
+    let filter = Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() };
+    let asked_for =
+        |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
+    let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(&one)).map(str::to_owned).collect();
+    store.at_once(|store| {
+        let pinned = Filter { pinned: Some(filter.pinned.unwrap_or(true)), ..filter.clone() };
+        let mut memories = store.list(&pinned, Order::Importance, CANDIDATES, 0)?;
+        if !categories.is_empty() {
+            let of_category = Filter { categories: categories.clone(), ..filter.clone() };
+            memories.extend(store.list(&of_category, Order::Importance, CANDIDATES, 0)?);
+        }
+        memories.retain(|memory| memory.pinned || STANDING.contains(&memory.claim.category.as_str()));
+        memories.sort_by(|a, b| a.id.cmp(&b.id));
+        memories.dedup_by(|a, b| a.id == b.id);
+        let words = words(store, query, &filter)?;
+        let mut found: Vec<Found> =
+            memories.into_iter().map(|memory| found(store, query, memory, &words, now)).collect();
+        found.sort_by(|a, b| {
+            let by_score = b.score.total.total_cmp(&a.score.total);
+            by_score
+                .then_with(|| b.memory.updated_at.cmp(&a.memory.updated_at))
+                .then_with(|| a.memory.id.cmp(&b.memory.id))
+        });
+        found.truncate(limit);
+        Ok(found)
+    })
+}
+
+/// Returns how well those fit that hold words of the query, between 0 and 1.
+fn words(store: &Database, query: &str, filter: &Filter) -> Result<HashMap<MemoryId, f64>, StoreError> {
+    let hits = if query.trim().is_empty() { Vec::new() } else { store.word_hits(query, filter, CANDIDATES)? };
+    let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+    let rows: Vec<Seq> = hits.iter().map(|(seq, _)| *seq).collect();
+    let scores: HashMap<Seq, f64> = hits.into_iter().collect();
+    let share = |seq: Seq| scores.get(&seq).map_or(0.0, |score| if best > 0.0 { score / best } else { 0.0 });
+    Ok(store.ranked_rows(&rows, filter)?.into_iter().map(|memory| (memory.id, share(memory.seq))).collect())
+}
+
+fn found(store: &Database, query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Timestamp) -> Found {
+    let words = words.get(&memory.id).copied().unwrap_or_default();
+    let parts = Parts {
+        relevance: words,
+        importance: memory.claim.importance,
+        confidence: memory.claim.confidence,
+        updated_at: memory.updated_at,
+        access_count: memory.usage.access_count,
+    };
+    let matched = store.words_in(query, &memory);
+    Found {
+        score: score(&parts, now),
+        fit: Fit { total: words, words, ..Fit::default() },
+        highlight: highlight(&memory.claim.content, &matched),
+        quote: None,
+        related: Vec::new(),
+        matched,
+        memory,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::samples::{day, insert, memory};
+
+    #[test]
+    fn what_holds_whatever_is_asked_comes_without_any_word_in_common() {
+        let store = Store::in_memory().unwrap();
+        let mut german = memory("german", "Always answer in German.");
+        german.claim.category = "preference".into();
+        let mut tabs = memory("tabs", "The project indents with tabs.");
+        tabs.claim.category = "convention".into();
+        let mut pinned = memory("pinned", "The launch is on 2027-01-01.");
+        pinned.pinned = true;
+        let mut over = memory("over", "Answers are short this week.");
+        over.claim.category = "preference".into();
+        over.claim.expires_at = Some(day(1));
+        for memory in [&german, &tabs, &pinned, &over, &memory("fact", "The deploy target is Fly.")] {
+            insert(&store, memory);
+        }
+        let titles = |query: &str, filter: &Filter, limit| {
+            let found = standing(&store, query, filter, limit, day(2)).unwrap();
+            found.into_iter().map(|found| found.memory.claim.title).collect::<Vec<_>>()
+        };
+        let any = Filter::default();
+        assert_eq!(titles("where do we deploy?", &any, 9).len(), 3);
+        assert_eq!(titles("do we use tabs?", &any, 1), ["tabs"]);
+        let preferences = Filter { categories: vec!["preference".into()], ..Filter::default() };
+        assert_eq!(titles("", &preferences, 9), ["german"]);
+        assert_eq!(titles("", &any, 0), [""; 0]);
+    }
+}

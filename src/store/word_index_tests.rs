@@ -1,0 +1,118 @@
+//! That what is found does not depend on how the index lies in the file.
+
+use super::samples::{clean, day, insert, memory_in, write};
+use super::word_index::{flush, merge};
+use super::{Filter, Store, Within};
+use crate::memory::{Memory, Namespace, Status};
+
+const WORDS: &[&str] =
+    &["tea", "coffee", "deploy", "server", "monday", "garden", "parser", "linter", "berlin", "porto", "部署", "C++"];
+const SPACES: &[&str] = &["global", "project/shop", "project/shop/api"];
+
+/// Memories of three namespaces whose words repeat in ever other company.
+fn memories(count: usize) -> Vec<Memory> {
+    let word = |at: usize| WORDS[at % WORDS.len()];
+    (0..count)
+        .map(|at| {
+            let namespace: Namespace = SPACES[at % SPACES.len()].parse().unwrap();
+            let words = [word(at), word(at * at), word(at / 3), "note", if at % 2 == 0 { "even" } else { "odd" }];
+            memory_in(&namespace, &format!("n{at}"), &words[..3 + at % 3].join(" "))
+        })
+        .collect()
+}
+
+fn filters() -> Vec<Filter> {
+    let shop: Namespace = "project/shop".parse().unwrap();
+    vec![
+        Filter::default(),
+        Filter::exactly(std::slice::from_ref(&shop)),
+        Filter { namespaces: vec![Within::Under(shop)], ..Filter::default() },
+        Filter { statuses: vec![Status::Forgotten], ..Filter::default() },
+    ]
+}
+
+/// Returns what every query finds, with the scores where they are to be compared.
+fn found(store: &Store, with_scores: bool) -> Vec<Vec<String>> {
+    let queries = ["tea", "coffee deploy", "部署 monday", "C++ garden parser note", "even", "berlin porto odd linter"];
+    let each = |(query, filter): (&str, Filter)| {
+        let hits = store.search_candidates(query, &filter, 500).unwrap();
+        let mut lines: Vec<String> = hits
+            .iter()
+            .map(|hit| match with_scores {
+                true => format!("{} {:.4}", hit.memory.id, hit.bm25),
+                false => hit.memory.id.to_string(),
+            })
+            .collect();
+        lines.sort();
+        lines
+    };
+    filters().into_iter().flat_map(|filter| queries.map(|query| (query, filter.clone()))).map(each).collect()
+}
+
+#[test]
+fn segments_and_their_merging_change_nothing() {
+    let store = Store::in_memory().unwrap();
+    let all = memories(90);
+    let mut before = Vec::new();
+    for (number, part) in all.chunks(30).enumerate() {
+        part.iter().for_each(|memory| insert(&store, memory));
+        before = found(&store, true);
+        flush(&store.conn).unwrap();
+        assert_eq!(found(&store, true), before, "after {number} segments");
+    }
+    merge(&store.conn).unwrap();
+    assert_eq!(found(&store, true), before);
+    let segments: i64 = store.conn.query_row("SELECT count(*) FROM search_segments", (), |row| row.get(0)).unwrap();
+    assert_eq!(segments, 1);
+    assert!(before.iter().filter(|found| found.is_empty()).count() < before.len() / 2, "the queries find something");
+}
+
+#[test]
+fn changes_hold_wherever_the_memory_lies() {
+    let store = Store::in_memory().unwrap();
+    let mut all = memories(60);
+    all.iter().for_each(|memory| insert(&store, memory));
+    flush(&store.conn).unwrap();
+    all[3].claim.content = "A garden in Porto, with coffee.".into();
+    all[4].claim.key = Some("user.berlin".into());
+    all[7].namespace = "project/shop".parse().unwrap();
+    all[8].status = Status::Forgotten;
+    for memory in &all[..9] {
+        write(&store, |w| w.update(&clean(memory.clone()), "update", None));
+    }
+    let gone = all.split_off(50);
+    for memory in &gone {
+        write(&store, |w| w.set_status(&memory.id, Status::Forgotten, "forget", None));
+    }
+    store.purge(0, day(1)).unwrap();
+    let plain = Store::in_memory().unwrap();
+    for memory in &all {
+        insert(&plain, &store.memory(&memory.id).unwrap());
+    }
+    let expected = found(&plain, false);
+    assert_eq!(found(&store, false), expected);
+    flush(&store.conn).unwrap();
+    assert_eq!(found(&store, false), expected);
+    merge(&store.conn).unwrap();
+    assert_eq!(found(&store, false), expected);
+    store.optimise().unwrap();
+    assert_eq!(found(&store, false), expected);
+}
+
+#[test]
+fn many_memories_become_segments_by_themselves() {
+    let store = Store::in_memory().unwrap();
+    let all = memories(2_100);
+    store
+        .write::<_, super::StoreError>(None, day(0), |w| {
+            all.iter().try_for_each(|memory| w.insert(&clean(memory.clone()), &clean(Vec::new())))
+        })
+        .unwrap();
+    let count = |table: &str| -> i64 {
+        store.conn.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("search_segments"), count("search_recent"), count("search_docs")), (1, 52, 2_048));
+    assert_eq!(store.search_candidates("tea", &Filter::default(), 5_000).unwrap().len(), {
+        all.iter().filter(|memory| memory.claim.content.contains("tea")).count()
+    });
+}
