@@ -5,6 +5,7 @@
 //!                                             │ llm                     │ llm
 //!                                             └── or rules, offline     └── grey zone only
 //! store ─▶ recall ─▶ a person, a prompt
+//!   └─ embed, where vectors are on: memories and queries as vectors
 //! manager ─▶ all of it, for programs ─▶ serve: agents, over MCP
 //! hooks ─▶ jobs ─▶ the same flow, once a conversation is over
 //! ```
@@ -22,6 +23,7 @@ pub mod guard;
 pub mod llm;
 pub mod extract;
 pub mod store;
+pub mod embed;
 pub mod consolidate;
 pub mod lifecycle;
 pub mod recall;

@@ -20,6 +20,7 @@ mod search;
 mod server;
 mod startup;
 mod store;
+mod vectors;
 
 use report::Report;
 
@@ -33,6 +34,7 @@ const PARTS: &[Part] = &[
     ("guard", guard::measure),
     ("rules", rules::measure),
     ("store", store::measure),
+    ("vectors", vectors::measure),
     ("consolidation", consolidation::measure),
     ("search", search::measure),
     ("memory", memory::measure),

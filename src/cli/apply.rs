@@ -38,6 +38,13 @@ pub struct ApplyArgs {
     yes: bool,
 }
 
+impl ApplyArgs {
+    /// Whether it writes, rather than to tell what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;

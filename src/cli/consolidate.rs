@@ -43,6 +43,13 @@ pub struct ConsolidateArgs {
     again: bool,
 }
 
+impl ConsolidateArgs {
+    /// Whether it writes, rather than to tell what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.asking.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
     let config = context.global.settings(args.asking.settings())?;

@@ -8,6 +8,7 @@ mod completions;
 mod consolidate;
 mod doctor;
 mod edit;
+mod embed;
 mod eval;
 mod exit;
 mod export;
@@ -66,6 +67,7 @@ enum Command {
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
     Brief(brief::BriefArgs),
+    Embed(embed::EmbedArgs),
     List(list::ListArgs),
     Show(inspect::ShowArgs),
     Why(inspect::WhyArgs),
@@ -128,44 +130,71 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
-    match &cli.command {
-        Command::Run(args) => run::run(args, &context),
-        Command::Plan(args) => run::plan(args, &context),
-        Command::Apply(args) => apply::run(args, &context),
-        Command::Sources(args) => sources::run(args, &context),
-        Command::Formats(args) => formats::run(args, &context),
-        Command::Remember(args) => remember::run(args, &context),
-        Command::Search(args) => search::run(args, &context),
-        Command::Brief(args) => brief::run(args, &context),
-        Command::List(args) => list::run(args, &context),
-        Command::Show(args) => inspect::show(args, &context),
-        Command::Why(args) => inspect::why(args, &context),
-        Command::History(args) => inspect::history(args, &context),
-        Command::Update(args) => edit::update(args, &context),
-        Command::Pin(args) => edit::pin(args, &context),
-        Command::Forget(args) => edit::forget(args, &context),
-        Command::Restore(args) => edit::restore(args, &context),
-        Command::Relate(args) => edit::relate(args, &context),
-        Command::Export(args) => export::run(args, &context),
-        Command::Import(args) => import::run(args, &context),
-        Command::Inbox(args) => inbox::run(args, &context),
-        Command::Consolidate(args) => consolidate::run(args, &context),
-        Command::Runs(args) => runs::list(args, &context),
-        Command::Spend(args) => spend::run(args, &context),
-        Command::Batches(args) => batches::run(args, &context),
-        Command::Jobs(args) => jobs::run(args, &context),
-        Command::Watch(args) => watch::run(args, &context),
-        Command::Hook(args) => Ok(hook::run(args, &context)),
-        Command::Undo(args) => undo::run(args, &context),
-        Command::Projects(args) => projects::run(args, &context),
-        Command::Stats(args) => stats::run(args, &context),
-        Command::Maintain(args) => maintain::run(args, &context),
-        Command::Mcp(args) => mcp::run(args, &context),
-        Command::Serve(args) => serve::run(args, &context),
-        Command::Eval(args) => eval::run(args, &context),
-        Command::Init(args) => init::run(args, &context),
-        Command::Doctor(args) => doctor::run(args, &context),
-        Command::Completions(args) => completions::run(args, out),
+    let status = answer(&cli.command, &context)?;
+    if says_new_things(&cli.command) {
+        embed::catch_up(&context);
+    }
+    Ok(status)
+}
+
+/// Whether a command writes memories that may say something new.
+fn says_new_things(command: &Command) -> bool {
+    let is_dry = match command {
+        Command::Run(args) => !args.writes(),
+        Command::Import(args) => !args.writes(),
+        Command::Consolidate(args) => !args.writes(),
+        Command::Apply(args) => !args.writes(),
+        Command::Jobs(args) => jobs::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
+        Command::Hook(args) => Ok(hook::run(args, context)),
+        Command::Undo(args) => !args.writes(),
+        command => {
+            !matches!(command, Command::Remember(_) | Command::Update(_) | Command::Restore(_) | Command::Inbox(_))
+        }
+    };
+    !is_dry
+}
+
+fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match command {
+        Command::Run(args) => run::run(args, context),
+        Command::Plan(args) => run::plan(args, context),
+        Command::Apply(args) => apply::run(args, context),
+        Command::Sources(args) => sources::run(args, context),
+        Command::Formats(args) => formats::run(args, context),
+        Command::Remember(args) => remember::run(args, context),
+        Command::Search(args) => search::run(args, context),
+        Command::Brief(args) => brief::run(args, context),
+        Command::Embed(args) => embed::run(args, context),
+        Command::List(args) => list::run(args, context),
+        Command::Show(args) => inspect::show(args, context),
+        Command::Why(args) => inspect::why(args, context),
+        Command::History(args) => inspect::history(args, context),
+        Command::Update(args) => edit::update(args, context),
+        Command::Pin(args) => edit::pin(args, context),
+        Command::Forget(args) => edit::forget(args, context),
+        Command::Restore(args) => edit::restore(args, context),
+        Command::Relate(args) => edit::relate(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::Import(args) => import::run(args, context),
+        Command::Inbox(args) => inbox::run(args, context),
+        Command::Consolidate(args) => consolidate::run(args, context),
+        Command::Runs(args) => runs::list(args, context),
+        Command::Spend(args) => spend::run(args, context),
+        Command::Batches(args) => batches::run(args, context),
+        Command::Jobs(args) => jobs::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
+        Command::Hook(args) => Ok(hook::run(args, context)),
+        Command::Undo(args) => undo::run(args, context),
+        Command::Projects(args) => projects::run(args, context),
+        Command::Stats(args) => stats::run(args, context),
+        Command::Maintain(args) => maintain::run(args, context),
+        Command::Mcp(args) => mcp::run(args, context),
+        Command::Serve(args) => serve::run(args, context),
+        Command::Eval(args) => eval::run(args, context),
+        Command::Init(args) => init::run(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
+        Command::Completions(args) => completions::run(args, context.out),
     }
 }
 

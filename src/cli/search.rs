@@ -44,8 +44,10 @@ pub struct SearchArgs {
 pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let (filter, query, now) = (args.selection.filter(context)?, args.query.join(" "), now());
+    let channels = super::embed::channels(context, &store, &query, &filter, args.limit.saturating_add(args.offset));
     let search = Search {
         limit: args.limit,
+        channels: &channels,
         offset: args.offset,
         order: args.sort.map(By::order),
         with_related: args.related,

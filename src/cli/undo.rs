@@ -46,6 +46,13 @@ struct Later {
     with_later: bool,
 }
 
+impl UndoArgs {
+    /// Whether it writes, rather than to tell what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let run = store.run(&args.run)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialGuard};
+use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialEmbedding, PartialGuard};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -44,6 +44,8 @@ pub struct Partial {
     pub categories: Option<Vec<String>>,
     /// What to keep and never to keep, in prose.
     pub instructions: Option<String>,
+    /// How vectors are made.
+    pub embedding: Option<PartialEmbedding>,
     /// What the guard keeps out.
     pub guard: Option<PartialGuard>,
 }
@@ -66,6 +68,7 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         ("max_tokens", partial.max_tokens.is_some()),
         ("max_cost_per_day", partial.max_cost_per_day.is_some()),
         ("prices", partial.prices.is_some()),
+        ("embedding", partial.embedding.is_some()),
     ];
     match set.into_iter().find(|(_, is_set)| *is_set) {
         Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
@@ -95,5 +98,7 @@ pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(
     if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
         layers.push((name, Partial { model: Some(value), ..Partial::default() }));
     }
+    let embedding = PartialEmbedding::from_environment(lookup).into_iter();
+    layers.extend(embedding.map(|(name, set)| (name, Partial { embedding: Some(set), ..Partial::default() })));
     layers
 }

@@ -1,5 +1,6 @@
 //! Settings from five layers: defaults < user file < project file < environment < flags; each value knows its layer.
 
+mod embedding;
 mod error;
 mod folders;
 mod layers;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 
 use crate::memory::{CATEGORIES, Namespace};
 
+pub use embedding::{EmbeddingProvider, EmbeddingSettings, PartialEmbedding};
 pub use error::ConfigError;
 pub use folders::Folders;
 pub use layers::Partial;
@@ -116,6 +118,8 @@ pub struct Config {
     pub categories: Setting<Vec<String>>,
     /// What to keep and never to keep, in prose.
     pub instructions: Setting<Option<String>>,
+    /// How vectors are made.
+    pub embedding: Setting<EmbeddingSettings>,
     /// What is done with personal data.
     pub guard: Setting<GuardSettings>,
     /// Paths of logs and of projects that are never opened, of all layers together.
@@ -177,6 +181,7 @@ impl Config {
             prices: Setting::default(toml::Table::new()),
             categories: Setting::default(CATEGORIES.iter().map(|&name| name.to_owned()).collect()),
             instructions: Setting::default(None),
+            embedding: Setting::default(EmbeddingSettings::default()),
             guard: Setting::default(GuardSettings::default()),
             deny: Setting::default(Vec::new()),
             deny_files: Setting::default(DENIED_FILES.iter().map(|&name| name.to_owned()).collect()),
@@ -207,6 +212,9 @@ impl Config {
         self.prices.set(partial.prices, layer);
         self.categories.set(partial.categories, layer);
         self.instructions.set(partial.instructions.map(Some), layer);
+        if let Some(embedding) = partial.embedding {
+            self.embedding.set(Some(embedding.over(self.embedding.value.clone())), layer);
+        }
         if let Some(guard) = partial.guard {
             self.apply_guard(guard, layer);
         }
@@ -236,6 +244,9 @@ impl Config {
         in_range("timeout_seconds", &self.timeout_seconds, self.timeout_seconds.value > 0, "at least 1")?;
         let temperature = &self.temperature;
         in_range("temperature", temperature, (0.0..=2.0).contains(&temperature.value), "between 0 and 2")?;
+        let dimensions = self.embedding.value.dimensions.unwrap_or(1);
+        let dimensions = Setting { value: dimensions, layer: self.embedding.layer.clone() };
+        in_range("embedding.dimensions", &dimensions, (1..=65_536).contains(&dimensions.value), "between 1 and 65536")?;
         let categories = Setting { value: self.categories.value.join(" "), layer: self.categories.layer.clone() };
         in_range("categories", &categories, !self.categories.value.is_empty(), "a list of at least one name")
     }

@@ -58,6 +58,14 @@ impl<T> Redacted<T> {
     }
 }
 
+impl Redacted {
+    /// Returns the text up to byte `end`, or to the character before it; it holds no secret either.
+    #[must_use]
+    pub fn beginning(&self, end: usize) -> Self {
+        Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
+    }
+}
+
 impl<T> Deref for Redacted<T> {
     type Target = T;
     fn deref(&self) -> &T {

@@ -20,7 +20,7 @@ type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Retries where nobody listens or nothing comes in time: enough for a server that is just starting, and soon over for
 /// a wrong address or a model that is too slow, which no wait mends.
-const SILENT_RETRIES: u32 = 2;
+pub(super) const SILENT_RETRIES: u32 = 2;
 
 /// Asks an OpenAI-compatible server, again where that may help.
 ///
@@ -31,9 +31,9 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,
-    gate: Gate,
+    pub(super) gate: Gate,
     /// The last call ended without a connection, so the next one need not try as hard.
-    is_down: AtomicBool,
+    pub(super) is_down: AtomicBool,
     pub(super) sleep: Sleep,
 }
 
@@ -128,9 +128,14 @@ impl Client {
     }
 
     pub(super) fn error(&self, fault: &Fault, attempts: u32, request: &Request) -> LlmError {
+        self.error_about(fault, attempts, &request.turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>())
+    }
+
+    /// Returns the error of a call that carried `texts`, without any longer piece of them.
+    pub(super) fn error_about(&self, fault: &Fault, attempts: u32, texts: &[&str]) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
         if let Fault::Status { status, .. } = fault
-            && quotes(&reason, request)
+            && texts.iter().any(|text| quotes(&reason, text))
         {
             reason = format!("status {status}: (a message that quotes the conversation)");
         }
@@ -165,13 +170,13 @@ impl Client {
 }
 
 /// Whether `reason` holds a longer piece of what was asked; such a piece must not get into a log.
-fn quotes(reason: &str, request: &Request) -> bool {
+fn quotes(reason: &str, asked: &str) -> bool {
     /// Shorter pieces are taken for chance.
     const LONGEST_CHANCE: usize = 40;
     let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
     starts.windows(LONGEST_CHANCE + 1).any(|window| {
         let piece = &reason[window[0]..window[LONGEST_CHANCE]];
-        request.turns.iter().any(|turn| turn.text.contains(piece))
+        asked.contains(piece)
     })
 }
 
@@ -220,10 +225,9 @@ mod tests {
     #[test]
     fn only_a_longer_piece_of_the_conversation_counts_as_quoted() {
         let said = "Am Montag ziehe ich nach Köln, meine Katze heißt Mia 🐈.";
-        let asked = request(said);
         let first = |count| said.chars().take(count).collect::<String>();
-        assert!(quotes(&format!("bad input: {}", first(40)), &asked));
-        assert!(!quotes(&format!("bad input: {}", first(39)), &asked));
-        assert!(!quotes("", &asked));
+        assert!(quotes(&format!("bad input: {}", first(40)), said));
+        assert!(!quotes(&format!("bad input: {}", first(39)), said));
+        assert!(!quotes("", said));
     }
 }

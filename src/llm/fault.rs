@@ -101,6 +101,11 @@ impl Rejection {
         named.or_else(guessed).unwrap_or(502)
     }
 
+    /// Whether it is the key that is not taken, which some servers say by 400.
+    pub(super) fn is_about_the_key(&self) -> bool {
+        self.names(&["api key", "api_key"])
+    }
+
     fn names(&self, words: &[&str]) -> bool {
         let text = self.text();
         words.iter().any(|word| text.contains(word))

@@ -6,13 +6,14 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money counts more than time, [`batch`] has many requests answered together.
+//! Where money counts more than time, [`batch`] has many requests answered together. [`Client::embed`] asks for vectors.
 
 pub mod batch;
 mod budget;
 mod cassette;
 mod client;
 mod dialect;
+mod embed;
 mod endpoint;
 mod fault;
 mod gate;
@@ -27,6 +28,7 @@ mod wire;
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Reservation};
 pub use cassette::{Recorder, Replay};
 pub use client::Client;
+pub use embed::{EmbedFailure, Embedded};
 pub use ollama::find_ollama;
 pub use prices::{Price, PriceError, Prices};
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};

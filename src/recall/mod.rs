@@ -13,6 +13,7 @@ mod rank;
 mod related;
 mod search;
 mod standing;
+mod vectors;
 mod when;
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use rank::{Parts, Score, relevances, score};
 pub use related::Related;
 pub use search::Search;
 pub use standing::{STANDING, standing};
+pub use vectors::by_vectors;
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]

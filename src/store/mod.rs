@@ -55,6 +55,7 @@ mod terms;
 mod tombstones;
 mod undo;
 mod usage;
+mod vectors;
 mod windows;
 mod word_index;
 #[cfg(test)]
@@ -122,6 +123,7 @@ pub use stats::Stats;
 pub use tombstones::Tombstone;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
+pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use words::STOP_WORDS;
 pub use writer::Writer;
@@ -136,6 +138,8 @@ pub struct Database {
     common: RefCell<near::CommonWords>,
     /// Terms of words that were met.
     stems: RefCell<terms::Stems>,
+    /// Short forms of vectors that were read.
+    vectors: RefCell<vectors::VectorCache>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -153,7 +157,7 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default(), stems: RefCell::default() }
+        Self { conn, path, common: RefCell::default(), stems: RefCell::default(), vectors: RefCell::default() }
     }
 
     /// Names the file in whatever error `read` ends with.

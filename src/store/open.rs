@@ -36,8 +36,9 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up_with_hook(include_str!("migrations/0013_search.sql"), |file: &Transaction<'_>| {
             fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
+        M::up(include_str!("migrations/0014_vectors.sql")),
         M::up(include_str!("migrations/0015_lifecycle.sql")),
-        M::up(include_str!("migrations/0017_jobs.sql")),
+        M::up(include_str!("migrations/0016_jobs.sql")),
     ]
 });
 

@@ -29,7 +29,8 @@ pub struct Spent {
 impl Database {
     /// Returns what was spent from day `first` on by the clock of `zone`, newest day first, then by model.
     ///
-    /// It is added up from the kept answers: one for each call that was paid, none for what the ledger answered.
+    /// It is added up from the kept answers, one for each call that was paid and none for what the ledger answered, and
+    /// from the calls for vectors of memories.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -38,7 +39,8 @@ impl Database {
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT created_at, model, prompt_tokens, completion_tokens FROM replies WHERE created_at >= ?1",
+                "SELECT created_at, model, prompt_tokens, completion_tokens FROM replies WHERE created_at >= ?1
+                 UNION ALL SELECT at, model, tokens, 0 FROM vector_spending WHERE at >= ?1",
             )?;
             let mut rows = statement.query([begin.as_millisecond()])?;
             while let Some(row) = rows.next()? {

@@ -41,4 +41,5 @@ mod settling;
 mod sources;
 mod story;
 mod undo;
+mod vectors;
 mod world;

@@ -61,7 +61,7 @@ pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 fn all(config: &Config) -> Vec<Check> {
-    let mut checks = vec![settings(config), model(config)];
+    let mut checks = vec![settings(config), model(config), vectors(config)];
     let path = &config.db.value;
     checks.extend(database(path, &config.db.layer.to_string()));
     let store = if path.exists() { Store::open_read_only(path).ok() } else { None };
@@ -100,6 +100,13 @@ fn model(config: &Config) -> Check {
             );
             Check::new("model", State::Note, finding)
         }
+    }
+}
+
+fn vectors(config: &Config) -> Check {
+    match super::embed::finding(config) {
+        Ok(finding) => Check::new("vectors", State::Good, finding),
+        Err(amiss) => Check::new("vectors", State::Bad, amiss),
     }
 }
 

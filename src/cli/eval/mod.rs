@@ -30,7 +30,7 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         return Ok(ExitStatus::Success);
     }
     if args.recall {
-        return recall::run(&args.paths, context.out);
+        return recall::run(&args.paths, context);
     }
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
     let config = context.global.settings(args.partial()?)?;

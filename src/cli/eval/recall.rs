@@ -2,29 +2,38 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::eval::recall::{Arm, Bare, Row, Turns, ablations, measure, searched};
+use afterthought::embed::Embedder;
+use afterthought::eval::recall::{Arm, Bare, Meanings, Row, Turns, ablations, measure, searched};
 use afterthought::eval::{EvalError, locomo};
 use anyhow::ensure;
 
+use crate::cli::args::Context;
+use crate::cli::embed::embedder;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{BOLD, Printer, counted};
+use crate::cli::run::runtime;
 
-/// Measures the search on each of `paths`.
-pub(super) fn run(paths: &[PathBuf], out: &Printer) -> anyhow::Result<ExitStatus> {
+/// Measures the search on each of `paths`, by meaning too where the settings name a model for that.
+pub(super) fn run(paths: &[PathBuf], context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (embedder, out) = (embedder(&context.settings()?)?, context.out);
     for path in paths {
         ensure!(
             locomo::is_locomo(path),
             "{} is no LoCoMo file; --recall takes conversations with questions",
             path.display()
         );
-        tell(path, out)?;
+        tell(path, embedder.as_ref(), out)?;
     }
     Ok(ExitStatus::Success)
 }
 
-fn tell(path: &Path, out: &Printer) -> anyhow::Result<()> {
+fn tell(path: &Path, embedder: Option<&Embedder>, out: &Printer) -> anyhow::Result<()> {
     let turns = Turns::of(&locomo::read(path)?)?;
-    let rows = measure(&turns, arms(&turns)?)?;
+    let meanings = match embedder {
+        Some(embedder) => Some(runtime()?.block_on(Meanings::of(&turns, embedder))?),
+        None => None,
+    };
+    let rows = measure(&turns, arms(&turns, meanings.as_ref())?)?;
     let memories: usize = turns.said.iter().map(|(_, said)| said.len()).sum();
     if out.is_json() {
         return Ok(out.json(&serde_json::json!({
@@ -50,12 +59,24 @@ fn tell(path: &Path, out: &Printer) -> anyhow::Result<()> {
 }
 
 /// Returns what is compared; the first is what SQLite does by itself.
-fn arms(turns: &Turns) -> Result<Vec<(String, Arm<'_>)>, EvalError> {
+fn arms<'a>(turns: &'a Turns, meanings: Option<&'a Meanings>) -> Result<Vec<(String, Arm<'a>)>, EvalError> {
     let bare = Bare::of(turns)?;
-    let mut arms: Vec<(String, Arm<'_>)> = vec![("bare FTS5".to_owned(), Box::new(move |asked| bare.ask(asked)))];
+    let mut arms: Vec<(String, Arm<'a>)> = vec![("bare FTS5".to_owned(), Box::new(move |asked| bare.ask(asked)))];
     for ablation in ablations() {
-        let ask: Arm<'_> = Box::new(move |asked| searched(turns, asked, ablation.weights, &[]));
+        let ask: Arm<'a> = Box::new(move |asked| searched(turns, asked, ablation.weights, &[]));
         arms.push((ablation.name.to_owned(), ask));
+    }
+    let Some(meanings) = meanings else { return Ok(arms) };
+    arms.push(("vectors alone".to_owned(), Box::new(move |asked| meanings.ask(turns, asked))));
+    for ablation in ablations() {
+        let ask: Arm<'a> =
+            Box::new(move |asked| searched(turns, asked, ablation.weights, &[meanings.channel(turns, asked)?]));
+        let name = match ablation.name {
+            "search" => "search and vectors".to_owned(),
+            "words alone" => "words and vectors alone".to_owned(),
+            without => format!("and vectors, {without}"),
+        };
+        arms.push((name, ask));
     }
     Ok(arms)
 }

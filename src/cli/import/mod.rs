@@ -63,6 +63,13 @@ pub struct ImportArgs {
     instructions_as_memories: bool,
 }
 
+impl ImportArgs {
+    /// Whether it writes, rather than to tell what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.global.settings(args.asking.settings())?;
     let (forced, guard) = (config.namespace.value.clone(), super::run::guard_of(&config));

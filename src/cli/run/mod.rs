@@ -69,6 +69,13 @@ pub struct PlanArgs {
     out: Option<PathBuf>,
 }
 
+impl RunArgs {
+    /// Whether it writes, rather than to tell what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run && !self.estimate
+    }
+}
+
 pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.estimate {
         return estimate::start(&args.shared, args.batches.batch_api, context);

@@ -10,11 +10,13 @@
 
 mod arms;
 mod bare;
+mod meanings;
 mod measure;
 mod turns;
 
 pub use arms::{Ablation, ablations, searched};
 pub use bare::Bare;
+pub use meanings::Meanings;
 pub use measure::{Gain, Row, measure};
 pub use turns::{Asked, Turns};
 

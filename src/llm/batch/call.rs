@@ -1,4 +1,4 @@
-//! One call of the batch API, made again where that may help.
+//! One call of an API beside chat, made again where that may help.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ const LONGEST_ANSWER: usize = 8 << 20;
 pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
 
 /// One call.
-pub(super) struct Call<'c> {
-    pub(super) method: Method,
-    pub(super) path: &'c str,
-    pub(super) query: &'c [(&'c str, &'c str)],
-    pub(super) body: Body<'c>,
-    pub(super) timeout: Duration,
-    pub(super) longest: usize,
+pub(in crate::llm) struct Call<'c> {
+    pub(in crate::llm) method: Method,
+    pub(in crate::llm) path: &'c str,
+    pub(in crate::llm) query: &'c [(&'c str, &'c str)],
+    pub(in crate::llm) body: Body<'c>,
+    pub(in crate::llm) timeout: Duration,
+    pub(in crate::llm) longest: usize,
     /// What to do where the server knows no such path.
-    pub(super) if_missing: &'static str,
+    pub(in crate::llm) if_missing: &'static str,
     /// Whether a second call does no harm where the first was taken and its answer lost.
-    pub(super) may_repeat: bool,
+    pub(in crate::llm) may_repeat: bool,
 }
 
-pub(super) enum Body<'c> {
+pub(in crate::llm) enum Body<'c> {
     None,
     Json(&'c Value),
     File { name: &'c str, content: &'c [u8] },
@@ -50,7 +50,7 @@ impl<'c> Call<'c> {
         }
     }
 
-    pub(super) fn post(path: &'c str, body: Body<'c>) -> Self {
+    pub(in crate::llm) fn post(path: &'c str, body: Body<'c>) -> Self {
         Self { method: Method::POST, body, ..Self::get(path, &[], NO_BATCHES) }
     }
 }
@@ -86,7 +86,8 @@ impl Client {
         }
     }
 
-    async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
+    /// Makes one attempt.
+    pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
         let request = self.built(call)?;
         let exchanged = tokio::time::timeout(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await;
         exchanged.unwrap_or(Err(Fault::TimedOut(call.timeout)))

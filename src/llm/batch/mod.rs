@@ -4,7 +4,7 @@
 //! lines ─▶ POST /files ─▶ POST /batches ─▶ GET /batches/{id} … ─▶ GET /files/{id}/content ─▶ rows
 //! ```
 
-mod call;
+pub(super) mod call;
 mod remote;
 mod row;
 

@@ -200,7 +200,7 @@ impl Client {
         read.ok_or_else(|| self.permanent("the answer describes no batch".to_owned(), NO_BATCHES))
     }
 
-    pub(super) fn permanent(&self, reason: String, remedy: &'static str) -> LlmError {
+    pub(in crate::llm) fn permanent(&self, reason: String, remedy: &'static str) -> LlmError {
         LlmError::Permanent { endpoint: self.address().to_owned(), reason, remedy }
     }
 }

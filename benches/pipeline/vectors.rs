@@ -1,0 +1,198 @@
+//! How fast memories are found by meaning, and how many of the nearest are among those found.
+
+use std::time::{Duration, Instant};
+
+use afterthought::guard::Guard;
+use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
+use afterthought::recall::{Search, by_vectors};
+use afterthought::store::{Filter, NewVector, Store, StoreError, VectorModel};
+use jiff::Timestamp;
+
+use super::generate::prose;
+use super::random::Random;
+use super::report::{Goal, Report, Row, figure, ms};
+
+/// Memories in all, and in the one of the namespaces that is searched by itself.
+const MEMORIES: usize = 100_000;
+const IN_ONE: usize = 10_000;
+/// As many as all-MiniLM-L6-v2 has.
+const DIMENSION: usize = 384;
+/// Groups of vectors that lie near each other, as those of one topic do, and groups within each.
+const TOPICS: usize = 300;
+const MATTERS: usize = 40;
+/// Questions, each near one of the memories.
+const QUERIES: usize = 100;
+/// How many are looked for.
+const FIRST: usize = 10;
+
+/// Measures a store of 100,000 memories with vectors.
+pub fn measure(report: &mut Report) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("memories.db")).unwrap();
+    let model = VectorModel { name: "bench".into(), dimension: DIMENSION };
+    let mut random = Random::new(9);
+    let drawn = Drawn::new(&mut random);
+    write_memories(&store, &mut random);
+    let begun = Instant::now();
+    let vectors = write_vectors(&store, &model, &drawn, &mut random);
+    let speed = figure(MEMORIES) / begun.elapsed().as_secs_f64();
+    report.add(Row::new("vectors kept, with their memories read", speed, "a second"));
+
+    let queries: Vec<Vec<f32>> = (0..QUERIES)
+        .map(|number| {
+            let near = &vectors[number * MEMORIES / QUERIES].1;
+            mixed(near, 0.8, &mut random)
+        })
+        .collect();
+    let everywhere = Filter::default();
+    let one = Filter::exactly(&[place(0)]);
+    for (name, filter, count) in [("100,000 memories", &everywhere, MEMORIES), ("10,000 of them", &one, IN_ONE)] {
+        let exact: Vec<(Vec<usize>, Duration)> = queries.iter().map(|query| exact(&vectors[..count], query)).collect();
+        let found: Vec<(Vec<MemoryId>, Duration)> = queries
+            .iter()
+            .map(|query| {
+                let begun = Instant::now();
+                let near = store.nearest(&model, query, filter, FIRST).unwrap();
+                (near.into_iter().map(|near| near.id).collect(), begun.elapsed())
+            })
+            .collect();
+        let hits = exact
+            .iter()
+            .zip(&found)
+            .map(|((places, _), (found, _))| places.iter().filter(|place| found.contains(&vectors[**place].0)).count());
+        let share = figure(hits.sum()) / figure(QUERIES * FIRST);
+        report.add(Row::new(format!("{name}: of the 10 nearest, found"), share, "").goal(Goal::AtLeast(0.95)));
+        let (mut own, mut bare): (Vec<_>, Vec<_>) =
+            (found.iter().map(|one| one.1).collect(), exact.iter().map(|one| one.1).collect());
+        // The first search reads what the others have at hand.
+        report.add(Row::new(format!("{name}: the first search"), ms(own.remove(0)), "ms"));
+        let beside = p95(&mut bare);
+        report.add(
+            Row::new(format!("{name}: a search, p95"), p95(&mut own), "ms")
+                .beside("all vectors in memory, one after another", beside),
+        );
+        hybrid(report, name, &store, (&model, &queries), filter);
+    }
+}
+
+/// Measures searches by words, and by words and meaning, in turn.
+fn hybrid(
+    report: &mut Report,
+    name: &str,
+    store: &Store,
+    (model, queries): (&VectorModel, &[Vec<f32>]),
+    filter: &Filter,
+) {
+    let mut random = Random::new(11);
+    let now = Timestamp::now();
+    let (mut words, mut both) = (Vec::new(), Vec::new());
+    for query in queries {
+        let asked = prose(&mut random, 6);
+        let search = Search { limit: FIRST, ..Search::new(&asked, filter, now) };
+        let begun = Instant::now();
+        search.run(store).unwrap();
+        words.push(begun.elapsed());
+        let begun = Instant::now();
+        let channels = [by_vectors(store, (model, query), filter, FIRST, now).unwrap()];
+        Search { channels: &channels, ..search }.run(store).unwrap();
+        both.push(begun.elapsed());
+    }
+    let words = p95(&mut words);
+    report.add(
+        Row::new(format!("{name}: words and meaning, p95"), p95(&mut both), "ms")
+            .goal(Goal::AtMost(2.0 * words))
+            .beside("words alone", words),
+    );
+}
+
+fn p95(times: &mut [Duration]) -> f64 {
+    times.sort();
+    ms(times[times.len() * 95 / 100])
+}
+
+fn place(number: usize) -> Namespace {
+    format!("project/p{}", number / IN_ONE).parse().unwrap()
+}
+
+fn write_memories(store: &Store, random: &mut Random) {
+    let (guard, now) = (Guard::default(), Timestamp::now());
+    let written: Result<(), StoreError> = store.write(None, now, |writer| {
+        for number in 0..MEMORIES {
+            let claim = Claim::new(MemoryType::Semantic, "fact", format!("Memory {number}"), prose(random, 15));
+            let memory = Memory::new(claim, place(number), "bench", ExtractionMethod::Auto, now);
+            writer.insert(&guard.redact(memory).0, &guard.redact(Vec::new()).0)?;
+        }
+        Ok(())
+    });
+    written.unwrap();
+}
+
+/// Returns the memories in the order in which they were written, each with its vector.
+fn write_vectors(store: &Store, model: &VectorModel, drawn: &Drawn, random: &mut Random) -> Vec<(MemoryId, Vec<f32>)> {
+    let mut last = None;
+    let mut written = Vec::new();
+    loop {
+        let waiting = store.without_vector(model, last.as_ref(), 1_000).unwrap();
+        let Some(end) = waiting.last() else { break };
+        let vectors: Vec<Vec<f32>> = waiting.iter().map(|_| drawn.near_a_matter(random)).collect();
+        let new: Vec<NewVector<'_>> =
+            waiting.iter().zip(&vectors).map(|(of, vector)| NewVector { of, vector }).collect();
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.put_vectors(model, &new)).unwrap();
+        last = Some(end.clone());
+        written.extend(waiting.into_iter().map(|one| one.id).zip(vectors));
+    }
+    written.reverse();
+    written
+}
+
+/// Where topics and the matters in them lie.
+struct Drawn {
+    matters: Vec<Vec<f32>>,
+}
+
+impl Drawn {
+    fn new(random: &mut Random) -> Self {
+        let topics: Vec<Vec<f32>> = (0..TOPICS).map(|_| direction(random)).collect();
+        let matters = (0..TOPICS * MATTERS).map(|number| mixed(&topics[number / MATTERS], 0.55, random)).collect();
+        Self { matters }
+    }
+
+    fn near_a_matter(&self, random: &mut Random) -> Vec<f32> {
+        let matter = random.below(self.matters.len());
+        mixed(&self.matters[matter], 0.75, random)
+    }
+}
+
+/// Returns a vector of length 1 whose cosine with `near` is about `cosine`.
+fn mixed(near: &[f32], cosine: f32, random: &mut Random) -> Vec<f32> {
+    let rest = (1.0 - cosine * cosine).sqrt();
+    let vector: Vec<f32> =
+        near.iter().zip(direction(random)).map(|(near, noise)| cosine * near + rest * noise).collect();
+    unit(&vector)
+}
+
+/// Returns a vector of length 1 in any direction.
+fn direction(random: &mut Random) -> Vec<f32> {
+    // The sum of four even draws is near enough to a normal one.
+    let mut even = || f32::from(u16::try_from(random.below(65_536)).unwrap()) / 65_536.0 - 0.5;
+    let drawn: Vec<f32> = (0..DIMENSION).map(|_| even() + even() + even() + even()).collect();
+    unit(&drawn)
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    vector.iter().map(|number| number / length).collect()
+}
+
+/// Returns the places of the nearest, by the products with all, and how long that took.
+fn exact(vectors: &[(MemoryId, Vec<f32>)], query: &[f32]) -> (Vec<usize>, Duration) {
+    let begun = Instant::now();
+    let mut scored: Vec<(f32, usize)> = vectors
+        .iter()
+        .enumerate()
+        .map(|(place, (_, vector))| (vector.iter().zip(query).map(|(a, b)| a * b).sum(), place))
+        .collect();
+    scored.select_nth_unstable_by(FIRST, |a, b| b.0.total_cmp(&a.0));
+    scored.truncate(FIRST);
+    (scored.into_iter().map(|(_, place)| place).collect(), begun.elapsed())
+}

@@ -1,0 +1,230 @@
+//! `embed`: vectors for memories that have none; and what other commands need of vectors.
+
+use afterthought::config::{Config, EmbeddingProvider};
+use afterthought::embed::{Access, EmbedError, Embedder, Filled, Filling, Progress, fill};
+use afterthought::llm::{Budget, DayLimit, Limits, Price, Prices};
+use afterthought::recall::{Channel, by_vectors};
+use afterthought::store::{Coverage, Filter, Spent, Store};
+use anyhow::{Context as _, bail};
+use jiff::Zoned;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::{Printer, counted, spelled};
+use super::run::{guard_of, runtime, stop_on_interrupt};
+use super::spend::prices;
+
+/// Memories that a command embeds beside what it was asked for; the rest waits for `embed`.
+const BESIDE: usize = 256;
+/// Time between two looks at whether another process has finished.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Make vectors of memories that have none, for search by meaning
+///
+/// Needs [embedding] in the settings: a server, or a model in a folder. Can be stopped and begun again at any time. After a
+/// change of the model, all vectors are made anew; no chat model is asked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  AFTERTHOUGHT_EMBEDDING_FOLDER=~/models/all-MiniLM-L6-v2 afterthought embed")]
+pub struct EmbedArgs {
+    /// Try again what the model has refused three times
+    #[arg(long)]
+    retry: bool,
+    /// Make at most this many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    limit: usize,
+    /// Say how many there are and how many wait, and make none
+    #[arg(long, conflicts_with = "retry")]
+    dry_run: bool,
+}
+
+pub fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    let Some(embedder) = embedder(&config)? else {
+        bail!("no vectors are made; set base_url and model, or folder, under [embedding] in your settings");
+    };
+    let store = context.store()?;
+    if args.dry_run {
+        return told(coverage(&store, &embedder)?, &embedder, context.out);
+    }
+    if args.retry {
+        store.write::<_, anyhow::Error>(None, now(), |w| Ok(w.retry_vectors()?))?;
+    }
+    let filled = runtime()?.block_on(filled(&config, &store, &embedder, args.limit, context.out))?;
+    if context.out.is_json() {
+        context.out.json(&filled)?;
+    } else {
+        context.out.line(format_args!("{}{}", counted(filled.embedded as u64, "vector"), left(&filled)))?;
+    }
+    Ok(if filled.refused > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+fn left(filled: &Filled) -> String {
+    let tokens = if filled.tokens > 0 { format!(" for {}", counted(filled.tokens, "token")) } else { String::new() };
+    let refused = if filled.refused > 0 { format!(", {} refused by the model", filled.refused) } else { String::new() };
+    let waiting = if filled.waiting > 0 { format!(", {} still wait", filled.waiting) } else { String::new() };
+    format!("{tokens}{refused}{waiting}")
+}
+
+fn told(coverage: Coverage, embedder: &Embedder, out: &Printer) -> anyhow::Result<ExitStatus> {
+    if out.is_json() {
+        let mut line = serde_json::to_value(coverage).context("cannot spell counts")?;
+        line["model"] = json!(embedder.name());
+        out.json(&line)?;
+    } else {
+        let Coverage { embedded, waiting, given_up } = coverage;
+        let name = embedder.name();
+        out.line(format_args!("{embedded} vectors of {name}, {waiting} memories wait, {given_up} were refused"))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn coverage(store: &Store, embedder: &Embedder) -> anyhow::Result<Coverage> {
+    let unknown = || afterthought::store::VectorModel { name: embedder.name().to_owned(), dimension: 0 };
+    Ok(store.vector_coverage(&embedder.kept_model(store)?.unwrap_or_else(unknown))?)
+}
+
+/// Makes vectors, and waits for another process that is at it.
+async fn filled(
+    config: &Config,
+    store: &Store,
+    embedder: &Embedder,
+    most: usize,
+    out: &Printer,
+) -> anyhow::Result<Filled> {
+    let cancel = CancellationToken::new();
+    stop_on_interrupt(cancel.clone());
+    let (guard, budget) = (guard_of(config), budget(config, embedder, store)?);
+    let filling = Filling { store, embedder, guard: &guard, budget: &budget, most, cancel: cancel.clone(), clock: now };
+    let bar = out.progress();
+    let mut watch = |Progress { done, total }: Progress| bar.set_message(format!("{done} of {total} memories"));
+    let mut is_told = false;
+    loop {
+        let filled = fill(&filling, &mut watch).await;
+        match filled {
+            Ok(Filled { elsewhere: true, .. }) if !cancel.is_cancelled() => {
+                if !is_told {
+                    bar.suspend(|| out.note("another process makes vectors; waiting for it"));
+                    is_told = true;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            other => {
+                bar.finish_and_clear();
+                return Ok(other?);
+            }
+        }
+    }
+}
+
+/// Returns what makes vectors by the settings; `None` where they are off.
+pub fn embedder(config: &Config) -> Result<Option<Embedder>, EmbedError> {
+    let settings = &config.embedding.value;
+    let key = settings.api_key_env.as_ref().unwrap_or(&config.api_key_env.value);
+    let key = std::env::var(key).ok().filter(|key| !key.trim().is_empty()).map(Into::into);
+    let timeout = Some(std::time::Duration::from_secs(config.timeout_seconds.value));
+    Embedder::open(settings, Access { key, timeout })
+}
+
+/// Returns what may be spent on vectors, with what other runs have spent today.
+fn budget(config: &Config, embedder: &Embedder, store: &Store) -> anyhow::Result<Budget> {
+    if embedder.address().is_none() {
+        return Ok(Budget::new(Limits::default(), None, embedder.name())?);
+    }
+    let prices = prices(config)?;
+    let day = config.max_cost_per_day.value.map(|max_cost| {
+        let spent = spent_today(store, &prices)?;
+        Ok::<_, anyhow::Error>(DayLimit { max_cost, spent })
+    });
+    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
+    // A server of one's own is not paid by the token.
+    let own = embedder.is_on_this_machine().then(|| Price::new(0.0, 0.0));
+    Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
+}
+
+fn spent_today(store: &Store, prices: &Prices) -> anyhow::Result<f64> {
+    let today = Zoned::now();
+    let spent = store.spending(today.date(), today.time_zone())?;
+    let cost = |one: &Spent| prices.cost(&one.model, one.prompt_tokens, one.completion_tokens);
+    Ok(spent.iter().filter_map(cost).sum())
+}
+
+/// Makes vectors of what a command has just written, as far as that is soon done. What fails is told and nothing more:
+/// the memories are there, and wait.
+pub fn catch_up(context: &Context<'_>) {
+    let out = context.out;
+    match context.settings().and_then(|config| beside(&config)) {
+        Ok(Some(filled)) if filled.waiting > 0 => {
+            out.note(format_args!("{} memories wait for a vector; `afterthought embed` makes them", filled.waiting));
+        }
+        Ok(_) => {}
+        Err(error) => out.warn(format_args!(
+            "no vectors were made ({}); the memories are kept, and `afterthought embed` makes them later",
+            spelled(&error)
+        )),
+    }
+}
+
+fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
+    let is_off = config.embedding.value.provider() == EmbeddingProvider::None;
+    if is_off || !config.db.value.exists() {
+        return Ok(None);
+    }
+    let store = Store::open(&config.db.value)?;
+    let Some(embedder) = embedder(config)? else { return Ok(None) };
+    let (guard, budget) = (guard_of(config), budget(config, &embedder, &store)?);
+    let filling = Filling {
+        store: &store,
+        embedder: &embedder,
+        guard: &guard,
+        budget: &budget,
+        most: BESIDE,
+        cancel: CancellationToken::new(),
+        clock: now,
+    };
+    Ok(Some(runtime()?.block_on(fill(&filling, &mut |_| {}))?))
+}
+
+/// Returns what lies in the direction of `query`, as a channel of a search for `limit` memories; none where vectors are off.
+/// Where they cannot be had, that is told, and the search is one by words.
+pub fn channels(context: &Context<'_>, store: &Store, query: &str, filter: &Filter, limit: usize) -> Vec<Channel> {
+    match channel(context, store, query, filter, limit) {
+        Ok(channel) => channel.into_iter().collect(),
+        Err(error) => {
+            context.out.warn(format_args!("searched by words alone: {}", spelled(&error)));
+            Vec::new()
+        }
+    }
+}
+
+fn channel(
+    context: &Context<'_>,
+    store: &Store,
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+) -> anyhow::Result<Option<Channel>> {
+    let config = context.settings()?;
+    let Some(embedder) = embedder(&config)? else { return Ok(None) };
+    let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
+    let Some(vector) = runtime()?.block_on(embedder.query(&guard_of(&config), &model, query))? else { return Ok(None) };
+    Ok(Some(by_vectors(store, (&model, &vector), filter, limit, now())?))
+}
+
+/// Returns how `doctor` tells of vectors; `Err` what is amiss. No server is asked.
+pub fn finding(config: &Config) -> Result<String, String> {
+    let embedder = embedder(config).map_err(|error| spelled(&error.into()))?;
+    let Some(embedder) = embedder else {
+        return Ok("none: search is by words; `afterthought init` explains [embedding]".to_owned());
+    };
+    let place = embedder.address().map_or_else(|| "in this process".to_owned(), |address| format!("at {address}"));
+    let path = &config.db.value;
+    let counts = Store::open_read_only(path).ok().and_then(|store| coverage(&store, &embedder).ok());
+    let counts = counts.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
+        let remedy = if waiting > 0 { "; `afterthought embed` makes them" } else { "" };
+        let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
+        format!(": {embedded} vectors, {waiting} memories wait{refused}{remedy}")
+    });
+    Ok(format!("{} {place}{counts}", embedder.name()))
+}

@@ -1,0 +1,139 @@
+//! What the search by meaning works with.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// What turns texts into vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmbeddingProvider {
+    /// Nothing: search is by words.
+    #[default]
+    None,
+    /// A server with `POST /embeddings` as OpenAI's, be it Ollama, vLLM, llama.cpp or another.
+    OpenAi,
+    /// A model in a folder, run in this process.
+    Local,
+}
+
+/// How vectors are made; nothing is by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmbeddingSettings {
+    /// What makes them; `None`: what the other settings speak of.
+    pub provider: Option<EmbeddingProvider>,
+    /// Name of the model on the server.
+    pub model: Option<String>,
+    /// Base URL of the server, up to and including `/v1`; `None`: `OpenAI`'s.
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key; `None`: that of the chat model's.
+    pub api_key_env: Option<String>,
+    /// Folder of the local model.
+    pub folder: Option<PathBuf>,
+    /// Numbers of a vector to ask the server for; `None`: as many as the model has.
+    pub dimensions: Option<usize>,
+    /// What is put before a memory; `None`: what the model is known to want.
+    pub document_prefix: Option<String>,
+    /// What is put before a query; `None`: what the model is known to want.
+    pub query_prefix: Option<String>,
+}
+
+impl EmbeddingSettings {
+    /// Returns what makes vectors: what is set, else a model in a folder or on a server where one is named.
+    #[must_use]
+    pub fn provider(&self) -> EmbeddingProvider {
+        let named = || match (&self.folder, &self.model, &self.base_url) {
+            (Some(_), _, _) => EmbeddingProvider::Local,
+            (None, None, None) => EmbeddingProvider::None,
+            (None, _, _) => EmbeddingProvider::OpenAi,
+        };
+        self.provider.unwrap_or_else(named)
+    }
+}
+
+/// The settings as one layer sets them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PartialEmbedding {
+    /// See [`EmbeddingSettings::provider`].
+    pub provider: Option<EmbeddingProvider>,
+    /// See [`EmbeddingSettings::model`].
+    pub model: Option<String>,
+    /// See [`EmbeddingSettings::base_url`].
+    pub base_url: Option<String>,
+    /// See [`EmbeddingSettings::api_key_env`].
+    pub api_key_env: Option<String>,
+    /// See [`EmbeddingSettings::folder`].
+    pub folder: Option<PathBuf>,
+    /// See [`EmbeddingSettings::dimensions`].
+    pub dimensions: Option<usize>,
+    /// See [`EmbeddingSettings::document_prefix`].
+    pub document_prefix: Option<String>,
+    /// See [`EmbeddingSettings::query_prefix`].
+    pub query_prefix: Option<String>,
+}
+
+impl PartialEmbedding {
+    /// Returns `settings` with what this layer sets in place of its own.
+    pub(super) fn over(self, settings: EmbeddingSettings) -> EmbeddingSettings {
+        EmbeddingSettings {
+            provider: self.provider.or(settings.provider),
+            model: self.model.or(settings.model),
+            base_url: self.base_url.or(settings.base_url),
+            api_key_env: self.api_key_env.or(settings.api_key_env),
+            folder: self.folder.or(settings.folder),
+            dimensions: self.dimensions.or(settings.dimensions),
+            document_prefix: self.document_prefix.or(settings.document_prefix),
+            query_prefix: self.query_prefix.or(settings.query_prefix),
+        }
+    }
+
+    /// Returns the settings that an environment variable stands for.
+    pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Self)> {
+        type Setter = fn(String) -> PartialEmbedding;
+        let variables: [(&'static str, Setter); 3] = [
+            ("AFTERTHOUGHT_EMBEDDING_MODEL", |value| Self { model: Some(value), ..Self::default() }),
+            ("AFTERTHOUGHT_EMBEDDING_BASE_URL", |value| Self { base_url: Some(value), ..Self::default() }),
+            ("AFTERTHOUGHT_EMBEDDING_FOLDER", |value| Self { folder: Some(value.into()), ..Self::default() }),
+        ];
+        let set = variables.into_iter().filter_map(|(name, setter)| {
+            let value = lookup(name).filter(|value| !value.trim().is_empty())?;
+            Some((name, setter(value)))
+        });
+        set.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_used_unless_it_is_switched_off() {
+        let rows = [
+            ("", EmbeddingProvider::None),
+            ("folder = 'm'", EmbeddingProvider::Local),
+            ("folder = 'm'\nmodel = 'n'", EmbeddingProvider::Local),
+            ("model = 'n'", EmbeddingProvider::OpenAi),
+            ("base_url = 'http://127.0.0.1:1/v1'", EmbeddingProvider::OpenAi),
+            ("provider = 'openai'\nfolder = 'm'", EmbeddingProvider::OpenAi),
+            ("provider = 'none'\nfolder = 'm'", EmbeddingProvider::None),
+        ];
+        for (text, expected) in rows {
+            let partial: PartialEmbedding = toml::from_str(text).unwrap();
+            assert_eq!(partial.over(EmbeddingSettings::default()).provider(), expected, "{text}");
+        }
+        assert!(toml::from_str::<PartialEmbedding>("provider = 'onnx'").is_err());
+        assert!(toml::from_str::<PartialEmbedding>("api_key = 'k'").is_err());
+    }
+
+    #[test]
+    fn a_stronger_layer_sets_its_own_values_only() {
+        let weak = PartialEmbedding { model: Some("m".into()), dimensions: Some(8), ..PartialEmbedding::default() };
+        let strong = PartialEmbedding { model: Some("n".into()), ..PartialEmbedding::default() };
+        let settings = strong.over(weak.over(EmbeddingSettings::default()));
+        let expected =
+            EmbeddingSettings { model: Some("n".into()), dimensions: Some(8), ..EmbeddingSettings::default() };
+        assert_eq!(settings, expected);
+    }
+}

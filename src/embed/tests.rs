@@ -1,0 +1,96 @@
+use super::*;
+use crate::memory::Memory;
+use crate::store::Store;
+use crate::store::samples::{insert, memory};
+
+fn settings(text: &str) -> EmbeddingSettings {
+    let folders = crate::config::Folders { user_file: "/none/config.toml".into(), default_db: "/none/m.db".into() };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, format!("[embedding]\n{text}\n")).unwrap();
+    let config =
+        crate::config::Config::load(&folders, folder.path(), Some(&file), &|_| None, crate::config::Partial::default());
+    config.unwrap().embedding.value
+}
+
+fn open(text: &str, key: Option<&str>) -> Result<Option<Embedder>, String> {
+    let access = Access { key: key.map(SecretString::from), timeout: None };
+    Embedder::open(&settings(text), access).map_err(|error| error.to_string())
+}
+
+fn opened(text: &str) -> Embedder {
+    open(text, Some("k")).unwrap().unwrap()
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_setting() {
+    assert!(open("", None).unwrap().is_none());
+    let rows = [
+        (
+            "provider = 'openai'",
+            None,
+            "[embedding] names no key; set the variable that api_key_env names, or a base_url",
+        ),
+        (
+            "base_url = 'http://127.0.0.1:9/v1'",
+            None,
+            "[embedding] names no model; set model, or AFTERTHOUGHT_EMBEDDING_MODEL",
+        ),
+        ("provider = 'local'", None, "[embedding] names no folder; set folder, or AFTERTHOUGHT_EMBEDDING_FOLDER"),
+        (
+            "base_url = 'here'\nmodel = 'm'",
+            None,
+            "\"here\": this is no http address; set the base URL to one like http://127.0.0.1:11434/v1",
+        ),
+    ];
+    for (text, key, expected) in rows {
+        assert_eq!(open(text, key).unwrap_err(), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_name_says_all_that_changes_a_vector() {
+    assert_eq!(opened("provider = 'openai'").name(), "text-embedding-3-small");
+    let nomic = opened("model = 'nomic-embed-text'\nbase_url = 'http://127.0.0.1:9/v1'");
+    assert_eq!((nomic.name(), nomic.paid_name()), ("nomic-embed-text after \"search_document:\"", "nomic-embed-text"));
+    assert!(nomic.is_on_this_machine() && !opened("model = 'm'").is_on_this_machine());
+    let local = opened("folder = 'fixtures/embedding/tiny-bert'");
+    assert!(local.name().starts_with("local/bert-2x16-") && local.is_on_this_machine(), "{}", local.name());
+}
+
+#[test]
+fn the_length_of_vectors_is_asked_for_known_or_unknown() {
+    let store = Store::in_memory().unwrap();
+    let length = |text: &str| opened(text).kept_model(&store).unwrap().map(|model| model.dimension);
+    assert_eq!(length("model = 'm'"), None);
+    assert_eq!(length("model = 'm'\ndimensions = 256"), Some(256));
+    assert_eq!(length("folder = 'fixtures/embedding/tiny-bert'"), Some(16));
+}
+
+#[test]
+fn a_memory_is_embedded_by_what_it_says_without_secrets() {
+    let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
+    let store = Store::in_memory().unwrap();
+    let (embedder, guard) = (opened("model = 'm'\ndocument_prefix = 'passage: '"), Guard::default());
+    let text = |memory: &Memory| {
+        insert(&store, memory);
+        let model = VectorModel { name: "m".into(), dimension: 1 };
+        let newest = store.without_vector(&model, None, 1).unwrap().remove(0);
+        embedder.text(&guard, &newest).into_inner()
+    };
+    assert_eq!(text(&memory("Tea", "The user drinks tea.")), "passage: Tea: The user drinks tea.");
+    assert_eq!(text(&memory("The user drinks", "The user drinks tea.")), "passage: The user drinks tea.");
+    let held = text(&memory("", &format!("The token is {secret}.")));
+    assert!(held.starts_with("passage: The token is") && !held.contains(secret), "{held}");
+}
+
+#[tokio::test]
+async fn a_query_of_nothing_has_no_vector() {
+    let (embedder, guard) = (opened("folder = 'fixtures/embedding/tiny-bert'"), Guard::default());
+    let model = VectorModel { name: embedder.name().to_owned(), dimension: 16 };
+    assert_eq!(embedder.query(&guard, &model, " \n").await.unwrap(), None);
+    assert_eq!(embedder.query(&guard, &model, "tea").await.unwrap().unwrap().len(), 16);
+    let other = VectorModel { dimension: 8, ..model };
+    let error = embedder.query(&guard, &other, "tea").await.unwrap_err().to_string();
+    assert!(error.contains("answers with 16 numbers where 8 are expected"), "{error}");
+}

@@ -1,0 +1,222 @@
+//! Asking an OpenAI-compatible server for vectors: `POST /embeddings`.
+
+use std::sync::atomic::Ordering;
+
+use backon::BackoffBuilder as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::batch::call::{Body, Call};
+use super::client::SILENT_RETRIES;
+use super::fault::{Fault, Rejection, Verdict};
+use super::{Client, LlmError, retry};
+use crate::guard::Redacted;
+
+/// Longest answer that is read; a number takes some 22 bytes as text.
+const LONGEST_ANSWER: usize = 256 << 20;
+/// Where the answer is no embedding at all.
+const NOT_HERE: &str = "check the base URL of [embedding], most servers want it to end in /v1, and that the server has this model \
+                        (for Ollama: `ollama pull MODEL`)";
+
+/// Vectors as a server answered them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// One a text, in the order of the texts, all of one length and with finite numbers.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens of the texts as the server counts them; 0 where it does not.
+    pub tokens: u64,
+}
+
+/// Why there are no vectors.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum EmbedFailure {
+    /// The texts are too long or too many for one call; fewer or shorter ones may pass.
+    #[error("{endpoint}: the texts are too long or too many for one call")]
+    TooMuch {
+        /// Base URL of the server.
+        endpoint: String,
+    },
+    /// The server does not take these texts; others may pass.
+    #[error(transparent)]
+    Refused(LlmError),
+    /// It would be the same for any text.
+    #[error(transparent)]
+    Failed(LlmError),
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    data: Vec<Entry>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entry {
+    #[serde(default)]
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    total_tokens: Option<u64>,
+}
+
+impl Client {
+    /// Whether the server runs on this machine.
+    #[must_use]
+    pub fn is_on_this_machine(&self) -> bool {
+        self.endpoint().is_loopback()
+    }
+
+    /// Returns the vectors of `texts`, none of which may be empty, of `dimensions` numbers where that is asked for.
+    ///
+    /// Asks again where that may help, as [`super::Complete::complete`] does.
+    ///
+    /// # Errors
+    /// [`EmbedFailure`], sorted by what to do next.
+    pub async fn embed(&self, texts: &[Redacted], dimensions: Option<usize>) -> Result<Embedded, EmbedFailure> {
+        let mut body = json!({
+            "model": self.settings.model,
+            "input": texts.iter().map(|text| text.as_str()).collect::<Vec<_>>(),
+        });
+        if let Some(dimensions) = dimensions {
+            body["dimensions"] = dimensions.into();
+        }
+        let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
+        let mut waits = retry::waits(retries, self.settings.jitter_seed).build();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let outcome = self.embed_once(&body, texts.len()).await;
+            let wait = match &outcome {
+                Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if attempts > SILENT_RETRIES => None,
+                Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
+                Ok(_) | Err(_) => None,
+            };
+            let Some(wait) = wait else {
+                self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
+                return outcome.map_err(|fault| self.failure(&fault, attempts, texts));
+            };
+            (self.sleep)(wait).await;
+        }
+    }
+
+    async fn embed_once(&self, body: &Value, count: usize) -> Result<Embedded, Fault> {
+        let pass = self.gate.enter().await;
+        let call = Call {
+            timeout: self.settings.timeout,
+            longest: LONGEST_ANSWER,
+            if_missing: NOT_HERE,
+            ..Call::post("/embeddings", Body::Json(body))
+        };
+        let answer = self.attempt_call(&call).await;
+        let embedded = answer.and_then(|answer| read(&answer, count));
+        match &embedded {
+            Ok(_) => pass.widen(),
+            Err(fault) if fault.is_overload() => pass.narrow(),
+            Err(_) => {}
+        }
+        embedded
+    }
+
+    fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {
+        let error = || self.error_about(fault, attempts, &texts.iter().map(|text| text.as_str()).collect::<Vec<_>>());
+        if let Fault::Status { status: 404 | 405, .. } = fault {
+            return EmbedFailure::Failed(self.permanent(self.endpoint().clean(&fault.to_string()), NOT_HERE));
+        }
+        let is_too_many = fault.complaint().is_some_and(|rejection| says_too_many(rejection));
+        match fault.verdict() {
+            Verdict::TooLong => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
+            Verdict::Permanent(_) if is_too_many => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
+            Verdict::Permanent(_) if fault.complaint().is_some_and(|rejection| !rejection.is_about_the_key()) => {
+                EmbedFailure::Refused(error())
+            }
+            Verdict::Permanent(_) | Verdict::Retry => EmbedFailure::Failed(error()),
+        }
+    }
+}
+
+/// Whether a server complains of how many texts came, or how long they are, in words of embedding servers.
+fn says_too_many(rejection: &Rejection) -> bool {
+    let text = rejection.text();
+    let words =
+        ["batch size", "too many inputs", "array too long", "maximum number of", "input length", "tokens_limit"];
+    words.iter().any(|word| text.contains(word))
+}
+
+fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
+    let broken = |reason: &str| Fault::Broken(format!("the answer {reason}"));
+    let Ok(answer) = serde_json::from_slice::<Answer>(answer) else {
+        let value = serde_json::from_slice::<Value>(answer).map_err(|_| broken("is no whole JSON"))?;
+        return Err(match Rejection::read(&value) {
+            Some(rejection) => Fault::Status { status: rejection.status(), wait: None, rejection },
+            None => broken("holds no embeddings"),
+        });
+    };
+    if answer.data.len() != count {
+        return Err(broken(&format!("holds {} vectors for {count} texts", answer.data.len())));
+    }
+    let mut vectors = vec![Vec::new(); count];
+    for (place, entry) in answer.data.into_iter().enumerate() {
+        let slot = vectors.get_mut(entry.index.unwrap_or(place)).filter(|slot| slot.is_empty());
+        *slot.ok_or_else(|| broken("numbers its vectors wrongly"))? = entry.embedding;
+    }
+    let length = vectors.first().map_or(0, Vec::len);
+    if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
+        return Err(broken("holds vectors of several lengths"));
+    }
+    if vectors.iter().flatten().any(|number| !number.is_finite()) {
+        return Err(broken("holds what is no number"));
+    }
+    let usage = answer.usage.unwrap_or_default();
+    Ok(Embedded { vectors, tokens: usage.prompt_tokens.or(usage.total_tokens).unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(answer: &str, count: usize) -> Result<(Vec<Vec<f32>>, u64), String> {
+        read(answer.as_bytes(), count).map(|found| (found.vectors, found.tokens)).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn vectors_come_in_the_order_of_their_texts() {
+        let answer =
+            r#"{"data":[{"index":1,"embedding":[2,0.5]},{"index":0,"embedding":[1,-1]}],"usage":{"prompt_tokens":7}}"#;
+        assert_eq!(told(answer, 2).unwrap(), (vec![vec![1.0, -1.0], vec![2.0, 0.5]], 7));
+        let bare = r#"{"data":[{"embedding":[1]},{"embedding":[2]}],"usage":{"total_tokens":3}}"#;
+        assert_eq!(told(bare, 2).unwrap(), (vec![vec![1.0], vec![2.0]], 3));
+    }
+
+    #[test]
+    fn what_is_no_answer_to_the_question_is_told() {
+        let rows = [
+            (r#"{"data":[{"embedding":[1]}]}"#, "the answer holds 1 vectors for 2 texts"),
+            (
+                r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
+                "the answer numbers its vectors wrongly",
+            ),
+            (
+                r#"{"data":[{"index":5,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
+                "the answer numbers its vectors wrongly",
+            ),
+            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer holds vectors of several lengths"),
+            (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer holds vectors of several lengths"),
+            (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is no whole JSON"),
+            (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer holds what is no number"),
+            (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
+            (r#"{"error":{"message":"model \"m\" not found"}}"#, "status 404: model \"m\" not found"),
+            ("{}", "the answer holds no embeddings"),
+            ("<html>", "the answer is no whole JSON"),
+        ];
+        for (answer, expected) in rows {
+            assert_eq!(told(answer, 2).unwrap_err(), expected, "{answer}");
+        }
+    }
+}
