@@ -103,6 +103,7 @@ fn is_of_project(call: &Call, log: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::MemorySettings;
     use crate::guard::Guard;
     use crate::hooks::{Event, Input};
 
@@ -115,6 +116,7 @@ mod tests {
             database: PathBuf::new(),
             namespace: None,
             categories: Vec::new(),
+            memory: MemorySettings::default(),
             guard: Guard::default(),
             subagents: false,
         }
