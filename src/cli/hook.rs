@@ -133,6 +133,7 @@ impl Work {
             database: settings.db.value.clone(),
             namespace: settings.namespace.value.clone(),
             categories: settings.categories.value,
+            memory: settings.memory,
             guard,
             subagents: self.args.subagents,
         };

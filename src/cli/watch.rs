@@ -6,9 +6,11 @@ use std::time::Duration;
 use afterthought::hooks::{Fault, Scan, Shift, Until, WATCH_LEASE, Worked, lower_priority, scan, work_off};
 use afterthought::ingest::known::{self, KNOWN};
 use afterthought::ingest::{Found, discover};
+use afterthought::lifecycle::{self, Rules};
 use afterthought::store::{Job, Leased, Store};
 use anyhow::{bail, ensure};
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Context, machine, now};
@@ -21,6 +23,8 @@ use super::run::{Asking, runtime};
 const TICK: Duration = Duration::from_secs(15);
 /// Pause between two looks at the folders, and between two rounds of maintenance.
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
+/// Pause between two rounds in which all memories are looked through.
+const WHOLE: SignedDuration = SignedDuration::from_hours(1);
 /// Pause before another process is asked again whether it is done.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -79,7 +83,8 @@ async fn watch(args: &WatchArgs, context: &Context<'_>, store: &Store, owner: &s
     let cancel = CancellationToken::new();
     stop_on_signals(cancel.clone());
     let extraction = Extraction::new(context, &args.asking, args.at_a_time, cancel.clone());
-    let mut rounds = Rounds { args, context, owner, next: Timestamp::MIN };
+    let rules = Rules::from(&context.settings()?.memory);
+    let mut rounds = Rounds { args, context, owner, next: Timestamp::MIN, next_whole: Timestamp::MIN, rules };
     let mut total = Worked::default();
     if !args.once {
         context.out.note("watching; Ctrl-C ends it");
@@ -115,6 +120,8 @@ struct Rounds<'a> {
     context: &'a Context<'a>,
     owner: &'a str,
     next: Timestamp,
+    next_whole: Timestamp,
+    rules: Rules,
 }
 
 impl Rounds<'_> {
@@ -137,8 +144,17 @@ impl Rounds<'_> {
             Ok(count) => self.context.out.detail(format_args!("{} came to rest", counted(count as u64, "log"))),
             Err(error) => self.context.out.warn(format_args!("the folders could not be looked at: {error}")),
         }
-        if let Err(error) = store.expire(None, now) {
-            self.context.out.warn(format_args!("what has run out could not be expired: {error}"));
+        // All is looked through once an hour; in between, what is over.
+        let is_whole = now >= self.next_whole;
+        let maintained = if is_whole { lifecycle::maintain } else { lifecycle::tick };
+        match maintained(store, &self.rules, now) {
+            Ok(report) if report.done.is_empty() => {}
+            Ok(report) => self.context.out.detail(format_args!("maintained: {}", json!(report.done.counts()))),
+            // Another process may hold the file for long; there is a next time.
+            Err(error) => self.context.out.warn(format_args!("memories could not be kept in order: {error}")),
+        }
+        if is_whole {
+            self.next_whole = now + WHOLE;
         }
     }
 

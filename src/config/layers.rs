@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialEmbedding, PartialGuard};
+use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialEmbedding, PartialGuard, PartialMemory};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -48,6 +48,8 @@ pub struct Partial {
     pub embedding: Option<PartialEmbedding>,
     /// What the guard keeps out.
     pub guard: Option<PartialGuard>,
+    /// What is remembered, told and kept.
+    pub memory: Option<PartialMemory>,
 }
 
 pub(super) fn read(path: &Path) -> Result<Partial, ConfigError> {
@@ -70,8 +72,9 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         ("prices", partial.prices.is_some()),
         ("embedding", partial.embedding.is_some()),
     ];
-    match set.into_iter().find(|(_, is_set)| *is_set) {
-        Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
+    let for_all = partial.memory.as_ref().and_then(PartialMemory::for_all_projects);
+    match set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key).or(for_all) {
+        Some(key) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
         None => Ok(()),
     }
 }

@@ -53,6 +53,8 @@ fn answer(store: &Store, call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer
     let said = match call.event {
         Event::SessionStart => return session_start(store, call, session, now, say),
         Event::UserPromptSubmit => prompt::submitted(store, call, session, &namespaces(store, call)?, now)?,
+        // What a person asks for is done all the same.
+        Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure if !call.memory.enabled.value => None,
         Event::PreToolUse => tools::about_to_be_used(store, call, session, &namespaces(store, call)?, now)?,
         Event::PostToolUse | Event::PostToolUseFailure => {
             tools::used(store, call, session, &namespaces(store, call)?, now)?
@@ -82,7 +84,10 @@ fn session_start(
     store.told(session, &ids, now)?;
     // A log of what was told that cannot be written is no reason to stop.
     let _ = note_shown(store, &told, now);
-    sweep::missed(store, call, now).map(drop)
+    if logs::reads(call) {
+        sweep::missed(store, call, now)?;
+    }
+    Ok(())
 }
 
 fn brief(
@@ -93,7 +98,7 @@ fn brief(
 ) -> Result<crate::recall::brief::Brief, HookError> {
     // To load the encoding would take longer than all else together.
     let counting = Counting::Estimated;
-    let request = BriefRequest { namespaces: namespaces(db, call)?, counting, ..BriefRequest::default() };
+    let request = BriefRequest { counting, ..BriefRequest::of(&call.memory, namespaces(db, call)?, None) };
     let brief = compose(db, &request, now)?;
     if !brief.text.is_empty() {
         say(Answer::Context(brief.text.clone()));

@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Agent, Call, Event, HookError};
+use crate::config::ExtractionMode;
 use crate::pipeline::{Stamp, path_key};
 use crate::store::{EXTRACT, Enqueued, JobRequest, Store, StoreError};
 
@@ -33,12 +34,13 @@ pub fn request_for(agent: &str, log: &Path, project: Option<&Path>, not_before: 
 pub(super) fn enqueue(store: &Store, call: &Call, now: Timestamp) -> Result<bool, HookError> {
     let input = &call.input;
     let is_subagent = call.event == Event::SubagentStop || input.subagent.is_some();
-    if is_subagent && !call.subagents {
+    if is_subagent && !call.subagents || !reads(call) {
         return Ok(false);
     }
     let log = if is_subagent { input.subagent_transcript.as_ref() } else { input.transcript.as_ref() };
     let not_before = match call.event {
         Event::SessionEnd | Event::PreCompact | Event::SubagentStop => now,
+        Event::Stop if call.memory.extraction.extraction_mode.value == ExtractionMode::DuringConversation => now,
         Event::Stop
         | Event::SessionStart
         | Event::UserPromptSubmit
@@ -49,6 +51,11 @@ pub(super) fn enqueue(store: &Store, call: &Call, now: Timestamp) -> Result<bool
     let request = log.and_then(|log| request_for(call.agent.as_str(), log, input.cwd.as_deref(), not_before));
     let Some(request) = request else { return Ok(false) };
     Ok(store.enqueue(&request, now)? == Enqueued::Waiting)
+}
+
+/// Whether conversations are read without being asked.
+pub(super) const fn reads(call: &Call) -> bool {
+    call.memory.enabled.value && call.memory.extraction.auto_extract.value
 }
 
 /// Whether neither a job nor a run has read the log as it is now.

@@ -30,6 +30,7 @@ mod work;
 
 use std::path::PathBuf;
 
+use crate::config::MemorySettings;
 use crate::consolidate::ApplyError;
 use crate::guard::Guard;
 use crate::memory::Namespace;
@@ -61,6 +62,8 @@ pub struct Call {
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
+    /// What is told and read without being asked.
+    pub memory: MemorySettings,
     /// What takes secrets out.
     pub guard: Guard,
     /// Whether sessions of sub-agents count, too.

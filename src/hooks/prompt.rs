@@ -54,7 +54,8 @@ pub(super) fn submitted(
         Some(Command::Remember(text)) => remember(store, call, namespaces, text, now).map(Some),
         Some(Command::Recall(query)) => recalled(store, namespaces, query, now).map(Some),
         Some(Command::Forget(what)) => forget(store, namespaces, what, now).map(Some),
-        None => relevant(store, session, namespaces, prompt, now),
+        None if !call.memory.enabled.value => Ok(None),
+        None => relevant(store, call, session, namespaces, prompt, now),
     }
 }
 
@@ -154,6 +155,7 @@ fn forgotten(store: &Store, memory: &Memory, now: Timestamp) -> Result<Answer, H
 /// Returns what bears on a prompt and was not told in the session yet; often nothing.
 fn relevant(
     store: &Store,
+    call: &Call,
     session: &str,
     namespaces: &[Namespace],
     prompt: &str,
@@ -161,10 +163,20 @@ fn relevant(
 ) -> Result<Option<Answer>, HookError> {
     let query = &prompt[..prompt.floor_char_boundary(MAX_QUERY)];
     let told = store.told_in(session, Timestamp::UNIX_EPOCH)?;
-    let found = recall::search(store, query, &Filter::exactly(namespaces), MAX_TOLD * 2 + told.len(), now)?;
+    let retrieval = &call.memory.retrieval;
+    let most = match retrieval.max_memories_in_prompt.value {
+        0 => MAX_TOLD,
+        most => most.min(MAX_TOLD),
+    };
+    let filter = Filter {
+        types: retrieval.included_types.value.clone(),
+        min_importance: Some(retrieval.min_importance_for_retrieval.value),
+        ..Filter::exactly(namespaces)
+    };
+    let found = recall::search(store, query, &filter, MAX_TOLD * 2 + told.len(), now)?;
     let bears = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
     let fresh: Vec<Found> =
-        found.into_iter().filter(|hit| bears(hit) && !told.contains(&hit.memory.id)).take(MAX_TOLD).collect();
+        found.into_iter().filter(|hit| bears(hit) && !told.contains(&hit.memory.id)).take(most).collect();
     let ids: Vec<MemoryId> = fresh.iter().map(|hit| hit.memory.id.clone()).collect();
     store.told(session, &ids, now)?;
     let _ = store.record_access(&ids, AccessKind::Prompt, now);

@@ -99,3 +99,74 @@ fn is_of_project(call: &Call, log: &Path) -> bool {
     let head = String::from_utf8_lossy(&head[..read]);
     serde_json::to_string(cwd).is_ok_and(|cwd| head.contains(&format!("\"cwd\":{cwd}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::MemorySettings;
+    use crate::guard::Guard;
+    use crate::hooks::{Event, Input};
+
+    fn call(agent: Agent, current: &Path, cwd: &str) -> Call {
+        let input = Input { transcript: Some(current.to_owned()), cwd: Some(cwd.into()), ..Input::default() };
+        Call {
+            agent,
+            event: Event::SessionStart,
+            input,
+            database: PathBuf::new(),
+            namespace: None,
+            categories: Vec::new(),
+            memory: MemorySettings::default(),
+            guard: Guard::default(),
+            subagents: false,
+        }
+    }
+
+    fn write(path: &Path, text: &str, minutes: u64) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let at = SystemTime::now() - Duration::from_secs(minutes * 60);
+        fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+    }
+
+    fn found(store: &Store) -> Vec<String> {
+        let name = |path: String| Path::new(&path).file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut names: Vec<String> = store.jobs().unwrap().into_iter().map(|job| name(job.path)).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sessions_of_other_days_are_found_by_the_folder_in_their_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join("sessions").join(name);
+        let head =
+            |cwd: &str| format!("{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"1\",\"cwd\":\"{cwd}\"}}}}\n");
+        write(&at("2026/10/31/a.jsonl"), &head("/home/ana/shop"), 60);
+        write(&at("2026/11/02/b.jsonl"), &head("/home/ana/shop"), 30);
+        write(&at("2026/11/02/other.jsonl"), &head("/home/ana/shop-2"), 30);
+        write(&at("2026/11/02/old.jsonl"), &head("/home/ana/shop"), 60 * 24 * 20);
+        write(&at("2026/11/02/fresh.jsonl"), &head("/home/ana/shop"), 3);
+        let current = at("2026/11/03/now.jsonl");
+        write(&current, &head("/home/ana/shop"), 0);
+        let store = Store::in_memory().unwrap();
+        let call = call(Agent::Codex, &current, "/home/ana/shop");
+        assert_eq!(missed(&store, &call, Timestamp::now()).unwrap(), 2);
+        assert_eq!(found(&store), ["a", "b"]);
+    }
+
+    #[test]
+    fn only_so_many_sessions_are_taken_at_once_and_the_last_ones_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..15 {
+            write(&folder.path().join(format!("s{number:02}.jsonl")), "x", 20 + number);
+        }
+        let store = Store::in_memory().unwrap();
+        let call = call(Agent::ClaudeCode, &folder.path().join("now.jsonl"), "/home/ana/shop");
+        assert_eq!(missed(&store, &call, Timestamp::now()).unwrap(), MAX_SESSIONS);
+        assert_eq!(found(&store).first().map(String::as_str), Some("s00"));
+        assert!(!found(&store).contains(&"s14".to_owned()));
+        let nobody = Call { input: Input::default(), ..call };
+        assert_eq!(missed(&store, &nobody, Timestamp::now()).unwrap(), 0);
+    }
+}

@@ -126,29 +126,24 @@ fn words_that_stand_everywhere_are_found_together() {
     }
 }
 
+/// Writes what a store holds into a file as an earlier version left it.
+fn write_as_before(store: &Store, path: &std::path::Path, version: usize) {
+    let before = super::open::of_version(path, version);
+    before.execute("ATTACH ?1 AS now", [store.path().to_str().unwrap()]).unwrap();
+    for table in ["memories", "memory_usage", "evidence"] {
+        let names = format!("SELECT group_concat(name) FROM pragma_table_info('{table}', 'main')");
+        let names: String = before.query_row(&names, (), |row| row.get(0)).unwrap();
+        before.execute(&format!("INSERT INTO main.{table} ({names}) SELECT {names} FROM now.{table}"), ()).unwrap();
+    }
+}
+
 #[test]
 fn a_file_of_before_is_filed_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memories.db");
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(folder.path().join("now.db")).unwrap();
     insert(&store, &titled("tea", "The user drinks tea."));
-    store
-        .conn
-        .execute_batch(
-            "DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
-             DROP INDEX evidence_by_time; DROP TABLE search_recent; DROP TABLE search_docs; DROP TABLE search_segments;
-             DROP TABLE search_places; DROP TABLE search_postings;
-             CREATE VIRTUAL TABLE memory_words USING fts5 (title, content, summary, tags, subject, evidence, content = '',
-                contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2');
-             DROP TABLE memory_near; DROP INDEX memories_by_key; DROP INDEX evidence_by_words;
-             DROP INDEX tombstones_by_key;
-             CREATE INDEX memories_by_key ON memories (key, namespace) WHERE key IS NOT NULL;
-             CREATE INDEX evidence_by_transcript ON evidence (transcript);
-             CREATE INDEX tombstones_by_key ON tombstones (key, namespace) WHERE key IS NOT NULL;",
-        )
-        .unwrap();
-    store.conn.pragma_update(None, "user_version", 10).unwrap();
-    drop(store);
+    let path = folder.path().join("before.db");
+    write_as_before(&store, &path, 10);
     let store = Store::open(&path).unwrap();
     assert_eq!(around(&store, &claim("Tea is drunk."), &[], 10), ["tea"]);
     assert_eq!(store.search_candidates("drinking", &Filter::default(), 5).unwrap().len(), 1);

@@ -238,6 +238,16 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
 }
 
+/// Makes a file as the version left it that knew the first `version` migrations.
+#[cfg(test)]
+pub(super) fn of_version(path: &Path, version: usize) -> Connection {
+    let mut conn = Connection::open(path).unwrap();
+    configure(&conn).unwrap();
+    conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+    Migrations::from_slice(&MIGRATIONS).to_version(&mut conn, version).unwrap();
+    conn
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::samples::{clean, day, insert, memory, write};

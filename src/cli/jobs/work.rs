@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use afterthought::config::Config;
 use afterthought::extract::window::WindowBudget;
+use afterthought::guard::Guard;
 use afterthought::hooks::{Fault, HookLog, LINGER, Shift, Until, lower_priority, work_off};
 use afterthought::ingest::Found;
 use afterthought::llm::{Budget, Limits, Source};
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary};
 use afterthought::store::{Job, Spent, Store};
+use afterthought::transcript::{Kind, Transcript};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 use serde_json::json;
@@ -117,7 +119,15 @@ impl<'a> Extraction<'a> {
         let folder = job.project.as_deref().map(Path::new).filter(|folder| folder.is_dir());
         let here = std::env::current_dir().context("cannot tell the working directory")?;
         let config = self.context.global.settings_at(folder.unwrap_or(&here), self.asking.settings())?;
+        let extraction = &config.memory.extraction;
+        if !config.memory.enabled.value || !extraction.auto_extract.value {
+            let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
+            return Ok(Err(Fault::Later(now() + SignedDuration::from_hours(24), why)));
+        }
         let guard = guard_of(&config);
+        if Self::is_too_short(job, extraction.min_messages_for_extraction.value, &guard).await? {
+            return Ok(Ok(()));
+        }
         let settings = match self.asking.replay {
             Some(_) => None,
             None => reachable(&config, self.context.out).await?,
@@ -142,6 +152,13 @@ impl<'a> Extraction<'a> {
         };
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
         Ok(Self::judge(job, &summary, &budget))
+    }
+
+    /// Whether every conversation of the log has fewer messages than are worth a reading; it is looked at again when it grew.
+    async fn is_too_short(job: &Job, least: usize, guard: &Guard) -> anyhow::Result<bool> {
+        let read = pipeline::conversations(&sources(job), guard).await?;
+        let said = |transcript: &Transcript| transcript.messages.iter().filter(|one| one.kind == Kind::Prose).count();
+        Ok(!read.transcripts.is_empty() && read.transcripts.iter().all(|transcript| said(transcript) < least))
     }
 
     /// Returns what this log may spend: its share of what is left of the day, or when there is money again.
@@ -216,10 +233,14 @@ fn tomorrow(today: &Zoned) -> Timestamp {
     next.map_or_else(|_| now() + SignedDuration::from_hours(24), |next| next.timestamp())
 }
 
-fn options(job: &Job, config: &Config) -> anyhow::Result<Options> {
+fn sources(job: &Job) -> Sources {
     let found = vec![Found { path: PathBuf::from(&job.path), named: false }];
+    Sources { found, ..Sources::default() }
+}
+
+fn options(job: &Job, config: &Config) -> anyhow::Result<Options> {
     Ok(Options {
-        sources: Sources { found, ..Sources::default() },
+        sources: sources(job),
         selection: Selection {
             zone: Some(Zoned::now().time_zone().clone()),
             exclude: patterns("the setting deny", &config.deny.value)?,
