@@ -126,7 +126,7 @@ table!(
     min_confidence / "minConfidence": f64 = 0.05,
     /// Days after which what was superseded is given up; 0 for never.
     superseded_days / "supersededDays": u32 = 180,
-    /// Days after which of two memories with the same words the later one gives way; 0 for never.
+    /// Days after which of two memories with the same words the one worth less gives way; 0 for never.
     duplicate_days / "duplicateDays": u32 = 7,
     /// Days after which short-term memories that are over are given up; 0 for never.
     expired_days / "expiredDays": u32 = 30,

@@ -51,6 +51,10 @@ fn carry_out(
     plan: impl Fn(&Database, &Rules, Timestamp) -> Result<Upkeep, StoreError>,
 ) -> Result<Report, StoreError> {
     let mut report = Report { run: None, done: plan(store, rules, now)? };
+    // Before anything is given up, so that nothing goes for good that was not foreseen.
+    if !report.done.purges.is_empty() || report.done.replies > 0 {
+        store.purge(rules.purge_days, now)?;
+    }
     if !report.done.steps.is_empty() {
         let run = store.begin_run(COMMAND, &json!({}), now)?.id;
         // What is due is told again, since others may have written meanwhile.
@@ -62,10 +66,7 @@ fn carry_out(
         let status = if done.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         let summary = done.as_ref().map_or_else(|error| json!({"error": error.to_string()}), |due| json!(due.counts()));
         store.finish_run(&run, status, &summary, now)?;
-        report = Report { run: Some(run), done: done? };
-    }
-    if !report.done.purges.is_empty() || report.done.replies > 0 {
-        store.purge(rules.purge_days, now)?;
+        (report.run, report.done.steps) = (Some(run), done?.steps);
     }
     store.forget_accesses(LOG_DAYS, now)?;
     Ok(report)

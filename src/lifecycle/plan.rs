@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::retention::{Act, Retired, due, is_past, moves, worth};
 use super::rules::Rules;
-use crate::memory::{MemoryId, Namespace, Status};
+use crate::memory::{Claim, Memory, MemoryId, MemoryType, Namespace, Status};
 use crate::store::{Database, Filter, Outline, StoreError};
 
 /// One thing to be done.
@@ -61,13 +61,14 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
     let statuses = vec![Status::Active, Status::Superseded, Status::Expired];
     let outlines = store.outlines(&Filter { statuses, pinned: None, ..Filter::default() })?;
     let mut steps: BTreeMap<MemoryId, Step> = BTreeMap::new();
-    for (later, into) in duplicates(store, &outlines, rules, now)? {
-        add(store, &mut steps, later, Act::Unite { into })?;
-    }
     for memory in &outlines {
         if let Some(act) = due(memory, rules, now) {
             add(store, &mut steps, memory, act)?;
         }
+    }
+    let staying = outlines.iter().filter(|memory| !steps.contains_key(&memory.id));
+    for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
+        add(store, &mut steps, lesser, Act::Unite { into })?;
     }
     crowded_out(store, &outlines, rules, now, &mut steps)?;
     for memory in &outlines {
@@ -114,30 +115,42 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
     Ok(true)
 }
 
-/// Returns the active memories that have the same words as an earlier one, which is the pinned one or the first, with
-/// that.
+/// Returns the active memories that have the same words as another one, with that: the pinned one, else the one that is
+/// worth most, else the first.
 fn duplicates<'o>(
     store: &Database,
-    outlines: &'o [Outline],
+    outlines: &[&'o Outline],
     rules: &Rules,
     now: Timestamp,
 ) -> Result<Vec<(&'o Outline, MemoryId)>, StoreError> {
     if rules.duplicate_days == 0 {
         return Ok(Vec::new());
     }
-    let by_id: HashMap<&MemoryId, &Outline> = outlines.iter().map(|memory| (&memory.id, memory)).collect();
+    let by_id: HashMap<&MemoryId, &Outline> = outlines.iter().map(|memory| (&memory.id, *memory)).collect();
     let mut found = Vec::new();
     for alike in store.same_words()? {
-        let alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
-        let Some(kept) = alike.iter().min_by_key(|memory| (!memory.pinned, memory.created_at, &memory.id)) else {
-            continue;
-        };
-        let later = alike.iter().filter(|memory| !memory.pinned && memory.id != kept.id);
-        let later = later.filter(|memory| memory.memory_type == kept.memory_type);
-        let later = later.filter(|memory| is_past(rules.duplicate_days, memory.created_at, now));
-        found.extend(later.map(|memory| (*memory, kept.id.clone())));
+        let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
+        alike.sort_by(|a, b| {
+            let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
+            let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
+            b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
+        });
+        let Some((kept, others)) = alike.split_first() else { continue };
+        for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
+            if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
+                found.push((*other, kept.id.clone()));
+            }
+        }
     }
     Ok(found)
+}
+
+/// Whether two memories with the same words say the same: what happened on two days happened twice.
+fn is_same(a: &Memory, b: &Memory) -> bool {
+    let (a, b) = (&a.claim, &b.claim);
+    let day = |claim: &Claim| claim.valid_from.map(|at| at.as_second().div_euclid(86_400));
+    let once = a.memory_type != MemoryType::Episodic || day(a) == day(b);
+    a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
 /// Adds what is worth least in namespaces that hold too many, the worst first and of equally good ones the older.

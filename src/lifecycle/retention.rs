@@ -20,7 +20,7 @@ pub enum Act {
     Expire,
     /// It has become too unsure: it is no longer recalled.
     Fade,
-    /// It gives way to an earlier one with the same words.
+    /// It gives way to another one with the same words.
     Unite {
         /// That one.
         into: MemoryId,
@@ -76,7 +76,7 @@ impl Act {
         match self {
             Self::Expire => "its time is over",
             Self::Fade => "nobody has used or confirmed it for long",
-            Self::Unite { .. } => "an earlier one has the same words",
+            Self::Unite { .. } => "another one has the same words",
             Self::Retire { because: Retired::Age } => "it matters little, and nobody has used or confirmed it for long",
             Self::Retire { because: Retired::Count } => "there are too many in its namespace, and it is worth least",
             Self::Retire { because: Retired::Superseded } => "another one took its place long ago",

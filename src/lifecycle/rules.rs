@@ -18,7 +18,7 @@ pub struct Rules {
     pub auto_delete_below: f64,
     /// Days after which what was superseded is given up.
     pub superseded_days: u32,
-    /// Days after which of two memories with the same words the later one gives way.
+    /// Days after which of two memories with the same words the one worth less gives way.
     pub duplicate_days: u32,
     /// Days after which short-term memories that are over are given up.
     pub expired_days: u32,

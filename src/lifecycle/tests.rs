@@ -176,7 +176,7 @@ fn of_too_many_the_ones_worth_least_go_but_never_what_is_pinned() {
 }
 
 #[test]
-fn of_two_with_the_same_words_the_later_gives_way_with_what_it_rests_on() {
+fn of_two_with_the_same_words_one_gives_way_with_what_it_rests_on() {
     let store = Store::in_memory().unwrap();
     let (first, later) = (changed(|_| ()), Memory { created_at: day(1), ..changed(|m| m.claim.content += " ") });
     insert(&store, &first);
@@ -192,6 +192,35 @@ fn of_two_with_the_same_words_the_later_gives_way_with_what_it_rests_on() {
     assert_eq!(store.memory(&later.id).unwrap(), later);
     assert!(store.evidence(&first.id).unwrap().is_empty());
     assert_eq!(maintain(&store, &Rules::default(), day(10)).unwrap().done.steps, [], "what was taken back stays so");
+}
+
+#[test]
+fn what_happened_twice_and_what_is_over_unites_with_nothing() {
+    let store = Store::in_memory().unwrap();
+    let event = |on| {
+        changed(|m| {
+            (m.claim.memory_type, m.claim.valid_from, m.updated_at) = (MemoryType::Episodic, Some(day(on)), day(9))
+        })
+    };
+    insert(&store, &event(1));
+    insert(&store, &event(2));
+    assert_eq!(plan(&store, &Rules::default(), day(10)).unwrap().steps, []);
+    let over =
+        changed(|m| (m.claim.content, m.claim.expires_at, m.claim.importance) = ("over".into(), Some(day(1)), 1.0));
+    insert(&store, &over);
+    insert(&store, &changed(|m| m.claim.content = "over".into()));
+    let steps = plan(&store, &Rules::default(), day(10)).unwrap().steps;
+    assert_eq!(steps.iter().map(|step| (&step.memory, &step.act)).collect::<Vec<_>>(), [(&over.id, &Act::Expire)]);
+}
+
+#[test]
+fn a_purge_takes_nothing_that_was_given_up_in_the_same_pass() {
+    let store = Store::in_memory().unwrap();
+    insert(&store, &changed(|m| m.status = Status::Superseded));
+    let rules = Rules { purge_days: 0, ..Rules::default() };
+    let report = maintain(&store, &rules, day(200)).unwrap();
+    assert_eq!((report.done.counts(), report.done.purges), ([("retire", 1)].into(), vec![]));
+    assert_eq!(store.count(&Filter { statuses: vec![Status::Forgotten], ..Filter::default() }).unwrap(), 1);
 }
 
 #[test]
@@ -374,7 +403,7 @@ fn each_setting_of_the_life_of_memories_does_what_it_says() {
         ("lifecycle]", [1, 0, 0, 0]),
         ("lifecycle]\nduplicate_days = 30", [0, 0, 0, 0]),
         ("lifecycle]\nduplicate_days = 0", [0, 0, 0, 0]),
-        ("lifecycle]\nsemantic_half_life_days = 1", [1, 1, 0, 0]),
+        ("lifecycle]\nsemantic_half_life_days = 1", [0, 2, 0, 0]),
         ("lifecycle]\nepisodic_half_life_days = 1", [1, 1, 0, 0]),
         ("lifecycle]\nprocedural_half_life_days = 1", [1, 1, 0, 0]),
         ("lifecycle]\nepisodic_half_life_days = 1\nmin_confidence = 0", [1, 0, 0, 0]),
@@ -382,7 +411,7 @@ fn each_setting_of_the_life_of_memories_does_what_it_says() {
         ("lifecycle]\nsuperseded_days = 20", [1, 0, 1, 0]),
         ("lifecycle]\nexpired_days = 20", [1, 0, 1, 0]),
         ("lifecycle]\npurge_days = 20", [1, 0, 0, 1]),
-        ("retention]\nauto_delete_after_days = 20", [1, 0, 3, 0]),
+        ("retention]\nauto_delete_after_days = 20", [0, 0, 4, 0]),
         ("retention]\nauto_delete_after_days = 20\nauto_delete_min_importance = 0.1", [1, 0, 0, 0]),
         ("retention]\nmax_memories_per_namespace = 1", [1, 0, 2, 0]),
     ] {

@@ -129,7 +129,7 @@ fn words_that_stand_everywhere_are_found_together() {
 /// Writes what a store holds into a file as an earlier version left it.
 fn write_as_before(store: &Store, path: &std::path::Path, version: usize) {
     let before = super::open::of_version(path, version);
-    before.execute("ATTACH ?1 AS now", [store.path().to_str().unwrap()]).unwrap();
+    before.execute("ATTACH ?1 AS now", [store.path.to_str().unwrap()]).unwrap();
     for table in ["memories", "memory_usage", "evidence"] {
         let names = format!("SELECT group_concat(name) FROM pragma_table_info('{table}', 'main')");
         let names: String = before.query_row(&names, (), |row| row.get(0)).unwrap();

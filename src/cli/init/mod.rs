@@ -116,7 +116,7 @@ const USER_SETTINGS: &str = "\
 # procedural_half_life_days = 365
 # min_confidence = 0.05      # what is less sure is no longer recalled; 0: never
 # superseded_days = 180      # days after which what was superseded is given up; 0: never
-# duplicate_days = 7         # days after which the later of two with the same words gives way; 0: never
+# duplicate_days = 7         # days after which of two with the same words one gives way; 0: never
 # expired_days = 30          # days after which short-term memories that are over are given up; 0: never
 # purge_days = 30            # days after which what was forgotten or given up is gone for good
 ";
