@@ -62,13 +62,25 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         context.out.line(format_args!("{BOLD}always{BOLD:#}"))?;
     }
     for hit in &standing {
-        print(hit, args, context.out)?;
+        if context.out.is_json() {
+            context.out.json(&Marked { standing: true, hit })?;
+        } else {
+            print(hit, args, context.out)?;
+        }
     }
     found.extend(standing);
     // The last connection to close tidies up beside the file, which one for reading cannot.
     drop(store);
     note_use(context, &found)?;
     Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+/// What was not found but holds whatever is asked, as JSON.
+#[derive(serde::Serialize)]
+struct Marked<'a> {
+    standing: bool,
+    #[serde(flatten)]
+    hit: &'a Found,
 }
 
 /// Returns what holds whatever is asked and was not found anyway.
@@ -97,6 +109,9 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
+    }
+    if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
+        out.line(format_args!("     {DIM}learnt next to one that fits{DIM:#}"))?;
     }
     if args.explain {
         explain(hit, out)?;

@@ -16,9 +16,9 @@ use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 /// How many candidates are ranked for each memory asked for.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Fewest candidates that are ranked.
-const MIN_CANDIDATES: usize = 200;
+const MIN_CANDIDATES: usize = 100;
 /// Candidates whose neighbours in their conversations are looked up, the best first.
-const WITH_NEIGHBOURS: usize = 50;
+const WITH_NEIGHBOURS: usize = 40;
 /// Neighbours that count for one memory, the best of them: what was said before it and after it.
 const NEIGHBOURS: usize = 2;
 

@@ -35,6 +35,7 @@ mod replay;
 mod rerun;
 mod rules_blind;
 mod rules_ground;
+mod searching;
 mod secret_table;
 mod secrets;
 mod settled_imports;

@@ -1,0 +1,95 @@
+//! `search` and `list` as a person runs them, and the measurement of the search.
+
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let remember: &[&[&str]] = &[
+        &["The shop deploys with Nomad.", "--namespace", "project/shop", "--importance", "0.3", "--tag", "deploy"],
+        &["The shop's API deploys from Jenkins.", "--namespace", "project/shop/api", "--importance", "0.9"],
+        &["The bakery deploys by courier.", "--namespace", "project/bakery"],
+        &["Answers are to be in German.", "--namespace", "project/shop", "--category", "preference"],
+    ];
+    for args in remember {
+        let told = desk.run(&[&["remember"], *args].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+    }
+    desk
+}
+
+fn contents(found: &[Value]) -> Vec<&str> {
+    found.iter().map(|memory| memory["content"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn filters_order_and_pages_apply_to_searches_and_lists() {
+    let desk = desk();
+    let (nomad, jenkins) = ("The shop deploys with Nomad.", "The shop's API deploys from Jenkins.");
+    let (courier, german) = ("The bakery deploys by courier.", "Answers are to be in German.");
+    let table: &[(&[&str], &[&str])] = &[
+        (&["--namespace", "project/shop", "--sort", "importance"], &[jenkins, nomad]),
+        (&["--namespace", "project/shop", "--exact"], &[nomad]),
+        (&["--sort", "importance", "--limit", "1", "--offset", "1"], &[courier]),
+        (&["--tag", "deploy"], &[nomad]),
+        (&["--min-importance", "0.8"], &[jenkins]),
+        (&["--since", "1h", "--scope", "long_term", "--sort", "created"], &[courier, jenkins, nomad]),
+    ];
+    for (args, expected) in table {
+        assert_eq!(contents(&desk.json(&[&["search", "deploying"], *args].concat())), *expected, "{args:?}");
+    }
+    for args in [["--until", "1h"], ["--since", "2999-01-01"], ["--scope", "short_term"]] {
+        assert_eq!(desk.run(&["search", "deploy", args[0], args[1]]).code, 1, "{args:?}");
+        assert_eq!(desk.run(&["list", args[0], args[1]]).code, 1, "{args:?}");
+    }
+    assert_eq!(desk.run(&["search", "deploy", "--pinned"]).code, 1);
+    let listed = desk.json(&["list", "--namespace", "project/shop", "--exact", "--sort", "importance"]);
+    assert_eq!(contents(&listed), [german, nomad]);
+}
+
+#[test]
+fn what_holds_whatever_is_asked_and_what_is_linked_comes_besides() {
+    let desk = desk();
+    let ids = desk.json(&["search", "Nomad Jenkins", "--sort", "importance"]);
+    let id = |at: usize| ids[at]["id"].as_str().unwrap();
+    assert_eq!(desk.run(&["relate", id(1), "supports", id(0)]).code, 0);
+    let found = desk.json(&["search", "Nomad", "--related", "--standing", "3"]);
+    assert_eq!(contents(&found), ["The shop deploys with Nomad.", "Answers are to be in German."]);
+    assert_eq!(found[0]["related"][0]["relation"], "supports");
+    assert_eq!(found[0]["related"][0]["memory"]["content"], "The shop's API deploys from Jenkins.");
+    assert_eq!((&found[0]["standing"], &found[1]["standing"]), (&Value::Null, &json!(true)));
+    let told = desk.run(&["search", "Nomad", "--related", "--standing", "3", "--explain"]).out;
+    for part in
+        ["fit 1.00 = words 1.00 + 0.3 × neighbours 0.00", "words: nomad", "→ supports The shop's API", "always\n"]
+    {
+        assert!(told.contains(part), "{part:?} is not in {told}");
+    }
+}
+
+#[test]
+fn the_search_is_measured_beside_bare_fts5() {
+    let desk = Desk::new();
+    let turn = |number: u32, speaker: &str, text: &str| json!({"speaker": speaker, "dia_id": format!("D1:{number}"), "text": text});
+    let sample = json!([{"sample_id": "s", "conversation": {
+        "speaker_a": "Ana", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            turn(1, "Ana", "Which instrument did you learn as a child?"), turn(2, "Ben", "The oboe."),
+            turn(3, "Ana", "The garden is full of snails."), turn(4, "Ben", "We sold the boat last week.")]},
+        "qa": [
+            {"question": "What instrument did Ben learn?", "answer": "oboe", "evidence": ["D1:2"], "category": 4},
+            {"question": "When was the boat sold?", "answer": "May 2023", "evidence": ["D1:4"], "category": 2},
+            {"question": "Who was never there?", "evidence": [], "category": 5}]}]);
+    desk.write("locomo.json", sample.to_string());
+    let report = &desk.json(&["eval", "--recall", "locomo.json"])[0];
+    assert_eq!((&report["memories"], &report["questions"]), (&json!(4), &json!(2)));
+    let arms = report["arms"].as_array().unwrap();
+    let names: Vec<&str> = arms.iter().map(|arm| arm["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["bare FTS5", "search", "without neighbours", "without speaker", "without date", "words alone"]);
+    assert_eq!(arms[1]["recall_5"], 1.0);
+    let told = desk.run(&["eval", "--recall", "locomo.json"]);
+    assert!(told.out.contains("r@10 above the first"), "{told:?}");
+    assert_eq!(desk.run(&["eval", "--recall", "nothing.json"]).code, 2);
+}
