@@ -135,7 +135,10 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
     store
         .conn
         .execute_batch(
-            "DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
+            "DROP TRIGGER memories_say_otherwise; DROP TRIGGER memories_are_forgotten; DROP TRIGGER memories_move;
+             DROP TABLE vectors; DROP TABLE vector_failures; DROP TABLE vector_models; DROP TABLE vector_revision;
+             DROP TABLE vector_lease; DROP TABLE vector_spending;
+             DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
              DROP INDEX evidence_by_time; DROP TABLE search_recent; DROP TABLE search_docs; DROP TABLE search_segments;
              DROP TABLE search_places; DROP TABLE search_postings;
              CREATE VIRTUAL TABLE memory_words USING fts5 (title, content, summary, tags, subject, evidence, content = '',
