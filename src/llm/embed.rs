@@ -209,7 +209,7 @@ mod tests {
             (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer holds vectors of several lengths"),
             (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer holds vectors of several lengths"),
             (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is no whole JSON"),
-            (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer holds what is no number"),
+            (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
             (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
             (r#"{"error":{"message":"model \"m\" not found"}}"#, "status 404: model \"m\" not found"),
             ("{}", "the answer holds no embeddings"),
