@@ -1,11 +1,18 @@
 //! `brief`: the memory section for a prompt.
 
-use afterthought::memory::Namespace;
-use afterthought::recall::brief::{self, Brief, BriefRequest, Format};
-use afterthought::store::Store;
+use std::collections::BTreeMap;
+
+use afterthought::memory::{Namespace, Status};
+use afterthought::recall::brief::{self, Because, Brief, BriefRequest, Format, Standing};
+use afterthought::store::{Database, Filter, Store};
+use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::printer::{BOLD, DIM, Printer, counted, one_line, short};
+
+/// Memories that are named for each reason for which some were left out.
+const NAMED: usize = 10;
 
 /// Print what a conversation should know of those before it, ready for a prompt
 ///
@@ -21,39 +28,58 @@ pub struct BriefArgs {
     /// compact, detailed, structured or json
     #[arg(long, value_name = "NAME", default_value_t = Format::Compact)]
     format: Format,
-    /// Most tokens
-    #[arg(long, value_name = "N", default_value_t = 2_000)]
-    max_tokens: usize,
-    /// Most characters, up to 10000
-    #[arg(long, value_name = "N", default_value_t = brief::MAX_CHARACTERS)]
-    max_characters: usize,
+    /// Most tokens [default: 2000, or memory.brief.max_tokens]
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+    /// Most characters, up to 10000 [default: 10000, or memory.brief.max_characters]
+    #[arg(long, value_name = "N")]
+    max_characters: Option<usize>,
+    /// Tell for each memory why it stands there or was left out, instead of the brief
+    #[arg(long)]
+    why: bool,
+    /// Show what was last put in front of a model, and when
+    #[arg(long, conflicts_with_all = ["query", "why"])]
+    last: bool,
 }
 
 pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let config = context.settings()?;
-    let mut namespaces: Vec<Namespace> = config.namespace.value.into_iter().collect();
-    if !namespaces.contains(&Namespace::global()) {
-        namespaces.push(Namespace::global());
+    if args.last {
+        return last(&store, context.out);
     }
-    let query = args.query.join(" ");
-    let request = BriefRequest {
-        namespaces,
-        query: (!query.trim().is_empty()).then_some(query),
-        max_tokens: args.max_tokens,
-        max_characters: args.max_characters,
-        format: if context.out.is_json() { Format::Json } else { args.format },
-        ..BriefRequest::default()
-    };
+    let request = args.request(context)?;
     let now = now();
     let brief = brief::compose(&store, &request, now)?;
-    if !brief.text.is_empty() {
+    if args.why {
+        explain(&brief, &request, &store, context.out)?;
+    } else if brief.text.is_empty() {
+        tell_nothing(&brief, &request, context.out);
+    } else {
         context.out.line(brief.text.trim_end())?;
     }
     // The last connection to close tidies up beside the file, which one for reading cannot.
     drop(store);
-    note(context, &brief, now)?;
+    if !args.why {
+        note(context, &brief, now)?;
+    }
     Ok(if brief.text.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+impl BriefArgs {
+    fn request(&self, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
+        let config = context.settings()?;
+        let mut namespaces: Vec<Namespace> = config.namespace.value.into_iter().collect();
+        if !namespaces.contains(&Namespace::global()) {
+            namespaces.push(Namespace::global());
+        }
+        let request = BriefRequest::of(&config.memory, namespaces, Some(self.query.join(" ")));
+        Ok(BriefRequest {
+            max_tokens: self.max_tokens.unwrap_or(request.max_tokens),
+            max_characters: self.max_characters.unwrap_or(request.max_characters),
+            format: if context.out.is_json() { Format::Json } else { self.format },
+            ..request
+        })
+    }
 }
 
 /// Logs what was told. A file that cannot be written is read all the same.
@@ -65,4 +91,110 @@ fn note(context: &Context<'_>, brief: &Brief, now: jiff::Timestamp) -> anyhow::R
         let _ = brief::note_shown(&store, brief, now);
     }
     Ok(())
+}
+
+/// Says why there is nothing, on the side: no prompt is to hold it.
+fn tell_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
+    if request.namespaces.is_empty() {
+        return out.note("memory is switched off; see memory.enabled");
+    }
+    let reasons: Vec<String> = brief.reasons().iter().map(|(why, count)| format!("{count} {}", spaced(why))).collect();
+    let reasons = if reasons.is_empty() { "nothing is known there".to_owned() } else { reasons.join(", ") };
+    out.note(format_args!("nothing to tell: {reasons}; `afterthought brief --why` names them"));
+}
+
+fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printer) -> anyhow::Result<()> {
+    let not_recalled = not_recalled(request, store)?;
+    if out.is_json() {
+        return Ok(out.json(&json!({
+            "tokens": brief.tokens, "characters": brief.characters, "shown": brief.shown, "left_out": brief.left_out,
+            "reasons": brief.reasons(), "not_recalled": not_recalled,
+        }))?);
+    }
+    let (tokens, characters) = (brief.tokens, brief.characters);
+    let (most, longest) = (request.max_tokens, request.max_characters.min(brief::MAX_CHARACTERS));
+    let shown = counted(brief.shown.len() as u64, "line");
+    out.line(format_args!("{BOLD}{shown}, {tokens} of {most} tokens, {characters} of {longest} characters{BOLD:#}"))?;
+    for shown in &brief.shown {
+        let (section, id) = (spaced(shown.section.as_str()), short(&shown.memory.id));
+        out.line(format_args!("{:.2} {} {}", shown.standing.total, id, one_line(&shown.memory.claim.content, 200)))?;
+        let pinned = if shown.memory.pinned { " · pinned" } else { "" };
+        out.line(format_args!(
+            "     {DIM}{section}{pinned} · {} · {} tokens{DIM:#}",
+            parts(&shown.standing),
+            shown.tokens
+        ))?;
+    }
+    for (reason, count) in brief.reasons() {
+        out.line(format_args!("{BOLD}left out, {}: {count}{BOLD:#}", spaced(reason)))?;
+        for one in brief.left_out.iter().filter(|one| one.because.as_str() == reason).take(NAMED) {
+            let said = store.find(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+            let as_well = match &one.because {
+                Because::SaysTheSame { other } => format!(" · as {} does", short(other)),
+                Because::Unimportant
+                | Because::Faded
+                | Because::BesideThePoint
+                | Because::OverQuota
+                | Because::OverBudget => String::new(),
+            };
+            out.line(format_args!("{:.2} {} {said}", one.standing.total, short(&one.id)))?;
+            out.line(format_args!("     {DIM}{}{as_well}{DIM:#}", parts(&one.standing)))?;
+        }
+    }
+    for (status, count) in not_recalled {
+        out.line(format_args!("{DIM}{count} {status}, which are not recalled{DIM:#}"))?;
+    }
+    Ok(())
+}
+
+/// Counts what lies where the brief looks and is not recalled.
+fn not_recalled(request: &BriefRequest, store: &Database) -> anyhow::Result<BTreeMap<&'static str, usize>> {
+    let mut counts = BTreeMap::new();
+    for status in Status::ALL.iter().filter(|status| **status != Status::Active && !request.namespaces.is_empty()) {
+        let count = store.count(&Filter { statuses: vec![*status], ..Filter::exactly(&request.namespaces) })?;
+        counts.extend((count > 0).then_some((status.as_str(), count)));
+    }
+    Ok(counts)
+}
+
+/// Spells the parts of a standing, each with its weight.
+fn parts(standing: &Standing) -> String {
+    let own = format!(
+        "importance {:.2} × {} · confidence {:.2} × {} · recency {:.2} × {} · tier {:.2} × {}",
+        standing.importance,
+        brief::WEIGHT_IMPORTANCE,
+        standing.confidence,
+        brief::WEIGHT_CONFIDENCE,
+        standing.recency,
+        brief::WEIGHT_RECENCY,
+        standing.tier,
+        brief::WEIGHT_TIER,
+    );
+    let weight = brief::WEIGHT_TO_THE_POINT;
+    standing
+        .to_the_point
+        .map_or_else(|| own.clone(), |fit| format!("to the point {fit:.2} × {weight}, the rest: {own}"))
+}
+
+/// Shows what was last put in front of a model.
+fn last(store: &Database, out: &Printer) -> anyhow::Result<ExitStatus> {
+    let Some((at, ids)) = store.last_shown()? else {
+        out.note("nothing was put in front of a model yet");
+        return Ok(ExitStatus::NoMatch);
+    };
+    if out.is_json() {
+        out.json(&json!({"at": at, "memories": ids}))?;
+        return Ok(ExitStatus::Success);
+    }
+    let count = counted(ids.len() as u64, "line");
+    out.line(format_args!("{BOLD}{count} at {}{BOLD:#}", at.strftime("%Y-%m-%d %H:%M UTC")))?;
+    for id in &ids {
+        let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
+        out.line(format_args!("{} {said}", short(id)))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn spaced(word: &str) -> String {
+    word.replace('_', " ")
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use afterthought::config::Config;
+use afterthought::config::{Config, Layer};
 use afterthought::store::Store;
 use serde_json::json;
 
@@ -72,7 +72,9 @@ fn settings(config: &Config) -> Check {
         ("namespace", config.namespace.layer.to_string()),
     ];
     let set: Vec<_> = values.iter().filter(|(_, layer)| layer != "default").collect();
-    let set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
+    let mut set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
+    let memory = config.memory.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
+    set.extend(memory.map(|(name, value, layer)| format!("{name} = {value} from {layer}")));
     let finding =
         if set.is_empty() { "all defaults; `afterthought init` explains them".to_owned() } else { set.join(", ") };
     Check::new("settings", State::Good, finding)

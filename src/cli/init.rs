@@ -55,6 +55,39 @@ const USER_SETTINGS: &str = "\
 # addresses = \"keep\"        # street and number
 # deny = [\"~/clients/**\"]      # logs and projects that are never opened, as for --exclude
 # deny_files = [\".env\", \"*.pem\"]  # files whose content is shown to no model, in place of the built-in list
+
+# What is told, read unasked, and given up; docs/lifecycle.md says what each governs.
+# [memory]
+# enabled = true             # false: no brief, nothing read unasked
+# storage_adapter = \"sqlite\"  # or vector, with an embedding model
+# [memory.extraction]
+# auto_extract = true        # by hooks and watch; what you run by hand is always read
+# extraction_mode = \"after_conversation\"   # or during_conversation: after each answer, too
+# min_messages_for_extraction = 3
+# extraction_model = \"gpt-4.1-mini\"   # in place of model
+# [memory.retrieval]
+# max_memories_in_prompt = 0   # 0: as many as the sections of a brief hold, and 10 where something was asked
+# min_importance_for_retrieval = 0.3
+# included_types = [\"semantic\", \"episodic\", \"procedural\"]
+# [memory.brief]
+# max_tokens = 2000
+# max_characters = 10000
+# standing = 10              # preferences, conventions, and what is pinned
+# long_term = 20
+# short_term = 10
+# [memory.retention]
+# max_memories_per_namespace = 10000   # 0: any number
+# auto_delete_after_days = 0   # 0: never
+# auto_delete_min_importance = 0.3   # what matters less is given up after those days
+# [memory.lifecycle]
+# semantic_half_life_days = 180   # days without use after which a memory is half as sure; 0: never
+# episodic_half_life_days = 30
+# procedural_half_life_days = 365
+# min_confidence = 0.05      # what is less sure is no longer recalled; 0: never
+# superseded_days = 180      # days after which what was superseded is given up; 0: never
+# duplicate_days = 7         # days after which of two with the same words one gives way; 0: never
+# expired_days = 30          # days after which short-term memories that are over are given up; 0: never
+# purge_days = 30            # days after which what was forgotten or given up is gone for good
 ";
 
 const PROJECT_SETTINGS: &str = "\

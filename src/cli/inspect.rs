@@ -1,10 +1,11 @@
 //! `show`, `why` and `history`: one memory from all sides.
 
+use afterthought::lifecycle::tier::heat;
 use afterthought::memory::{Evidence, Memory, MemoryId, Relation};
 use afterthought::store::{HistoryEntry, Store};
 use serde_json::{Value, json};
 
-use super::args::Context;
+use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short, tail};
 
@@ -55,7 +56,7 @@ pub fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     let out = context.out;
     if out.is_json() {
         let mut value = serde_json::to_value(&whole.memory)?;
-        value["heat"] = whole.memory.usage.heat().into();
+        value["heat"] = heat(&whole.memory.usage, now()).as_str().into();
         value["evidence"] = serde_json::to_value(&whole.evidence)?;
         value["relations"] = serde_json::to_value(&whole.relations)?;
         out.json(&value)?;
@@ -97,7 +98,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
             Some(format!(
                 "{} · {} · tier {}",
                 counted(memory.usage.access_count.into(), "time"),
-                memory.usage.heat(),
+                heat(&memory.usage, now()).as_str(),
                 memory.usage.tier
             )),
         ),

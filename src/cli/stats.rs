@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::args::Context;
+use afterthought::lifecycle::{self, Census, NEAR_DAYS, Rules};
+use afterthought::store::Stats;
+
+use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, counted};
 
@@ -13,8 +16,9 @@ pub struct StatsArgs {}
 pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let (stats, out) = (store.stats()?, context.out);
+    let census = lifecycle::census(&store, &Rules::from(&context.settings()?.memory), now())?;
     if out.is_json() {
-        out.json(&stats)?;
+        out.json(&All { stats: &stats, census: &census })?;
         return Ok(ExitStatus::Success);
     }
     out.line(format_args!("{BOLD}{} memories{BOLD:#}", stats.memories))?;
@@ -27,6 +31,17 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ];
     for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+    }
+    for (name, counts) in [("tier", &census.by_tier), ("heat", &census.by_heat)] {
+        if !counts.is_empty() {
+            out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+        }
+    }
+    if census.near_expiry + census.fading > 0 {
+        let (near, fading) = (census.near_expiry, census.fading);
+        out.line(format_args!(
+            "{near} expire within {NEAR_DAYS} days, {fading} are half as sure as they were, or less"
+        ))?;
     }
     let size = stats.bytes / 1024;
     out.line(format_args!(
@@ -43,8 +58,17 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
+/// All that is counted.
+#[derive(serde::Serialize)]
+struct All<'a> {
+    #[serde(flatten)]
+    stats: &'a Stats,
+    #[serde(flatten)]
+    census: &'a Census,
+}
+
 /// Returns the counts, greatest first.
-fn spell(counts: &BTreeMap<String, usize>) -> String {
+fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" · ")

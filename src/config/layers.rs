@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialGuard};
+use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialGuard, PartialMemory};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -46,6 +46,8 @@ pub struct Partial {
     pub instructions: Option<String>,
     /// What the guard keeps out.
     pub guard: Option<PartialGuard>,
+    /// What is remembered, told and kept.
+    pub memory: Option<PartialMemory>,
 }
 
 pub(super) fn read(path: &Path) -> Result<Partial, ConfigError> {
@@ -67,8 +69,9 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         ("max_cost_per_day", partial.max_cost_per_day.is_some()),
         ("prices", partial.prices.is_some()),
     ];
-    match set.into_iter().find(|(_, is_set)| *is_set) {
-        Some((key, _)) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
+    let for_all = partial.memory.as_ref().and_then(PartialMemory::for_all_projects);
+    match set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key).or(for_all) {
+        Some(key) => Err(ConfigError::NotForProjects { path: path.to_owned(), key, user: user.to_owned() }),
         None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 mod error;
 mod folders;
 mod layers;
+mod memory;
 mod privacy;
 
 use std::fmt;
@@ -15,6 +16,11 @@ use crate::memory::{CATEGORIES, Namespace};
 pub use error::ConfigError;
 pub use folders::Folders;
 pub use layers::Partial;
+pub use memory::{
+    BriefSettings, ExtractionMode, ExtractionSettings, LifecycleSettings, MemorySettings, Occasion, PartialBrief,
+    PartialExtraction, PartialLifecycle, PartialMemory, PartialRetention, PartialRetrieval, RetentionSettings,
+    RetrievalSettings, StorageAdapter, Unread,
+};
 pub use privacy::{DENIED_FILES, GuardSettings, PartialGuard, Treatment};
 
 use layers::{from_environment, read, refuse_for_everything, refuse_in_projects};
@@ -122,6 +128,8 @@ pub struct Config {
     pub deny: Setting<Vec<String>>,
     /// Names of files whose content is shown to no model.
     pub deny_files: Setting<Vec<String>>,
+    /// What is remembered, told and kept.
+    pub memory: MemorySettings,
 }
 
 impl Config {
@@ -155,6 +163,7 @@ impl Config {
             config.apply(partial, &Layer::Environment(name))?;
         }
         config.apply(flags, &Layer::Flag)?;
+        config.name_model();
         config.check()?;
         Ok(config)
     }
@@ -180,6 +189,7 @@ impl Config {
             guard: Setting::default(GuardSettings::default()),
             deny: Setting::default(Vec::new()),
             deny_files: Setting::default(DENIED_FILES.iter().map(|&name| name.to_owned()).collect()),
+            memory: MemorySettings::default(),
         }
     }
 
@@ -210,6 +220,9 @@ impl Config {
         if let Some(guard) = partial.guard {
             self.apply_guard(guard, layer);
         }
+        if let Some(memory) = partial.memory {
+            self.memory.apply(memory, layer);
+        }
         Ok(())
     }
 
@@ -229,7 +242,16 @@ impl Config {
         }
     }
 
+    /// The model for extraction takes the place of one that is set in the same layer or a weaker one.
+    fn name_model(&mut self) {
+        let own = &self.memory.extraction.extraction_model;
+        if !own.value.is_empty() && own.layer >= self.model.layer {
+            self.model = Setting { value: Some(own.value.clone()), layer: own.layer.clone() };
+        }
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
+        self.memory.check()?;
         in_range("jobs", &self.jobs, (1..=256).contains(&self.jobs.value), "between 1 and 256")?;
         let window = &self.window_tokens;
         in_range("window_tokens", window, (500..=200_000).contains(&window.value), "between 500 and 200000")?;
@@ -286,6 +308,33 @@ mod tests {
         std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert!(error.to_string().contains("must not set base_url"), "{error}");
+    }
+
+    #[test]
+    fn a_project_decides_nothing_about_memories_of_others() {
+        let root = tempfile::tempdir().unwrap();
+        for (text, key) in [
+            ("[memory]\nstorage_adapter = \"vector\"", "memory.storage_adapter"),
+            ("[memory.retention]\nmax_memories_per_namespace = 1", "memory.retention"),
+            ("[memory.lifecycle]\npurge_days = 0", "memory.lifecycle"),
+        ] {
+            std::fs::write(root.path().join(PROJECT_FILE), text).unwrap();
+            let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
+            assert!(loaded.unwrap_err().to_string().contains(&format!("must not set {key}:")), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_model_for_extraction_goes_before_the_model_unless_that_is_set_more_strongly() {
+        let root = tempfile::tempdir().unwrap();
+        let user = "model = \"a\"\n[memory.extraction]\nextraction_model = \"b\"";
+        std::fs::write(root.path().join("user.toml"), user).unwrap();
+        let model = |flags| {
+            let config = Config::load(&folders(root.path()), root.path(), None, &|_| None, flags).unwrap();
+            config.model.value.unwrap()
+        };
+        assert_eq!(model(Partial::default()), "b");
+        assert_eq!(model(Partial { model: Some("c".into()), ..Partial::default() }), "c");
     }
 
     #[test]

@@ -154,18 +154,6 @@ impl Default for Usage {
     }
 }
 
-impl Usage {
-    /// Returns `cold` for 0–2 uses, `warm` for 3–9, `hot` from 10.
-    #[must_use]
-    pub const fn heat(&self) -> &'static str {
-        match self.access_count {
-            0..=2 => "cold",
-            3..=9 => "warm",
-            _ => "hot",
-        }
-    }
-}
-
 /// What a memory rests on: words that stand in a message of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {

@@ -135,7 +135,9 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
     store
         .conn
         .execute_batch(
-            "DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
+            "DROP TRIGGER evidence_confirms; DROP TRIGGER evidence_confirms_no_more; DROP INDEX access_log_of_prompts;
+             ALTER TABLE memory_usage DROP COLUMN confirmed_at;
+             DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone;
              DROP TABLE memory_near; DROP INDEX memories_by_key; DROP INDEX evidence_by_words;
              DROP INDEX tombstones_by_key;
              CREATE INDEX memories_by_key ON memories (key, namespace) WHERE key IS NOT NULL;
@@ -143,8 +145,7 @@ fn a_file_of_before_is_filed_when_it_is_opened() {
              CREATE INDEX tombstones_by_key ON tombstones (key, namespace) WHERE key IS NOT NULL;",
         )
         .unwrap();
-    let version: i64 = store.conn.query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap();
-    store.conn.pragma_update(None, "user_version", version - 2).unwrap();
+    store.conn.pragma_update(None, "user_version", 10).unwrap();
     drop(store);
     let store = Store::open(&path).unwrap();
     assert_eq!(around(&store, &claim("Tea is drunk."), &[], 10), ["tea"]);

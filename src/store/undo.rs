@@ -216,11 +216,13 @@ fn is_purged(entry: &HistoryEntry) -> bool {
     entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
 }
 
-/// Returns the runs, `None` among them, that have changed the memory or a link of it after the change `since`.
+/// Returns the runs, `None` among them, that have changed the memory or a link of it after the change `since`; its place
+/// in the hierarchy is no matter of what it says.
 fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
     db.read(|conn| {
         let mut statement = conn.prepare_cached(
             "SELECT run_id FROM history WHERE memory_id = ?1 AND id > ?2 AND undone = 0
+                AND action NOT IN ('promote', 'demote')
              UNION SELECT run_id FROM history WHERE other_id = ?1 AND id > ?2 AND undone = 0",
         )?;
         let found = statement.query_map(params![memory.as_str(), since], |row| row.get::<_, Option<String>>(0))?;
@@ -293,6 +295,9 @@ impl Writer<'_> {
 
     fn reverse_memory(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
         let (before, _) = sides::<Memory>(entry)?;
+        if let Some(memory) = before.as_ref().filter(|_| matches!(entry.action.as_str(), "promote" | "demote")) {
+            return self.put_place(&entry.memory, &memory.usage);
+        }
         self.read(|conn| match before {
             Some(memory) => row::put_memory(conn, &memory),
             None => row::delete_memory(conn, &entry.memory).map(drop),

@@ -70,6 +70,12 @@ impl Writer<'_> {
 
     /// Writes one line of history and moves the revision of the memory's namespace on.
     pub(super) fn record(&self, change: &Change<'_>) -> Result<(), StoreError> {
+        self.note(change)?;
+        self.bump(change.memory)
+    }
+
+    /// Writes one line of history about what is no change of the namespace.
+    pub(super) fn note(&self, change: &Change<'_>) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason)
@@ -87,8 +93,7 @@ impl Writer<'_> {
                 change.reason,
             ])?;
             Ok(())
-        })?;
-        self.bump(change.memory)
+        })
     }
 
     /// Moves the revision of the namespace on in which the memory lies, if there is such a memory.

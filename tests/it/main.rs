@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod batch;
+mod briefing;
 mod consolidate;
 mod contradiction;
 mod crash;

@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::lifecycle::decay::HalfLives;
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
@@ -107,7 +106,7 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
         Some(query) => Some(query::to_the_point(store, query, &filter, now)?),
         None => None,
     };
-    let weighed = weigh::weigh(&outlines, to_the_point.as_ref(), request, &HalfLives::default());
+    let weighed = weigh::weigh(&outlines, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
     Ok(select::select(weighed, texts, request))
 }

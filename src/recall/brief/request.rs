@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::config::MemorySettings;
+use crate::lifecycle::Rules;
+use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, ParseError};
 
 /// Most characters of a brief: agents cut what hooks inject at this length.
@@ -31,6 +34,41 @@ pub struct BriefRequest {
     pub min_importance: f64,
     /// Types of memories that are told; empty for every type.
     pub types: Vec<MemoryType>,
+    /// How fast confidence fades.
+    pub half_lives: HalfLives,
+}
+
+/// Most memories that are told where something was asked, unless the settings say otherwise.
+const MAX_ASKED_FOR: usize = 10;
+
+impl BriefRequest {
+    /// Returns what the settings ask for. Where memory is switched off that is nothing: no namespace is meant.
+    #[must_use]
+    pub fn of(settings: &MemorySettings, namespaces: Vec<Namespace>, query: Option<String>) -> Self {
+        let (brief, retrieval) = (&settings.brief, &settings.retrieval);
+        let query = query.filter(|query| !query.trim().is_empty());
+        let max_memories = match (retrieval.max_memories_in_prompt.value, &query) {
+            (0, None) => None,
+            (0, Some(_)) => Some(MAX_ASKED_FOR),
+            (most, _) => Some(most),
+        };
+        Self {
+            namespaces: if settings.enabled.value { namespaces } else { Vec::new() },
+            query,
+            max_tokens: brief.max_tokens.value,
+            max_characters: brief.max_characters.value,
+            quotas: Quotas {
+                standing: brief.standing.value,
+                long_term: brief.long_term.value,
+                short_term: brief.short_term.value,
+            },
+            max_memories,
+            min_importance: retrieval.min_importance_for_retrieval.value,
+            types: retrieval.included_types.value.clone(),
+            half_lives: Rules::from(settings).half_lives,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for BriefRequest {
@@ -45,6 +83,7 @@ impl Default for BriefRequest {
             max_memories: None,
             min_importance: 0.3,
             types: Vec::new(),
+            half_lives: HalfLives::default(),
         }
     }
 }

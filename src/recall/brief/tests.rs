@@ -177,3 +177,70 @@ fn what_faded_long_ago_gives_way() {
     );
     assert_eq!(told(&store, &request(), day(1)).reasons(), [("faded", 1)].into());
 }
+
+fn settings(text: &str) -> crate::config::MemorySettings {
+    let root = tempfile::tempdir().unwrap();
+    let folders = crate::config::Folders { user_file: root.path().join("user.toml"), default_db: "m.db".into() };
+    std::fs::write(&folders.user_file, text).unwrap();
+    let flags = crate::config::Partial::default();
+    crate::config::Config::load(&folders, root.path(), None, &|_| None, flags).unwrap().memory
+}
+
+#[test]
+fn each_setting_of_what_is_told_does_what_it_says() {
+    let store = sample();
+    let faded = Memory { updated_at: day(-60), ..of("fact", 0.9, "The shop moved to Kiel.") };
+    insert(
+        &store,
+        &Memory { claim: crate::memory::Claim { memory_type: MemoryType::Episodic, ..faded.claim }, ..faded },
+    );
+    let told = |text: &str, query: Option<&str>| {
+        let request = BriefRequest::of(&settings(text), vec![shop()], query.map(str::to_owned));
+        told(&store, &request, day(1))
+    };
+    for (text, expected) in [
+        ("", 5),
+        ("[memory]\nenabled = false", 0),
+        ("[memory.retrieval]\nmax_memories_in_prompt = 2", 2),
+        ("[memory.retrieval]\nmin_importance_for_retrieval = 0.75", 3),
+        ("[memory.retrieval]\nincluded_types = [\"episodic\"]", 1),
+        ("[memory.brief]\nmax_tokens = 10", 0),
+        ("[memory.brief]\nmax_characters = 100", 0),
+        ("[memory.brief]\nstanding = 0\nlong_term = 0", 1),
+        ("[memory.brief]\nlong_term = 1", 3),
+        ("[memory.brief]\nshort_term = 0", 4),
+        ("[memory.lifecycle]\nepisodic_half_life_days = 10", 4),
+    ] {
+        assert_eq!(told(text, None).shown.len(), expected, "{text}");
+    }
+    for number in 0..15 {
+        insert(&store, &of("fact", 0.6, &format!("Deploy number {number} of the shop went to region r{number}.")));
+    }
+    assert_eq!(told("", Some("deploy shop")).shown.len(), 10, "a question has a smaller brief");
+    assert_eq!(told("[memory.retrieval]\nmax_memories_in_prompt = 12", Some("deploy shop")).shown.len(), 12);
+}
+
+#[test]
+fn what_is_left_out_of_the_standing_ones_may_stand_with_the_rest() {
+    let store = Store::in_memory().unwrap();
+    for number in 0..13 {
+        insert(&store, &of("preference", 0.6, &format!("The user prefers tool t{number} for task k{number}.")));
+    }
+    let brief = told(&store, &request(), day(1));
+    let count = |section| brief.shown.iter().filter(|shown| shown.section == section).count();
+    assert_eq!((count(Section::Standing), count(Section::LongTerm), brief.left_out.len()), (10, 3, 0));
+}
+
+#[test]
+fn a_long_memory_is_told_by_its_summary_or_cut_with_a_word_about_it() {
+    let store = Store::in_memory().unwrap();
+    let mut long = of("fact", 0.9, &"The shop keeps many words about this. ".repeat(20));
+    insert(&store, &long);
+    let text = told(&store, &request(), day(1)).text;
+    assert!(text.contains("[… cut from 759 characters, id "), "{text}");
+    long.id = MemoryId::new();
+    long.claim.summary = Some("The shop is wordy.".into());
+    let store = Store::in_memory().unwrap();
+    insert(&store, &long);
+    assert!(told(&store, &request(), day(1)).text.contains("- The shop is wordy. [fact, importance:9]"));
+}

@@ -131,7 +131,6 @@ pub(super) fn weigh(
     outlines: &[Outline],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
-    half_lives: &HalfLives,
 ) -> Weighed {
     let as_of = outlines.iter().map(last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
     let mut weighed = Weighed::default();
@@ -141,7 +140,7 @@ pub(super) fn weigh(
             let section = section_of(outline);
             let fit = to_the_point.filter(|_| section != Section::Standing);
             let fit = fit.map(|fits| fits.get(&outline.id).copied());
-            let standing = standing(outline, fit.map(|fit| fit.unwrap_or(0.0)), half_lives, as_of);
+            let standing = standing(outline, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
             (outline, section, standing, floor(outline, &standing, fit == Some(None), request))
         })
         .collect();

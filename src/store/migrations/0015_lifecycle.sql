@@ -11,14 +11,5 @@ CREATE TRIGGER evidence_confirms_no_more AFTER DELETE ON evidence WHEN old.said_
     WHERE memory_id = old.memory_id;
 END;
 
--- What it costs to show a memory in a brief, by the hash of the line: loading the tokenizer takes longer than all the
--- rest of a brief.
-CREATE TABLE brief_costs (
-    memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    line_hash TEXT NOT NULL,
-    tokens INTEGER NOT NULL,
-    PRIMARY KEY (memory_id, line_hash)
-) STRICT, WITHOUT ROWID;
-
 -- What was put in front of a model, last first.
 CREATE INDEX access_log_of_prompts ON access_log (at) WHERE kind = 'prompt';

@@ -1,0 +1,152 @@
+//! What is over, given up, or to be moved in the hierarchy. Pure: the time comes from the caller.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::decay::{confidence_at, days_between, last_sure};
+use super::rules::Rules;
+use super::tier::{tier_at, warmth};
+use crate::memory::{MemoryId, Scope, Status, Tier};
+use crate::store::Outline;
+
+/// Share of the importance in what a memory is worth when there are too many; its confidence has the rest.
+pub const WORTH_IMPORTANCE: f64 = 0.6;
+
+/// What maintenance does to a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "act", rename_all = "snake_case")]
+pub enum Act {
+    /// Its time is over: it is no longer recalled.
+    Expire,
+    /// It has become too unsure: it is no longer recalled.
+    Fade,
+    /// It gives way to another one with the same words.
+    Unite {
+        /// That one.
+        into: MemoryId,
+    },
+    /// It is given up; it can be restored until it is purged.
+    Retire {
+        /// Why.
+        because: Retired,
+    },
+    /// It is used more, and loaded more readily.
+    Promote {
+        /// Its new place.
+        to: Tier,
+    },
+    /// It is used less, and loaded less readily.
+    Demote {
+        /// Its new place.
+        to: Tier,
+    },
+}
+
+/// Why a memory is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retired {
+    /// It matters too little and nobody has used or confirmed it for long.
+    Age,
+    /// There are too many in its namespace, and it is worth least.
+    Count,
+    /// Another one took its place long ago.
+    Superseded,
+    /// Its time was over long ago.
+    Expired,
+}
+
+impl Act {
+    /// Returns the word for it in the history.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Expire => "expire",
+            Self::Fade => "fade",
+            Self::Unite { .. } => "unite",
+            Self::Retire { .. } => "retire",
+            Self::Promote { .. } => "promote",
+            Self::Demote { .. } => "demote",
+        }
+    }
+
+    /// Returns why it is done, in a few words.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Expire => "its time is over",
+            Self::Fade => "nobody has used or confirmed it for long",
+            Self::Unite { .. } => "another one has the same words",
+            Self::Retire { because: Retired::Age } => "it matters little, and nobody has used or confirmed it for long",
+            Self::Retire { because: Retired::Count } => "there are too many in its namespace, and it is worth least",
+            Self::Retire { because: Retired::Superseded } => "another one took its place long ago",
+            Self::Retire { because: Retired::Expired } => "its time was over long ago",
+            Self::Promote { .. } => "it is used more",
+            Self::Demote { .. } => "it is used less",
+        }
+    }
+
+    /// Whether a memory is recalled no more for it.
+    #[must_use]
+    pub const fn takes_away(&self) -> bool {
+        !matches!(self, Self::Promote { .. } | Self::Demote { .. })
+    }
+}
+
+/// Returns what time alone does to a memory at `now`; `None` for what is pinned, forgotten or pending.
+#[must_use]
+pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
+    if memory.pinned {
+        return None;
+    }
+    match memory.status {
+        Status::Active => of_active(memory, rules, now),
+        Status::Superseded if is_past(rules.superseded_days, memory.updated_at, now) => {
+            Some(Act::Retire { because: Retired::Superseded })
+        }
+        Status::Expired if memory.scope == Scope::ShortTerm && is_past(rules.expired_days, memory.updated_at, now) => {
+            Some(Act::Retire { because: Retired::Expired })
+        }
+        Status::Superseded | Status::Expired | Status::Forgotten | Status::Pending => None,
+    }
+}
+
+fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
+    if memory.expires_at.is_some_and(|at| at <= now) {
+        return Some(Act::Expire);
+    }
+    // What nobody was ever sure of has not faded.
+    let faded = confidence_at(memory, &rules.half_lives, now) < rules.min_confidence;
+    if faded && memory.confidence >= rules.min_confidence {
+        return Some(Act::Fade);
+    }
+    let is_unimportant = memory.importance < rules.auto_delete_below;
+    (is_unimportant && is_past(rules.auto_delete_days, last_sure(memory), now))
+        .then_some(Act::Retire { because: Retired::Age })
+}
+
+/// Returns where a memory moves in the hierarchy at `now`, if it does.
+#[must_use]
+pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
+    if memory.pinned || memory.status != Status::Active {
+        return None;
+    }
+    let (from, to) = (memory.usage.tier, tier_at(memory.usage.tier, warmth(&memory.usage, now)));
+    match to.cmp(&from) {
+        std::cmp::Ordering::Less => Some(Act::Promote { to }),
+        std::cmp::Ordering::Greater => Some(Act::Demote { to }),
+        std::cmp::Ordering::Equal => None,
+    }
+}
+
+/// Returns what a memory is worth at `now` when there are too many of them, 0–1: `0.6 importance + 0.4 confidence`, as far
+/// as that has faded.
+#[must_use]
+pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
+    WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)
+}
+
+/// Whether so many days, if any, have passed since `from`.
+pub(super) fn is_past(days: u32, from: Timestamp, now: Timestamp) -> bool {
+    days > 0 && days_between(from, now) >= f64::from(days)
+}
