@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Afterthought, ManagerError, Query, SearchOptions, SearchResult};
+use super::{Afterthought, ManagerError, Query, Reach, SearchOptions, SearchResult};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::recall::brief::{self, Brief, BriefRequest, Format};
 use crate::recall::{Parts, score};
@@ -74,14 +74,15 @@ impl Afterthought {
         namespace: &Namespace,
         options: &RetrievalOptions,
     ) -> Result<Vec<Memory>, ManagerError> {
+        self.admitted(namespace)?;
+        let asked = BriefRequest::of(&self.config.memory, vec![namespace.clone()], None);
         let request = BriefRequest {
-            namespaces: vec![namespace.clone()],
             max_memories: Some(options.limit),
-            min_importance: options.filter.min_importance.unwrap_or(BriefRequest::default().min_importance),
-            types: options.filter.types.clone(),
-            ..BriefRequest::default()
+            min_importance: options.filter.min_importance.unwrap_or(asked.min_importance),
+            types: if options.filter.types.is_empty() { asked.types.clone() } else { options.filter.types.clone() },
+            ..asked
         };
-        Ok(self.brief(request)?.shown.into_iter().map(|shown| shown.memory).collect())
+        Ok(self.brief(&request)?.shown.into_iter().map(|shown| shown.memory).collect())
     }
 
     /// Returns the memory section for a prompt: `memories` in the order given, fenced as data. None give no text.
@@ -90,20 +91,23 @@ impl Afterthought {
         brief::spell(memories, format)
     }
 
-    /// Returns what a conversation is to be told, within the request's budget. A request that names no namespace means all
-    /// within reach.
+    /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds everywhere.
+    /// Where memory is switched off, no namespace is meant.
+    #[must_use]
+    pub fn brief_request(&self, query: Option<String>) -> BriefRequest {
+        let within = self.reach.clone().unwrap_or_else(|| Reach::of_project(self.home()));
+        BriefRequest::of(&self.config.memory, within.namespaces().to_vec(), query)
+    }
+
+    /// Returns what a conversation is to be told, within the request's budget.
     ///
     /// # Errors
     /// [`ManagerError`] if it cannot be read, or a namespace is out of reach.
-    pub fn brief(&self, mut request: BriefRequest) -> Result<Brief, ManagerError> {
+    pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ManagerError> {
         for namespace in &request.namespaces {
             self.admitted(namespace)?;
         }
-        if request.namespaces.is_empty() {
-            let within = self.reach.as_ref().map(|reach| reach.namespaces().to_vec());
-            request.namespaces = within.unwrap_or_else(|| vec![self.home()]);
-        }
-        Ok(brief::compose(self.ledger("compose a brief")?, &request, Timestamp::now())?)
+        Ok(brief::compose(self.ledger("compose a brief")?, request, Timestamp::now())?)
     }
 
     /// Notes that a brief was put in front of a model.

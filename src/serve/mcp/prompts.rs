@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
 use crate::memory::Memory;
-use crate::recall::brief::{BriefRequest, Format};
+use crate::recall::brief::Format;
 
 /// Asks to go over the conversation and store what is worth it.
 const WRAP_UP: &str = include_str!("../../../prompts/mcp/wrap_up.md");
@@ -40,8 +40,7 @@ pub(super) fn get(
     };
     let text = match name {
         "brief" => {
-            let request = BriefRequest { namespaces: Vec::new(), query: argument("about"), ..BriefRequest::default() };
-            let brief = memories.brief(request)?;
+            let brief = memories.brief(&memories.brief_request(argument("about")))?;
             memories.note_shown(&brief);
             or_nothing(brief.text)
         }

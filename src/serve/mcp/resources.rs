@@ -4,7 +4,6 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTempla
 use serde_json::json;
 
 use crate::manager::{Afterthought, ManagerError};
-use crate::recall::brief::BriefRequest;
 use crate::store::{AccessKind, Filter, Order};
 
 use super::view::{MemoryView, Page};
@@ -44,7 +43,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 pub(super) fn read(memories: &Afterthought, uri: &str) -> Result<Option<ReadResourceResult>, ManagerError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {
-            let brief = memories.brief(BriefRequest { namespaces: Vec::new(), ..BriefRequest::default() })?;
+            let brief = memories.brief(&memories.brief_request(None))?;
             memories.note_shown(&brief);
             (brief.text, "text/plain")
         }

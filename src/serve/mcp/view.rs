@@ -1,9 +1,11 @@
 //! A memory as clients see it: what helps a model, and no more, since every word of it is paid for.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::consolidate::Decision;
+use crate::lifecycle::tier::heat;
 use crate::manager::Kept;
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
@@ -90,7 +92,7 @@ impl From<&Memory> for MemoryView {
             expires_at: claim.expires_at.map(|at| at.to_string()),
             access_count: usage.access_count,
             last_accessed: usage.last_accessed_at.map(|at| at.to_string()),
-            heat: usage.heat().to_owned(),
+            heat: heat(usage, Timestamp::now()).as_str().to_owned(),
             tier: usage.tier,
             score: None,
         }

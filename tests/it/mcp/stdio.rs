@@ -204,8 +204,9 @@ fn uses_are_counted_by_kind_and_browsing_is_none() {
     client.call("memory_recall", json!({"query": "tea"}));
     client.call("memory_recall", json!({"subject": "tea"}));
     client.call("memory_history", json!({"id": id}));
+    client.call("memory_history", json!({"id": id}));
     let memory = client.call("memory_list", json!({}))["memories"][0].clone();
-    assert_eq!((&memory["access_count"], &memory["heat"]), (&json!(3), &json!("warm")), "{memory}");
+    assert_eq!((&memory["access_count"], &memory["heat"]), (&json!(4), &json!("warm")), "{memory}");
     assert!(memory["last_accessed"].is_string());
 }
 

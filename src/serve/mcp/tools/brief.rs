@@ -19,7 +19,7 @@ pub(super) struct Brief;
 pub(super) struct Arguments {
     /// What the conversation is about; what it should know whatever it is about by default
     query: Option<String>,
-    /// At most so many tokens, up to 4000; 2000 by default
+    /// At most so many tokens, up to 4000; what the settings say by default
     max_tokens: Option<usize>,
     /// compact (the default), detailed, structured or json
     format: Option<Spelling>,
@@ -69,10 +69,9 @@ impl MemoryTool for Brief {
             Spelling::Structured => Format::Structured,
             Spelling::Json => Format::Json,
         };
-        let default = BriefRequest::default();
-        let max_tokens = arguments.max_tokens.unwrap_or(default.max_tokens).min(MOST_TOKENS);
-        let request = BriefRequest { namespaces: Vec::new(), query: arguments.query, max_tokens, format, ..default };
-        let brief = memories.brief(request)?;
+        let request = memories.brief_request(arguments.query);
+        let max_tokens = arguments.max_tokens.unwrap_or(request.max_tokens).min(MOST_TOKENS);
+        let brief = memories.brief(&BriefRequest { max_tokens, format, ..request })?;
         memories.note_shown(&brief);
         Ok(Answer {
             memories: brief.shown.iter().map(|shown| shown.memory.id.to_string()).collect(),
