@@ -158,6 +158,7 @@ impl<'a> Search<'a> {
                 Some(Order::Created) => b.0.created_at.cmp(&a.0.created_at),
                 Some(Order::Importance) => b.0.importance.total_cmp(&a.0.importance),
                 Some(Order::Used) => b.0.access_count.cmp(&a.0.access_count),
+                Some(Order::Confidence) => b.0.confidence.total_cmp(&a.0.confidence),
                 Some(Order::Id) => a.0.id.cmp(&b.0.id),
             };
             let by_change = || b.0.updated_at.cmp(&a.0.updated_at);
