@@ -1,6 +1,6 @@
 //! Memories: one by one, in lists, and their changes.
 
-use rusqlite::{OptionalExtension, params_from_iter};
+use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
 use super::history::Entity;
@@ -58,6 +58,19 @@ impl Database {
             1 => Ok(MemoryId::from_stored(found.remove(0))),
             count => Err(StoreError::AmbiguousMemory { id, count }),
         }
+    }
+
+    /// Returns whether a namespace has more than `most` active memories, at a cost that does not grow with it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn holds_more_than(&self, namespace: &Namespace, most: usize) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT count(*) > ?2 FROM (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'active' LIMIT ?2 + 1)",
+            )?;
+            Ok(statement.query_row(params![namespace.to_string(), rows(most)], |row| row.get(0))?)
+        })
     }
 
     /// Returns at most `limit` memories after the first `offset`, in `order`.

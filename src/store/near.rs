@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::near_words::{near_concepts, near_pairs, near_words, subject_word};
+use super::near_words::{near_concepts, near_pairs, near_whole, near_words, subject_word};
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use super::{Database, StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, Namespace};
@@ -16,7 +16,7 @@ use crate::memory::{Claim, Memory, Namespace};
 const PROBED: usize = 200;
 /// Claims that have a word at most if it is to be looked up at all.
 const MAX_SHARED: usize = 10_000;
-/// Claims of a store from which on pairs of words are looked up, too: in a smaller one the words tell enough.
+/// Claims of a store from which on pairs of words and all words at once are looked up, too: in a smaller one the words tell enough.
 const LARGE: f64 = 20_000.0;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
@@ -145,8 +145,9 @@ impl Database {
             // What words mean stands in too many claims of a large store to tell them apart.
             let meant = near_concepts(around.namespace, around.claim);
             common.retain(|(_, word)| !meant.contains(word));
-            for pair in near_pairs(around.namespace, around.claim) {
-                let found = holding(conn, &pair, PROBED + 1)?;
+            let pairs = near_pairs(around.namespace, around.claim);
+            for rare in pairs.into_iter().chain(near_whole(around.namespace, around.claim)) {
+                let found = holding(conn, &rare, PROBED + 1)?;
                 if found.len() <= PROBED {
                     sharing.note(&found);
                 }

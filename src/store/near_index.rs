@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::near_words::{near_pairs, near_words};
+use super::near_words::{near_pairs, near_whole, near_words};
 use super::{StoreError, Writer};
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 
@@ -39,5 +39,6 @@ pub(super) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 fn filed(namespace: &Namespace, claim: &Claim) -> String {
-    [near_words(namespace, claim), near_pairs(namespace, claim)].concat().join(" ")
+    let whole = near_whole(namespace, claim).into_iter().collect();
+    [near_words(namespace, claim), near_pairs(namespace, claim), whole].concat().join(" ")
 }

@@ -3,7 +3,7 @@
 //! Words are folded further than those that people search by: without accents, endings and what stands in every
 //! sentence. Writing without spaces goes in as pairs of characters.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use unicode_normalization::char::decompose_canonical;
 
@@ -16,6 +16,8 @@ use crate::memory::{Claim, Namespace};
 const MAX_WORDS: usize = 160;
 /// Words of a claim that make pairs.
 const PAIRED: usize = 7;
+/// Words of a claim from which on they are filed as a whole, too.
+const WHOLE: usize = 2;
 /// Endings that are cut from English words, the longest first.
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
@@ -62,6 +64,27 @@ pub(super) fn near_pairs(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| words[at + 1..].iter().map(move |b| hashed(a, b)));
     pairs.collect()
+}
+
+/// Returns the word for all that is said at once, whatever its order: claims that say it in the same words, or in
+/// writing without spaces in the same characters, have it in common however many others have each of them. `None`
+/// where hardly anything is said.
+pub(super) fn near_whole(namespace: &Namespace, claim: &Claim) -> Option<String> {
+    let mut said = BTreeSet::new();
+    for chunk in folded(&claim.content).split_whitespace() {
+        let mut runs = Vec::new();
+        split_runs(chunk, &mut runs);
+        for run in runs {
+            match run {
+                Run::Word(word) if STOP_WORDS.contains(&word.as_str()) => {}
+                Run::Word(word) => drop(said.insert(root(&plain(&word)).to_owned())),
+                Run::Unspaced(characters) => said.extend(characters.into_iter().map(String::from)),
+            }
+        }
+    }
+    // A space stands in no word.
+    let all: Vec<String> = said.into_iter().collect();
+    (all.len() >= WHOLE).then(|| hashed(&namespace.to_string(), &format!("all {}", all.join(" "))))
 }
 
 /// Returns the word for a subject as a whole, or `None` where that is blank.

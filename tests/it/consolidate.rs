@@ -365,8 +365,8 @@ impl Judge {
         }
         let (_, questions) = prompt.split_once("<questions>").unwrap();
         let asked = questions.lines().filter_map(|line| {
-            let (number, against) = line.strip_prefix('[')?.split_once("] to ")?;
-            let first = against.split(", ").next()?;
+            let (number, against) = line.split_once(": ")?;
+            let first = against.split(',').next()?;
             Some((number.parse::<usize>().ok()?, first.parse::<usize>().ok()?))
         });
         let entry =

@@ -206,14 +206,14 @@ pub fn completion(content: &str) -> Value {
 /// Says of each memory asked about that it changes the one about the same service, and has to do with no other.
 fn relations(prompt: &str) -> Value {
     let (memories, questions) = prompt.split_once("<questions>").unwrap();
-    let number = |line: &str| line[1..].split_once(']').unwrap().0.parse::<usize>().unwrap();
+    let number = |line: &str| line.split([':', ' ']).next().unwrap().parse::<usize>().unwrap();
     let named = memories.lines().filter_map(|line| {
         let name = line.split_once("service called ")?.1.split(' ').next()?;
         Some((number(line), name.to_owned()))
     });
     let named: BTreeMap<usize, String> = named.collect();
-    let asked = questions.lines().filter(|line| line.starts_with('[')).map(|line| {
-        let against = line.split_once("] to ").unwrap().1.split(", ").map(|number| number.parse().unwrap());
+    let asked = questions.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).map(|line| {
+        let against = line.split_once(": ").unwrap().1.split(',').map(|number| number.parse().unwrap());
         (number(line), against.collect::<Vec<usize>>())
     });
     let entry = |(memory, against): (usize, Vec<usize>)| {

@@ -45,6 +45,7 @@ pub(super) struct Sheet<'a> {
 /// A memory or candidate as it is shown.
 struct Shown {
     attribute: Option<String>,
+    /// The day.
     time: Option<String>,
     text: String,
     quote: Option<String>,
@@ -81,7 +82,19 @@ impl<'a> Sheet<'a> {
             // Without evidence there is no time to show: when the plan is made says nothing.
             sheet.show(&case.id, || Shown::of(&candidate.claim, &candidate.evidence, None));
         }
-        sheet
+        sheet.in_order_of_time()
+    }
+
+    /// Numbers what is shown anew, so that memories of one day stand together below it.
+    fn in_order_of_time(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.shown.len()).collect();
+        order.sort_by(|a, b| self.shown[*a].time.cmp(&self.shown[*b].time));
+        let mut numbers = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, before)| numbers[*before] = at + 1);
+        self.numbers.values_mut().for_each(|number| *number = numbers[*number - 1]);
+        let mut shown: Vec<Option<Shown>> = self.shown.into_iter().map(Some).collect();
+        self.shown = order.into_iter().filter_map(|before| shown[before].take()).collect();
+        self
     }
 
     /// Returns two sheets of half the questions each, the first last; `None` for a single question.
@@ -177,6 +190,7 @@ impl Shown {
 
     fn value(&self, number: usize) -> Value {
         let Self { attribute, time, text, quote } = self;
+        let time = time.as_deref().unwrap_or("no date");
         context! { number, attribute, time, text, quote }
     }
 }

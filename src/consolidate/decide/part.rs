@@ -42,21 +42,19 @@ const JOINTS: &[&str] = &[
 /// Content words that a statement after the first has at least; fewer are a detail of the one before.
 const STATEMENT_WORDS: usize = 2;
 
+/// Words or pairs of characters that are not in the incoming claim, from which on a statement says another thing.
+const ENOUGH_OF_ITS_OWN: usize = 4;
+
 /// Returns what `known` says besides what `incoming` contradicts.
 pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Left {
     let content = known.memory.claim.content.trim().trim_end_matches(['.', '。']);
     let subject = subject_of(content, view, incoming);
     let told = Features::of(subject);
     let parts = statements(content);
-    // The first one has its verb in any case.
-    let least = |at: usize| if at == 0 { 1 } else { STATEMENT_WORDS };
+    let told_of: Vec<Told> = parts.iter().map(|part| Told::of(part, &told, incoming)).collect();
+    let met = (0..parts.len()).max_by(|a, b| told_of[*a].share().total_cmp(&told_of[*b].share()));
     let untouched: Vec<usize> = (0..parts.len())
-        .filter(|at| {
-            let part = Features::of(parts[*at]);
-            let own = terms(&part, &told);
-            let shared = own.iter().filter(|term| is_told(term, incoming)).count();
-            own.len() >= least(*at) && shared * 2 < own.len()
-        })
+        .filter(|at| told_of[*at].says_something(*at) && told_of[*at].is_untouched(Some(*at) == met))
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
@@ -66,14 +64,45 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
     }
 }
 
-/// The words and numbers of a statement, its subject aside.
-fn terms(part: &Features, told: &Features) -> BTreeSet<String> {
-    part.tokens.difference(&told.tokens).chain(&part.figures).cloned().collect()
+/// How much of a statement is told by the incoming claim, its subject aside.
+struct Told {
+    /// Words and numbers.
+    own: usize,
+    /// Those that the incoming claim has, too.
+    shared: usize,
+    /// Whether it names something that the incoming claim does not.
+    names_more: bool,
 }
 
-fn is_told(term: &String, incoming: &View<'_>) -> bool {
-    let theirs = &incoming.features;
-    theirs.tokens.contains(term) || theirs.figures.contains(term)
+impl Told {
+    fn of(part: &str, subject: &Features, incoming: &View<'_>) -> Self {
+        let part = Features::of(part);
+        let theirs = &incoming.features;
+        let own: BTreeSet<&String> = part.tokens.difference(&subject.tokens).chain(&part.figures).collect();
+        let is_told = |term: &&&String| theirs.tokens.contains(**term) || theirs.figures.contains(**term);
+        let is_new = |name: &String| !theirs.text.contains(name.as_str()) && !subject.text.contains(name.as_str());
+        Self {
+            shared: own.iter().filter(is_told).count(),
+            own: own.len(),
+            names_more: part.entities.iter().any(is_new),
+        }
+    }
+
+    fn share(&self) -> f64 {
+        let count = |of: usize| u32::try_from(of).map_or(f64::MAX, f64::from);
+        count(self.shared) / count(self.own.max(1))
+    }
+
+    /// The first statement has its verb in any case; one word after it is a detail unless it is a name.
+    const fn says_something(&self, at: usize) -> bool {
+        self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
+    }
+
+    /// Whether it holds whatever the incoming claim denies. Beside the statement that is met most, it may share even
+    /// half of its words, as writing without spaces does, if it says enough of its own.
+    const fn is_untouched(&self, is_met_most: bool) -> bool {
+        self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)
+    }
 }
 
 fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at, part): (usize, &str)) -> Left {
@@ -134,7 +163,8 @@ fn is_wide(c: char) -> bool {
 fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
     let begins = |words: &str| {
         let words = Features::of(words).text;
-        !words.is_empty() && incoming.features.text.starts_with(&words)
+        let text = &incoming.features.text;
+        !words.is_empty() && (text.starts_with(&words) || text.contains(&format!(" {words} ")))
     };
     let tagged = view.claim.subject.as_deref().and_then(|tag| {
         let at = content.find(tag).filter(|at| content[..*at].chars().count() <= 8)?;

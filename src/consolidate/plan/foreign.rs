@@ -22,9 +22,11 @@ impl Foreign {
     pub(super) fn to(&mut self, db: &Database, incoming: &Incoming) -> Result<Vec<Memory>, StoreError> {
         let Some(own) = language(&incoming.candidate.claim.content) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {
-            let here = Filter::exactly(std::slice::from_ref(&incoming.namespace));
-            let active = db.list(&here, Order::Id, SMALL + 1, 0)?;
-            let small = if active.len() > SMALL { Vec::new() } else { active };
+            let small = if db.holds_more_than(&incoming.namespace, SMALL)? {
+                Vec::new()
+            } else {
+                db.list(&Filter::exactly(std::slice::from_ref(&incoming.namespace)), Order::Id, SMALL, 0)?
+            };
             self.small.insert(incoming.namespace.clone(), small);
         }
         let foreign = |memory: &&Memory| language(&memory.claim.content).is_some_and(|theirs| theirs != own);

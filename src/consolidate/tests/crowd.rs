@@ -19,20 +19,22 @@ struct Contradicting {
 }
 
 fn number(line: &str) -> usize {
-    line.trim_start_matches('[').split(']').next().unwrap().parse().unwrap()
+    line.split([':', ' ']).next().unwrap().parse().unwrap()
 }
 
 impl Complete for Contradicting {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         self.asked.set(self.asked.get() + 1);
-        let lines: Vec<&str> = request.turns[0].text.lines().filter(|line| line.starts_with('[')).collect();
+        let is_numbered = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+        let (memories, questions) = request.turns[0].text.split_once("<questions>").expect("a request asks");
+        let (memories, questions) = (memories.lines().filter(is_numbered), questions.lines().filter(is_numbered));
         let service = |line: &str| Some(line.split_once("service called ")?.1.split(' ').next()?.to_owned());
         let services: HashMap<usize, String> =
-            lines.iter().filter_map(|line| Some((number(line), service(line)?))).collect();
-        let entries = lines.iter().filter_map(|line| {
-            let (new, against) = line.split_once("] to ")?;
+            memories.filter_map(|line| Some((number(line), service(line)?))).collect();
+        let entries = questions.filter_map(|line| {
+            let (new, against) = line.split_once(": ")?;
             let own = services.get(&number(new));
-            let mut against = against.split(", ").map(number);
+            let mut against = against.split(',').map(number);
             let entry = |relation: &str, to: String| {
                 format!(r#"{{"memory":{},"relation":"{relation}","to":{to},"why":"changed","rest":""}}"#, number(new))
             };
