@@ -97,6 +97,8 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
     let mut worked = Worked::default();
     let mut held: HashMap<i64, HeldJob> = HashMap::new();
     let mut running = FuturesUnordered::new();
+    // A look for due work does not see what a dead worker holds.
+    shift.store.release_jobs_of_the_dead(Timestamp::now())?;
     let (mut alive_at, mut next) = (Timestamp::now(), tokio::time::Instant::now());
     loop {
         if let Some((every, act)) = &mut shift.every
@@ -235,6 +237,19 @@ mod tests {
         let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
         assert_eq!(worked, Worked { busy: Some(std::process::id()), ..Worked::default() });
         assert_eq!(store.jobs().unwrap()[0].status, JobStatus::Waiting);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_a_dead_worker_held_is_taken_up_at_once() {
+        let store = Store::in_memory().unwrap();
+        enqueue(&store, "a");
+        store.claim_job(Timestamp::now()).unwrap().unwrap();
+        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        assert_eq!(worked.done, 0, "this process lives");
+        store.give_jobs_to(4_194_999);
+        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        assert_eq!(worked.done, 1);
     }
 
     #[tokio::test]
