@@ -86,6 +86,7 @@ fn warmth_and_heat_follow_from_uses_and_the_time_since() {
     ] {
         let usage = Usage { access_count: uses, last_accessed_at: Some(day(0)), ..Usage::default() };
         assert_eq!(warmth(&usage, day(idle)), expected, "{uses} {idle}");
+        assert_eq!(warmth(&usage, day(idle) + jiff::SignedDuration::from_hours(23)), expected, "{uses} {idle}");
         assert_eq!(heat(&usage, day(idle)), expected_heat, "{uses} {idle}");
     }
 }
