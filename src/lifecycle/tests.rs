@@ -200,7 +200,7 @@ fn what_happened_twice_and_what_is_over_unites_with_nothing() {
     let store = Store::in_memory().unwrap();
     let event = |on| {
         changed(|m| {
-            (m.claim.memory_type, m.claim.valid_from, m.updated_at) = (MemoryType::Episodic, Some(day(on)), day(9))
+            (m.claim.memory_type, m.claim.valid_from, m.updated_at) = (MemoryType::Episodic, Some(day(on)), day(9));
         })
     };
     insert(&store, &event(1));
