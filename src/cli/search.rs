@@ -134,7 +134,8 @@ fn explain(hit: &Found, out: &Printer) -> anyhow::Result<()> {
         "     {DIM}relevance {:.2} · importance {:.2} · confidence {:.2} · recency {:.2} · use {:.2} (weighted parts){DIM:#}",
         score.relevance, score.importance, score.confidence, score.recency, score.usage,
     ))?;
-    let channels: String = fit.channels.iter().map(|(name, value)| format!(" and {name} {value:.2}")).collect();
+    let channels: Vec<String> = fit.channels.iter().map(|(name, value)| format!(" and {name} {value:.2}")).collect();
+    let channels = channels.concat();
     out.line(format_args!(
         "     {DIM}fit {:.2} = words {:.2}{channels} + {} × neighbours {:.2} + {} × speaker {:.2} + {} × date {:.2}{DIM:#}",
         fit.total, fit.words, weights.neighbours, fit.neighbours, weights.speaker, fit.speaker, weights.date, fit.date,

@@ -32,7 +32,7 @@ pub fn standing(
     let filter = Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() };
     let asked_for =
         |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
-    let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(&one)).map(str::to_owned).collect();
+    let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(one)).map(str::to_owned).collect();
     store.at_once(|store| {
         let pinned = Filter { pinned: Some(filter.pinned.unwrap_or(true)), ..filter.clone() };
         let mut memories = store.list(&pinned, Order::Importance, CANDIDATES, 0)?;

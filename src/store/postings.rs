@@ -7,6 +7,7 @@
 //! ```
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Postings of one block.
 const BLOCK: usize = 128;
@@ -91,10 +92,10 @@ pub(super) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(P
 
 fn put(mut value: u32, bytes: &mut Vec<u8>) {
     while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
+        bytes.push(value.to_le_bytes()[0] | 0x80);
         value >>= 7;
     }
-    bytes.push(value as u8);
+    bytes.push(value.to_le_bytes()[0]);
 }
 
 fn get(bytes: &mut &[u8]) -> Option<u32> {
@@ -110,19 +111,21 @@ fn get(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// Returns a length in one byte: exact to 64 words, then in steps of less than 5 %.
+/// The length that each code stands for, ascending.
+static LENGTHS: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let beyond = |code: u32| f64::from(EXACT) * 2_f64.powf(f64::from(code - EXACT) / STEPS);
+    (0..=u32::from(u8::MAX)).map(|code| if code <= EXACT { f64::from(code) } else { beyond(code) }).collect()
+});
+
+/// Returns a length in one byte: exact to 64 words, then up to 5 % too long.
 pub(super) fn length_code(length: u32) -> u8 {
-    if length <= EXACT {
-        return u8::try_from(length).unwrap_or(u8::MAX);
-    }
-    let steps = (f64::from(length) / f64::from(EXACT)).log2() * STEPS;
-    u8::try_from(EXACT + (steps.round() as u32).max(1)).unwrap_or(u8::MAX)
+    let code = LENGTHS.partition_point(|known| *known < f64::from(length));
+    u8::try_from(code).unwrap_or(u8::MAX)
 }
 
 /// Returns the length that a code stands for.
 pub(super) fn length_of(code: u8) -> f64 {
-    let code = u32::from(code);
-    if code <= EXACT { f64::from(code) } else { f64::from(EXACT) * 2_f64.powf(f64::from(code - EXACT) / STEPS) }
+    LENGTHS[usize::from(code)]
 }
 
 #[cfg(test)]

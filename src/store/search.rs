@@ -83,7 +83,6 @@ impl Database {
 
     /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "how words are cut is the store's own affair")]
     pub fn words_of(&self, query: &str) -> Vec<String> {
         let words = Query::of(query).words;
         let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };

@@ -177,7 +177,7 @@ impl Stems {
     /// Returns the terms of a memory whose texts have these weights in half units.
     pub(super) fn of(&mut self, texts: &[(u8, &str)]) -> Terms {
         let texts: Vec<(u8, Vec<Piece>)> = texts.iter().map(|(weight, text)| (*weight, pieces(text))).collect();
-        let languages = language(texts.iter().flat_map(|(_, pieces)| pieces));
+        let languages = language(&texts.iter().flat_map(|(_, pieces)| pieces));
         let mut weights: HashMap<i64, u32> = HashMap::new();
         let mut length = 0;
         for (weight, piece) in
@@ -236,7 +236,7 @@ impl Stems {
 }
 
 /// Returns the language other than English whose frequent words stand in a text more often than those of the others.
-fn language<'p>(pieces: impl Iterator<Item = &'p Piece> + Clone) -> Languages {
+fn language<'p>(pieces: &(impl Iterator<Item = &'p Piece> + Clone)) -> Languages {
     let count = |words: &[&str]| {
         pieces
             .clone()

@@ -182,8 +182,9 @@ pub(super) fn flush(conn: &Connection) -> Result<(), StoreError> {
         let doc = first + shape.docs;
         number.execute([doc, row.get(0)?])?;
         let document = u32::try_from(shape.docs).unwrap_or(u32::MAX);
+        let code = length_code(length);
         for (term, weight) in terms(row.get_ref(4)?.as_blob().unwrap_or_default()) {
-            entries.push((term, Posting { document, weight, length: length_code(length) }));
+            entries.push((term, Posting { document, weight, length: code }));
         }
         match places.last_mut() {
             Some(place) if place.0 == namespace => {
