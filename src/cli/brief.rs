@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use afterthought::memory::{Namespace, Status};
+use afterthought::project::Machine;
 use afterthought::recall::brief::{self, Because, Brief, BriefRequest, Format, Standing};
 use afterthought::store::{Database, Filter, Store};
+use anyhow::Context as _;
 use serde_json::json;
 
 use super::args::{Context, now};
@@ -17,11 +19,9 @@ const NAMED: usize = 10;
 /// Print what a conversation should know of those before it, ready for a prompt
 ///
 /// Within the budget, fenced as data, and the same bytes as long as nothing changes. Prints nothing and exits 1 where
-/// nothing is worth telling. Reads the global namespace, and with --namespace that one, too.
+/// nothing is worth telling. Reads the project of this folder, or what --namespace names, and the global namespace.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  afterthought brief --namespace project/shop\n  afterthought brief 'deploy target' --why"
-)]
+#[command(after_help = "Examples:\n  afterthought brief\n  afterthought brief 'deploy target' --why")]
 pub struct BriefArgs {
     /// What the conversation is about; without it, what it should know whatever it is about
     query: Vec<String>,
@@ -47,7 +47,7 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     if args.last {
         return last(&store, context.out);
     }
-    let request = args.request(context)?;
+    let request = args.request(&store, context)?;
     let now = now();
     let brief = brief::compose(&store, &request, now)?;
     if args.why {
@@ -66,9 +66,13 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 }
 
 impl BriefArgs {
-    fn request(&self, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
+    fn request(&self, store: &Database, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
         let config = context.settings()?;
-        let mut namespaces: Vec<Namespace> = config.namespace.value.into_iter().collect();
+        let place = match config.namespace.value {
+            Some(namespace) => Some(namespace),
+            None => of_this_folder(store)?,
+        };
+        let mut namespaces: Vec<Namespace> = place.into_iter().collect();
         if !namespaces.contains(&Namespace::global()) {
             namespaces.push(Namespace::global());
         }
@@ -80,6 +84,14 @@ impl BriefArgs {
             ..request
         })
     }
+}
+
+/// Returns where the memories of the project in the working directory lie, if that is one's.
+fn of_this_folder(store: &Database) -> anyhow::Result<Option<Namespace>> {
+    let folder = std::env::current_dir().context("cannot tell the working directory")?;
+    let sighting = folder.to_str().and_then(|folder| Machine::this().sight_path(folder));
+    let placement = sighting.map(|sighting| store.placement(&sighting)).transpose()?;
+    Ok(placement.map(|placement| placement.namespace))
 }
 
 /// Logs what was told. A file that cannot be written is read all the same.

@@ -86,6 +86,7 @@ fn warmth_and_heat_follow_from_uses_and_the_time_since() {
     ] {
         let usage = Usage { access_count: uses, last_accessed_at: Some(day(0)), ..Usage::default() };
         assert_eq!(warmth(&usage, day(idle)), expected, "{uses} {idle}");
+        assert_eq!(warmth(&usage, day(idle) + jiff::SignedDuration::from_hours(23)), expected, "{uses} {idle}");
         assert_eq!(heat(&usage, day(idle)), expected_heat, "{uses} {idle}");
     }
 }
@@ -199,7 +200,7 @@ fn what_happened_twice_and_what_is_over_unites_with_nothing() {
     let store = Store::in_memory().unwrap();
     let event = |on| {
         changed(|m| {
-            (m.claim.memory_type, m.claim.valid_from, m.updated_at) = (MemoryType::Episodic, Some(day(on)), day(9))
+            (m.claim.memory_type, m.claim.valid_from, m.updated_at) = (MemoryType::Episodic, Some(day(on)), day(9));
         })
     };
     insert(&store, &event(1));

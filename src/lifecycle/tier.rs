@@ -1,7 +1,7 @@
 //! How warm a memory is, and its place in the hierarchy that follows. Pure: the time comes from the caller.
 //!
-//! One number rules both: the uses of a memory, half of them forgotten for every thirty days since the last. Right after
-//! a use it is their count, so what is kept and what is computed never disagree about a memory in use.
+//! One number rules both: the uses of a memory, half of them forgotten for every thirty days since the last. On the day
+//! of a use it is their count, so what is kept and what is computed never disagree about a memory in use.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -47,10 +47,10 @@ impl Heat {
     }
 }
 
-/// Returns how warm a memory is at `now`: `uses × 0.5 ^ (days since the last use / 30)`.
+/// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]
 pub fn warmth(usage: &Usage, now: Timestamp) -> f64 {
-    let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now));
+    let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
     f64::from(usage.access_count) * 0.5_f64.powf(idle / COOLING_HALF_LIFE_DAYS)
 }
 

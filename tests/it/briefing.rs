@@ -106,3 +106,17 @@ fn stats_tell_tiers_heat_and_what_is_near_its_end() {
     assert_eq!(stats["by_heat"], serde_json::json!({"cold": 2, "warm": 1}));
     assert_eq!((&stats["near_expiry"], &stats["fading"]), (&Value::from(0), &Value::from(0)));
 }
+
+#[test]
+fn in_a_folder_of_a_project_the_brief_is_about_that_project() {
+    let desk = desk();
+    desk.write("code/shop/afterthought.toml", "project = \"shop\"");
+    desk.write("code/other/afterthought.toml", "project = \"other\"");
+    let told = |folder: &str| {
+        let mut command = desk.command(&["brief"]);
+        command.current_dir(desk.path(folder));
+        desk.finish(command)
+    };
+    assert!(told("code/shop").out.contains("The shop deploys with Nomad."), "{:?}", told("code/shop"));
+    assert_eq!(told("code/other").code, 1);
+}
