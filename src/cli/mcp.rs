@@ -56,8 +56,8 @@ pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        stop_on_signal(stop.clone());
-        serve_stdio(server, stop).await
+        stop_on_signal(stop.clone())?;
+        anyhow::Ok(serve_stdio(server, stop).await?)
     });
     // The thread that reads standard input waits for a line that may never come.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -65,23 +65,36 @@ pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     Ok(ExitStatus::Success)
 }
 
-/// Cancels `stop` on the first interrupt, or when the system asks the process to end.
-pub fn stop_on_signal(stop: CancellationToken) {
+/// Cancels `stop` on the first interrupt, or when the system asks the process to end. From its return on, neither ends the
+/// process by itself.
+///
+/// # Errors
+/// If the system lets no signal be heard.
+#[cfg(unix)]
+pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hear = |kind| signal(kind).context("cannot listen for signals");
+    let (mut interrupt, mut terminate) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
     tokio::spawn(async move {
-        #[cfg(unix)]
-        let asked = async {
-            use tokio::signal::unix::{SignalKind, signal};
-            match signal(SignalKind::terminate()) {
-                Ok(mut terminate) => drop(terminate.recv().await),
-                Err(_) => std::future::pending().await,
-            }
-        };
-        #[cfg(not(unix))]
-        let asked = std::future::pending::<()>();
         tokio::select! {
-            outcome = tokio::signal::ctrl_c() => outcome.unwrap_or_default(),
-            () = asked => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
         stop.cancel();
     });
+    Ok(())
+}
+
+/// Cancels `stop` on the first interrupt.
+///
+/// # Errors
+/// None here.
+#[cfg(not(unix))]
+pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stop.cancel();
+        }
+    });
+    Ok(())
 }

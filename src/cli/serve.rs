@@ -37,7 +37,7 @@ pub fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        stop_on_signal(stop.clone());
+        stop_on_signal(stop.clone())?;
         let (address, served) = listen(server, &listening, stop).await?;
         context.out.line(format_args!("http://{address}/mcp"))?;
         anyhow::Ok(served.await?)
