@@ -144,9 +144,6 @@ fn says_new_things(command: &Command) -> bool {
         Command::Import(args) => !args.writes(),
         Command::Consolidate(args) => !args.writes(),
         Command::Apply(args) => !args.writes(),
-        Command::Jobs(args) => jobs::run(args, context),
-        Command::Watch(args) => watch::run(args, context),
-        Command::Hook(args) => Ok(hook::run(args, context)),
         Command::Undo(args) => !args.writes(),
         command => {
             !matches!(command, Command::Remember(_) | Command::Update(_) | Command::Restore(_) | Command::Inbox(_))

@@ -86,16 +86,32 @@ impl Desk {
         format!("project/{}-{digits}", path.rsplit(['/', '\\']).next().unwrap())
     }
 
-    /// Takes out of the database what earlier versions did not have.
+    /// Puts what the database holds into one as the second version of the schema left it.
     fn age_database(&self) {
-        let conn = rusqlite::Connection::open(self.path("m.db")).unwrap();
-        let drop = "DROP TABLE memory_near; DROP TABLE settled; DROP INDEX evidence_by_words; \
-                    CREATE INDEX evidence_by_transcript ON evidence (transcript, message); \
-                    DROP TABLE identity; DROP TABLE judged; DROP TABLE passes; DROP INDEX history_undone; DROP TABLE batch_windows; DROP TABLE batch_requests; DROP TABLE batches; DROP TABLE files; DROP TABLE known_context; DROP TABLE project_merges; DROP TABLE project_aliases; DROP TABLE project_paths; DROP TABLE projects; \
-                    DROP INDEX windows_by_open_pack; ALTER TABLE windows DROP COLUMN pack; \
-                    ALTER TABLE windows DROP COLUMN pack_place; ALTER TABLE windows DROP COLUMN lacks;";
-        conn.execute_batch(drop).unwrap();
+        let (now, before) = (self.path("m.db"), self.path("before.db"));
+        let conn = rusqlite::Connection::open(&before).unwrap();
+        conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        conn.execute_batch(include_str!("../../src/store/migrations/0001_memories.sql")).unwrap();
+        conn.execute_batch(include_str!("../../src/store/migrations/0002_ledger.sql")).unwrap();
+        conn.execute("ATTACH ?1 AS now", [now.to_str().unwrap()]).unwrap();
+        let ours: i64 = conn.query_row("PRAGMA now.application_id", (), |row| row.get(0)).unwrap();
+        let tables =
+            "SELECT group_concat(name) FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_words%'
+                      AND name NOT LIKE 'sqlite_%'";
+        let tables: String = conn.query_row(tables, (), |row| row.get(0)).unwrap();
+        for table in tables.split(',') {
+            let names = format!("SELECT group_concat(name) FROM pragma_table_info('{table}', 'main')");
+            let names: String = conn.query_row(&names, (), |row| row.get(0)).unwrap();
+            conn.execute(&format!("INSERT INTO main.{table} ({names}) SELECT {names} FROM now.{table}"), ()).unwrap();
+        }
+        conn.execute_batch("DETACH now").unwrap();
+        conn.pragma_update(None, "application_id", ours).unwrap();
         conn.pragma_update(None, "user_version", 2).unwrap();
+        drop(conn);
+        for end in ["-wal", "-shm"] {
+            fs::remove_file(self.path(&format!("m.db{end}"))).ok();
+        }
+        fs::rename(before, now).unwrap();
     }
 }
 
