@@ -57,16 +57,18 @@ impl Sheet {
     fn of(request: &Request) -> Self {
         let text: &str = &request.turns[0].text;
         let numbered = |line: &str| {
-            let (number, rest) = line.strip_prefix('[')?.split_once(']')?;
-            Some((number.parse::<usize>().ok()?, rest.to_owned()))
+            let end = line.find(|c: char| !c.is_ascii_digit())?;
+            Some((line[..end].parse::<usize>().ok()?, line[end..].to_owned()))
         };
         let (memories, questions) = text.split_once("</memories>").unwrap();
         let texts = memories.lines().filter_map(numbered).map(|(_, text)| text).collect();
         let questions = questions.lines().filter_map(numbered).map(|(number, against)| {
-            let against = against.trim_start_matches(" to ").split(", ").map(|number| number.parse().unwrap());
+            let against = against.trim_start_matches(": ").split(',').map(|number| number.parse().unwrap());
             (number, against.collect())
         });
-        Self { texts, questions: questions.collect() }
+        let sheet = Self { texts, questions: questions.collect() };
+        assert!(!sheet.questions.is_empty(), "nothing is asked: {text}");
+        sheet
     }
 
     fn text(&self, number: usize) -> &str {
