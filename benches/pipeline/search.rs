@@ -77,7 +77,7 @@ fn add_namespace(report: &mut Report, store: &Store, bare: &Connection, queries:
         count(bare, sql, params![expression(query), i64::try_from(*namespace).unwrap()])
     };
     let what = format!("one namespace of {} within {memories}", NAMESPACE.min(memories));
-    add(report, &what, 5.0, times(queries, search), times(queries, plain));
+    add(report, &what, 5.0, &times(queries, search), &times(queries, plain));
 }
 
 fn add_whole(report: &mut Report, store: &Store, bare: &Connection, queries: &[(usize, String)], memories: usize) {
@@ -89,13 +89,13 @@ fn add_whole(report: &mut Report, store: &Store, bare: &Connection, queries: &[(
         count(bare, sql, params![expression(query)])
     };
     let goal = if memories <= MEMORIES { 15.0 } else { 60.0 };
-    add(report, &format!("whole store of {memories}"), goal, times(queries, search), times(queries, plain));
+    add(report, &format!("whole store of {memories}"), goal, &times(queries, search), &times(queries, plain));
 }
 
-fn add(report: &mut Report, what: &str, goal: f64, own: Vec<Duration>, bare: Vec<Duration>) {
+fn add(report: &mut Report, what: &str, goal: f64, own: &[Duration], bare: &[Duration]) {
     for (name, at) in [("p50", 50), ("p95", 95)] {
         let of = |times: &[Duration]| ms(times[(times.len() * at / 100).min(times.len() - 1)]);
-        let row = Row::new(format!("{what}, {name}"), of(&own), "ms").beside("bare FTS5 OR query", of(&bare));
+        let row = Row::new(format!("{what}, {name}"), of(own), "ms").beside("bare FTS5 OR query", of(bare));
         report.add(if name == "p95" { row.goal(Goal::AtMost(goal)) } else { row });
     }
 }

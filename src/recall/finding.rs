@@ -114,7 +114,7 @@ fn pages_follow_each_other_without_gap() {
     }
     let filter = Filter::default();
     let page = |offset, limit| -> Vec<Memory> {
-        let found = Search { offset, limit, ..Search::new("tea", &filter, day(1)) }.run(&store).unwrap();
+        let found = Search { limit, offset, ..Search::new("tea", &filter, day(1)) }.run(&store).unwrap();
         found.into_iter().map(|found| found.memory).collect()
     };
     let all = page(0, 30);

@@ -147,7 +147,7 @@ mod tests {
         ) {
             let postings: Vec<Posting> = documents
                 .iter()
-                .map(|document| Posting { document: *document, weight: (document % 251) as u8, length: (document % 256) as u8 })
+                .map(|document| Posting { document: *document, weight: document.to_le_bytes()[0], length: document.to_le_bytes()[1] })
                 .collect();
             let bytes = packed(&postings);
             prop_assert_eq!(&all(&bytes, &(0..u32::MAX)), &postings);

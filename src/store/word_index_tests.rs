@@ -38,10 +38,11 @@ fn found(store: &Store, with_scores: bool) -> Vec<Vec<String>> {
         let hits = store.search_candidates(query, &filter, 500).unwrap();
         let mut lines: Vec<String> = hits
             .iter()
-            .map(|hit| match with_scores {
-                true => format!("{} {:.4}", hit.memory.id, hit.bm25),
-                false => hit.memory.id.to_string(),
-            })
+            .map(
+                |hit| {
+                    if with_scores { format!("{} {:.4}", hit.memory.id, hit.bm25) } else { hit.memory.id.to_string() }
+                },
+            )
             .collect();
         lines.sort();
         lines
