@@ -97,7 +97,7 @@ impl Filling<'_> {
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
             let documents = self.alive(owner, self.embedder.documents(&texts, self.budget)).await?;
-            model.dimension = self.length(&model, &documents)?;
+            model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
             done += waiting.len();
             last = Some(end.clone());
@@ -127,19 +127,6 @@ impl Filling<'_> {
         self.store.write(None, (self.clock)(), |w| w.lease_vectors(owner))
     }
 
-    /// Returns the length that all vectors have.
-    fn length(&self, model: &VectorModel, documents: &Documents) -> Result<usize, EmbedError> {
-        let mut expected = model.dimension;
-        for vector in documents.vectors.iter().flatten() {
-            if expected != 0 && vector.len() != expected {
-                let (model, found) = (model.name.clone(), vector.len());
-                return Err(EmbedError::Dimension { model, found, expected });
-            }
-            expected = vector.len();
-        }
-        Ok(expected)
-    }
-
     fn keep(
         &self,
         model: &VectorModel,
@@ -165,4 +152,17 @@ impl Filling<'_> {
         })?;
         Ok(())
     }
+}
+
+/// Returns the length that all vectors have.
+fn length(model: &VectorModel, documents: &Documents) -> Result<usize, EmbedError> {
+    let mut expected = model.dimension;
+    for vector in documents.vectors.iter().flatten() {
+        if expected != 0 && vector.len() != expected {
+            let (model, found) = (model.name.clone(), vector.len());
+            return Err(EmbedError::Dimension { model, found, expected });
+        }
+        expected = vector.len();
+    }
+    Ok(expected)
 }

@@ -82,8 +82,8 @@ pub struct Embedder {
 
 #[derive(Debug)]
 enum Source {
-    Local(LocalModel),
-    Remote(Remote),
+    Local(Box<LocalModel>),
+    Remote(Box<Remote>),
 }
 
 /// What an [`Embedder`] is made from beside the settings.
@@ -107,12 +107,12 @@ impl Embedder {
                 let unset = EmbedError::Unset { what: "folder", remedy: "folder, or AFTERTHOUGHT_EMBEDDING_FOLDER" };
                 let model = LocalModel::read(settings.folder.as_deref().ok_or(unset)?)?;
                 let name = model.name().to_owned();
-                (Source::Local(model), name)
+                (Source::Local(Box::new(model)), name)
             }
             EmbeddingProvider::OpenAi => {
                 let remote = Remote::new(settings, access)?;
                 let name = remote.model().to_owned();
-                (Source::Remote(remote), name)
+                (Source::Remote(Box::new(remote)), name)
             }
         };
         let prefixes = Prefixes::of(settings, &name);

@@ -66,7 +66,7 @@ impl Remote {
     }
 
     pub(super) async fn query(&self, text: Redacted) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let embedded = self.hasty.embed(&[text], self.dimensions).await.map_err(|failure| self.whole(failure))?;
+        let embedded = self.hasty.embed(&[text], self.dimensions).await.map_err(Self::whole)?;
         self.checked(embedded.vectors)
     }
 
@@ -134,7 +134,7 @@ impl Remote {
         }
     }
 
-    fn whole(&self, failure: EmbedFailure) -> EmbedError {
+    fn whole(failure: EmbedFailure) -> EmbedError {
         match failure {
             EmbedFailure::Refused(error) | EmbedFailure::Failed(error) => error.into(),
             EmbedFailure::TooMuch { endpoint } => LlmError::TooLong { endpoint }.into(),

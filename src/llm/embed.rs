@@ -129,7 +129,7 @@ impl Client {
         if let Fault::Status { status: 404 | 405, .. } = fault {
             return EmbedFailure::Failed(self.permanent(self.endpoint().clean(&fault.to_string()), NOT_HERE));
         }
-        let is_too_many = fault.complaint().is_some_and(|rejection| says_too_many(rejection));
+        let is_too_many = fault.complaint().is_some_and(says_too_many);
         match fault.verdict() {
             Verdict::TooLong => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
             Verdict::Permanent(_) if is_too_many => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },

@@ -1,4 +1,4 @@
-//! The forward pass of a BERT encoder with mean pooling, as the MiniLM sentence models have it.
+//! The forward pass of a BERT encoder with mean pooling, as the `MiniLM` sentence models have it.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Slice};
 use serde::Deserialize;

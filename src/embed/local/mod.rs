@@ -109,18 +109,21 @@ fn optional(folder: &Path, file: &str) -> Result<Value, EmbedError> {
     if folder.join(file).is_file() { json(folder, file) } else { Ok(Value::Null) }
 }
 
+/// As much of `tokenizer.json` as is read.
+#[derive(serde::Deserialize)]
+struct Tokenizer {
+    model: Vocabulary,
+}
+
+#[derive(serde::Deserialize)]
+struct Vocabulary {
+    vocab: HashMap<String, u32>,
+}
+
 fn vocabulary(folder: &Path) -> Result<HashMap<String, u32>, EmbedError> {
     let path = folder.join("vocab.txt");
     if let Ok(text) = fs::read_to_string(&path) {
         return Ok((0..).zip(text.lines()).map(|(number, piece)| (piece.to_owned(), number)).collect());
-    }
-    #[derive(serde::Deserialize)]
-    struct Tokenizer {
-        model: Vocabulary,
-    }
-    #[derive(serde::Deserialize)]
-    struct Vocabulary {
-        vocab: HashMap<String, u32>,
     }
     json::<Tokenizer>(folder, "tokenizer.json").map(|tokenizer| tokenizer.model.vocab)
 }

@@ -82,7 +82,7 @@ impl WordPiece {
                 clean.push(' ');
             } else if is_chinese(character) {
                 clean.extend([' ', character, ' ']);
-            } else if !is_in(character, |c| c.is_control(), &CONTROL) {
+            } else if !is_in(character, char::is_control, &CONTROL) {
                 clean.push(character);
             }
         }

@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn estimates_are_near_the_cosines() {
         let query = unit(&drawn(7, 384)).unwrap();
-        let vectors: Vec<Vec<f32>> = (0..50)
+        let vectors: Vec<Vec<f32>> = (0_u8..50)
             .map(|seed| {
-                let noise = drawn(100 + seed, 384);
+                let noise = drawn(100 + u32::from(seed), 384);
                 let mixed: Vec<f32> =
-                    query.iter().zip(noise).map(|(q, n)| q * 4.0 + n * (seed as f32) / 10.0).collect();
+                    query.iter().zip(noise).map(|(q, n)| q * 4.0 + n * f32::from(seed) / 10.0).collect();
                 unit(&mixed).unwrap()
             })
             .collect();

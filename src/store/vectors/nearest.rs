@@ -45,13 +45,13 @@ impl Database {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
-        let Some((model_id, query)) = self.ready(model, query)? else { return Ok(Vec::new()) };
+        let Some((model_id, query)) = self.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
         let codes =
             self.read(|conn| self.vectors.borrow_mut().codes(conn, (model_id, model.dimension), &filter.namespaces))?;
         let estimator = Estimator::new(&query);
         let enough = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
         let (mut taken, mut last, mut scored) = (enough, None, Vec::new());
-        while limit > 0 {
+        loop {
             let promising = most_promising(&estimator, &codes, taken, last);
             last = promising.last().copied();
             scored.extend(self.scored_by_direction(&query, &promising, filter)?);
