@@ -167,20 +167,26 @@ fn elect(
     spelled.collect()
 }
 
-/// Keeps at most as many as may be told in all: the pinned ones, then the best.
+/// Keeps at most as many as may be told in all. Half of the places are for the standing ones and half for the others, and
+/// what one half leaves the other takes; in each the pinned ones stay, then the best.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
     request: &BriefRequest,
     left_out: &mut Vec<LeftOut>,
 ) -> Vec<(Section, Candidate)> {
-    while chosen.len() > request.max_memories.unwrap_or(usize::MAX) {
+    let most = request.max_memories.unwrap_or(usize::MAX);
+    while chosen.len() > most {
+        let stands = |(section, _): &(Section, Candidate)| *section == Section::Standing;
+        let standing = chosen.iter().filter(|one| stands(one)).count();
+        let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
             (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
         };
         let order = |a: &(bool, f64), b: &(bool, f64)| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1));
+        let open = |at: &usize| if stands(&chosen[*at]) { too_many_stand } else { too_many_others };
         // Of equally good ones the last goes.
-        let worst = (0..chosen.len()).rev().min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
+        let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
         let Some(worst) = worst else { break };
         let (section, Candidate { id, standing }) = chosen.remove(worst);
         left_out.push(LeftOut { id, section, standing, because: Because::OverQuota });

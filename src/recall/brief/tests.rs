@@ -168,6 +168,22 @@ fn what_is_pinned_is_told_first_whatever_its_worth() {
 }
 
 #[test]
+fn what_fits_a_question_does_not_crowd_out_what_stands_anyway() {
+    let store = Store::in_memory().unwrap();
+    for number in 0..9 {
+        insert(&store, &of("preference", 0.4, &format!("The user prefers tool t{number} for task k{number}.")));
+        insert(&store, &of("fact", 1.0, &format!("Deploy number {number} of the shop went to region r{number}.")));
+    }
+    let counts = |max_memories| {
+        let query = Some("deploy of the shop".to_owned());
+        let brief = told(&store, &BriefRequest { query, max_memories: Some(max_memories), ..request() }, day(1));
+        let standing = brief.shown.iter().filter(|shown| shown.section == Section::Standing).count();
+        (standing, brief.shown.len())
+    };
+    assert_eq!([0, 1, 5, 10, 17, 99].map(counts), [(0, 0), (0, 1), (2, 5), (5, 10), (8, 17), (9, 18)]);
+}
+
+#[test]
 fn what_faded_long_ago_gives_way() {
     let store = sample();
     let old = Memory { updated_at: day(-400), ..of("fact", 0.9, "The old shop was written in Perl.") };
