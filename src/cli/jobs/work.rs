@@ -110,7 +110,8 @@ impl<'a> Extraction<'a> {
 
     /// Extracts the log of a job.
     pub(in crate::cli) async fn of(&self, job: Job) -> Result<(), Fault> {
-        let outcome = self.extract(&job).await;
+        // On the heap, since it holds a whole run.
+        let outcome = Box::pin(self.extract(&job)).await;
         self.slices.borrow_mut().remove(&job.id);
         outcome.unwrap_or_else(|error| Err(Fault::Failed(spelled(&error))))
     }
