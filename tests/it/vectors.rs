@@ -84,7 +84,7 @@ impl Server {
 
     fn wait_for(&self, count: usize) -> bool {
         let bodies = self.state.bodies.lock().unwrap();
-        let waited = self.state.came.wait_timeout_while(bodies, Duration::from_secs(60), |all| all.len() < count);
+        let waited = self.state.came.wait_timeout_while(bodies, Duration::from_mins(1), |all| all.len() < count);
         !waited.unwrap().1.timed_out()
     }
 }
@@ -238,7 +238,7 @@ fn a_server_that_is_down_leaves_the_search_by_words_and_says_so() {
 fn a_slow_server_does_not_hold_a_search_up() {
     let (world, server) = (world(), Server::start());
     embed(&world, &server);
-    server.set(|manner| manner.delay = Duration::from_secs(60));
+    server.set(|manner| manner.delay = Duration::from_mins(1));
     let begun = std::time::Instant::now();
     let (hits, stderr) = found(&world, &server, "green tea");
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
