@@ -195,9 +195,9 @@ mod tests {
             self.0.set(self.0.get() + 1);
             let text = &*request.turns[0].text;
             let (memories, questions) = text.split_once("<questions>").unwrap();
-            let number = |line: &str| line[1..].split_once(']').unwrap().0.parse::<usize>().unwrap();
+            let number = |line: &str| line.split([':', ' ']).next().unwrap().parse::<usize>().unwrap();
             let numbered = |text: &'_ str| -> Vec<String> {
-                text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect()
+                text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned).collect()
             };
             let person = |line: &String| {
                 let names = ["Ana", "Bo", "Caro", "Dan", "Eve"].into_iter();
@@ -206,7 +206,7 @@ mod tests {
             };
             let people: BTreeMap<usize, &str> = numbered(memories).iter().filter_map(person).collect();
             let entry = |line: String| {
-                let against = line.split_once("] to ").unwrap().1.split(", ");
+                let against = line.split_once(": ").unwrap().1.split(',');
                 let mut against = against.map(|to| to.parse::<usize>().unwrap());
                 let same = against.find(|to| people.get(to) == people.get(&number(&line)));
                 let relation = if same.is_some() { "duplicate" } else { "unrelated" };
