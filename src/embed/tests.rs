@@ -54,7 +54,7 @@ fn the_name_says_all_that_changes_a_vector() {
     let nomic = opened("model = 'nomic-embed-text'\nbase_url = 'http://127.0.0.1:9/v1'");
     assert_eq!((nomic.name(), nomic.paid_name()), ("nomic-embed-text after \"search_document:\"", "nomic-embed-text"));
     assert!(nomic.is_on_this_machine() && !opened("model = 'm'").is_on_this_machine());
-    let local = opened("folder = 'fixtures/embedding/tiny-bert'");
+    let local = opened("folder = 'tests/embedding/tiny-bert'");
     assert!(local.name().starts_with("local/bert-2x16-") && local.is_on_this_machine(), "{}", local.name());
 }
 
@@ -64,7 +64,7 @@ fn the_length_of_vectors_is_asked_for_known_or_unknown() {
     let length = |text: &str| opened(text).kept_model(&store).unwrap().map(|model| model.dimension);
     assert_eq!(length("model = 'm'"), None);
     assert_eq!(length("model = 'm'\ndimensions = 256"), Some(256));
-    assert_eq!(length("folder = 'fixtures/embedding/tiny-bert'"), Some(16));
+    assert_eq!(length("folder = 'tests/embedding/tiny-bert'"), Some(16));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_memory_is_embedded_by_what_it_says_without_secrets() {
 
 #[tokio::test]
 async fn a_query_of_nothing_has_no_vector() {
-    let (embedder, guard) = (opened("folder = 'fixtures/embedding/tiny-bert'"), Guard::default());
+    let (embedder, guard) = (opened("folder = 'tests/embedding/tiny-bert'"), Guard::default());
     let model = VectorModel { name: embedder.name().to_owned(), dimension: 16 };
     assert_eq!(embedder.query(&guard, &model, " \n").await.unwrap(), None);
     assert_eq!(embedder.query(&guard, &model, "tea").await.unwrap().unwrap().len(), 16);

@@ -377,7 +377,7 @@ fn a_project_cannot_send_memories_elsewhere() {
 #[test]
 fn a_model_in_a_folder_needs_no_server() {
     let world = world();
-    let folder = std::path::absolute("fixtures/embedding/tiny-bert").unwrap();
+    let folder = std::path::absolute("tests/embedding/tiny-bert").unwrap();
     let run = |arguments: &[&str]| out(world.command(arguments).env("AFTERTHOUGHT_EMBEDDING_FOLDER", &folder));
     assert_eq!(run(&["embed"]).1, "4 vectors\n");
     let (status, stdout, _) = run(&["search", "The user drinks green tea.", "--json"]);

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn tiny() -> LocalModel {
-        LocalModel::read(Path::new("fixtures/embedding/tiny-bert")).unwrap()
+        LocalModel::read(Path::new("tests/embedding/tiny-bert")).unwrap()
     }
 
     fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -179,14 +179,14 @@ mod tests {
         let broken = |file: &str, content: &[u8]| {
             let folder = tempfile::tempdir().unwrap();
             for name in ["config.json", "model.safetensors", "vocab.txt"] {
-                fs::copy(Path::new("fixtures/embedding/tiny-bert").join(name), folder.path().join(name)).unwrap();
+                fs::copy(Path::new("tests/embedding/tiny-bert").join(name), folder.path().join(name)).unwrap();
             }
             fs::write(folder.path().join(file), content).unwrap();
             let error = LocalModel::read(folder.path()).unwrap_err().to_string();
             error.replace(&folder.path().display().to_string(), "FOLDER")
         };
-        let config = fs::read_to_string("fixtures/embedding/tiny-bert/config.json").unwrap();
-        let weights = fs::read("fixtures/embedding/tiny-bert/model.safetensors").unwrap();
+        let config = fs::read_to_string("tests/embedding/tiny-bert/config.json").unwrap();
+        let weights = fs::read("tests/embedding/tiny-bert/model.safetensors").unwrap();
         let rows = [
             broken("config.json", b"{"),
             broken("config.json", config.replace("\"bert\"", "\"t5\"").as_bytes()),
