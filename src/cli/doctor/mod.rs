@@ -63,9 +63,12 @@ pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 fn all(config: &Config) -> Vec<Check> {
     let mut checks = vec![settings(config), model(config), vectors(config)];
     let path = &config.db.value;
-    checks.extend(database(path, &config.db.layer.to_string()));
     let store = if path.exists() { Store::open_read_only(path).ok() } else { None };
-    checks.extend(hooks::checks(store.as_deref(), path, now()));
+    let of_hooks = hooks::checks(store.as_deref(), path, now());
+    // Who opens a file for writing and closes it last takes along what lies beside it.
+    drop(store);
+    checks.extend(database(path, &config.db.layer.to_string()));
+    checks.extend(of_hooks);
     checks
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use afterthought::consolidate::pass::{Allowance, TakenBack, Terms, pass_over};
 use afterthought::consolidate::{Decision, Incoming, Plan, apply, consolidate, merge_projects, settle_by_rules};
 use afterthought::exchange::{Gathered, Imported, exported, import_as_is, parse_line};
 use afterthought::guard::Guard;
@@ -155,7 +156,38 @@ impl Machine {
                 self.finish(&run);
                 Some(run)
             }
+            Run::Tidy => {
+                let run = self.begin("consolidate");
+                self.pass_over_all(&run);
+                self.finish(&run);
+                self.tidying_again_changes_nothing();
+                Some(run)
+            }
         }
+    }
+
+    fn pass_over_all(&self, run: &RunId) {
+        for (namespace, count) in self.store.inhabited().unwrap() {
+            let terms = Terms::<Model> {
+                store: &self.store,
+                guard: &self.guard,
+                model: None,
+                run: Some(run),
+                now: self.now(),
+                allowance: &Allowance::of(count),
+                taken_back: TakenBack::Stays,
+            };
+            block_on(pass_over(&terms, &namespace, &|_| {})).unwrap();
+        }
+    }
+
+    fn tidying_again_changes_nothing(&mut self) {
+        let before = self.snapshot();
+        let again = self.begin("consolidate");
+        self.pass_over_all(&again);
+        self.finish(&again);
+        let changed = difference(&before, &self.snapshot());
+        assert!(changed.is_empty(), "tidied a second time: {changed:#?}\n{}", self.story());
     }
 
     fn incoming(&self, fact: &Fact) -> Incoming {

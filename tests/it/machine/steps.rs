@@ -27,6 +27,8 @@ pub enum Run {
     Accept(Pick),
     Reject(Pick),
     Expire,
+    /// Everything is set against everything, by the rules.
+    Tidy,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +70,7 @@ fn any_run(focus: Focus) -> impl Strategy<Value = Run> {
         2 => any::<Pick>().prop_map(Run::Accept),
         1 => any::<Pick>().prop_map(Run::Reject),
         1 => Just(Run::Expire),
+        2 => Just(Run::Tidy),
     ]
 }
 
