@@ -9,7 +9,7 @@
 //!
 //! A hook must never be in an agent's way: it reads one JSON value and no further, asks no model, answers as soon as it
 //! can, and whatever is broken it says nothing and ends well. Its caller sets the time limit, since only a process can
-//! end what hangs; [`handle`] gives the answer away before it does what may take longer.
+//! end what hangs; [`handle()`] gives the answer away before it does what may take longer.
 
 mod answer;
 mod command;

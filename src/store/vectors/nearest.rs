@@ -34,7 +34,7 @@ impl Database {
     /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the order
     /// in which they were learnt. Those without a vector of `model` are not found.
     ///
-    /// The filter is kept exactly. Of what passes it, only the most promising are scored, [`LEAST_READ`] at least.
+    /// The filter is kept exactly. Of what passes it, only the most promising are scored, `LEAST_READ` at least.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
