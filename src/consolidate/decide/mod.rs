@@ -6,6 +6,7 @@ mod gone;
 pub mod named;
 pub mod order;
 mod part;
+mod rejected;
 pub mod ruling;
 
 use std::cmp::Ordering;
@@ -17,9 +18,8 @@ use crate::memory::Status;
 use self::asks::{Ask, choose};
 use self::case::{Case, brings_nothing, is_covered};
 use self::part::{Left, left_of};
+use self::rejected::is_rejected;
 use self::ruling::{merge, more, oppose, same};
-use crate::consolidate::compare::features::Features;
-use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{Paired, Pairing, pair};
 use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
@@ -106,24 +106,6 @@ pub fn decide(incoming: &Incoming, known: &[Known], rejected: &[Rejected], now: 
         Some(ruling) => Verdict { ruling, open: false, asks },
         None => Verdict { asks, ..unsettled(&case, &pairs) },
     }
-}
-
-fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool {
-    let claim = case.view.claim;
-    let matches = |content: &str, key: Option<&str>, value: Option<&str>| {
-        let features = Features::of(content);
-        let same_value = case.view.key.is_some()
-            && key.map(canonical) == case.view.key
-            && compare(claim.value.as_deref(), value) == Some(Values::Equal);
-        let same_words = !features.text.is_empty() && features.text == case.view.features.text;
-        same_words || (same_value && (features.text.is_empty() || features.polarity == case.view.features.polarity))
-    };
-    let forgotten = known
-        .iter()
-        .filter(|known| known.memory.status == Status::Forgotten && known.memory.namespace == case.incoming.namespace)
-        .map(|known| &known.memory.claim);
-    rejected.iter().any(|value| matches(&value.content, value.key.as_deref(), value.value.as_deref()))
-        || forgotten.into_iter().any(|claim| matches(&claim.content, claim.key.as_deref(), claim.value.as_deref()))
 }
 
 /// Settles candidates whose very words are known, whatever has become of the memory since.

@@ -176,9 +176,7 @@ fn is_rejected(note: &Tombstone, memory: &Memory) -> bool {
     let key = |key: &Option<String>| key.as_deref().map(canonical);
     let value = memory.claim.value.as_deref().map(normalised_hash);
     let same_value = note.key.is_some() && key(&note.key) == key(&memory.claim.key) && note.value_hash == value;
-    // A value that is denied is another one.
-    let is_denied = memory.claim.content.contains("never");
-    note.content_hash == normalised_hash(&memory.claim.content) || (same_value && value.is_some() && !is_denied)
+    note.content_hash == normalised_hash(&memory.claim.content) || (same_value && value.is_some())
 }
 
 /// A pinned memory stays as it is; only its project may be merged into another.
