@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use jiff::Timestamp;
 
 use super::batch::{Batching, Given, Queue};
+use super::turn::Turn;
 use crate::guard::Guard;
 use crate::llm::{Budget, Budgeted, Complete, Cost, LlmError, Reply, Request};
 use crate::store::{Store, WindowKey};
@@ -89,10 +90,15 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         })
     }
 
+    /// Asks, unless another process did meanwhile.
     async fn ask(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        let turn = Turn::wait(self.store, key).await;
+        if let Some(reply) = self.kept(key) {
+            return Ok((reply, Cost::Cached));
+        }
         let answer = match self.halted() {
             Some(error) => return Err(error),
-            None => self.inner.complete(request).await,
+            None => turn.during(self.inner.complete(request)).await,
         };
         let (reply, cost) = answer.map_err(|error| self.note(error))?;
         self.failures.set(0);

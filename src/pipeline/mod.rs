@@ -32,6 +32,7 @@ mod stamp;
 mod summary;
 mod survey;
 mod tally;
+mod turn;
 
 use crate::config::ExtractorChoice;
 use crate::extract::rules;

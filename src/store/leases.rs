@@ -9,6 +9,9 @@ use super::{Database, Store, StoreError};
 /// How long a lease holds without a sign of life.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
+/// How long after its end a lease that nobody gave back is kept.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
+
 /// Who has a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leased {
@@ -30,6 +33,9 @@ impl Store {
     pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<Leased, StoreError> {
         let dead = self.dead_holder(name)?;
         self.read(|conn| {
+            // Left by processes that ended without giving them back, under names that nobody takes again.
+            conn.prepare_cached("DELETE FROM leases WHERE lease_until < ?1")?
+                .execute([(now - FORGOTTEN).as_millisecond()])?;
             let taken = conn
                 .prepare_cached(
                     "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)

@@ -143,13 +143,11 @@ fn two_processes_share_the_windows_and_the_result() {
             assert!(output.status.success(), "{output:?}");
         }
         world.good(RUN);
-        let asked: Vec<Vec<String>> = server
-            .asked()
-            .split_off(before)
-            .into_iter()
-            .map(|asked| asked.facts)
-            .filter(|facts| !facts.is_empty())
-            .collect();
+        let asked = server.asked().split_off(before);
+        let bodies: BTreeSet<&String> = asked.iter().map(|asked| &asked.body).collect();
+        assert_eq!(bodies.len(), asked.len(), "a question was paid for twice: {asked:#?}");
+        let asked: Vec<Vec<String>> =
+            asked.into_iter().map(|asked| asked.facts).filter(|facts| !facts.is_empty()).collect();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), windows);
         assert_eq!(asked.len(), windows, "{asked:#?}");
         assert_eq!(world.memories(), wanted);
