@@ -12,8 +12,11 @@ use crate::llm::{Complete, Cost, Finish, LlmError, Reply};
 
 use self::sheet::Sheet;
 
-/// Candidates in one call at most.
+/// Candidates in one call at most, but for a last few.
 pub const MAX_CANDIDATES: usize = 150;
+
+/// Candidates that join a full call if they are the last, since a call of their own would show most memories again.
+pub const MAX_REST: usize = 15;
 
 /// Memories that one call shows at most, unless one candidate alone is held against more.
 pub const MAX_MEMORIES: usize = 300;
@@ -35,7 +38,7 @@ pub struct Asked {
     pub failed: u64,
 }
 
-/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call, and returns what it said.
+/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call and up to [`MAX_REST`] more in the last, and returns what it said.
 ///
 /// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
 /// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next

@@ -8,7 +8,7 @@ use jiff::tz::Offset;
 use minijinja::{Environment, Value, context};
 
 use super::reply::{entries, schema};
-use super::{MAX_CANDIDATES, MAX_MEMORIES};
+use super::{MAX_CANDIDATES, MAX_MEMORIES, MAX_REST};
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::decide::order::When;
 use crate::consolidate::plan::{Answer, Answers, Question, Surrounded};
@@ -57,7 +57,8 @@ impl<'a> Sheet<'a> {
         let (mut sheets, mut start, mut shown) = (Vec::new(), 0, BTreeSet::new());
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
-            let full = index - start >= MAX_CANDIDATES || shown.union(&ids).count() > MAX_MEMORIES;
+            let many = index - start >= MAX_CANDIDATES && questions.len() - index > MAX_REST;
+            let full = many || shown.union(&ids).count() > MAX_MEMORIES;
             if full && index > start {
                 sheets.push(Self::new(cases, &questions[start..index]));
                 (start, shown) = (index, BTreeSet::new());
@@ -208,5 +209,38 @@ fn one_line(text: &str) -> String {
     match line.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::tests::testing::{incoming, known};
+
+    #[test]
+    fn a_last_few_questions_get_no_sheet_of_their_own() {
+        let against = known("old", "The shop is in Riga.");
+        let surrounded = |index: usize| Surrounded {
+            incoming: incoming(&format!("The shop is in street {index}.")),
+            id: MemoryId::from_stored(format!("new-{index}")),
+            known: vec![against.clone()],
+            rejected: Vec::new(),
+            settled: None,
+        };
+        let cases: Vec<Surrounded> = (0..320).map(surrounded).collect();
+        let question = |index| Question { index, known: vec![against.clone()], closeness: 1.0, open: true };
+        for (count, expected) in [
+            (1, vec![1]),
+            (150, vec![150]),
+            (165, vec![165]),
+            (166, vec![150, 16]),
+            (315, vec![150, 165]),
+            (316, vec![150, 150, 16]),
+        ] {
+            let questions: Vec<Question> = (0..count).map(question).collect();
+            let sheets = Sheet::fill(&cases, &questions);
+            let sizes: Vec<usize> = sheets.iter().map(|sheet| sheet.questions.len()).collect();
+            assert_eq!(sizes, expected);
+        }
     }
 }
