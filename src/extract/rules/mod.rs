@@ -38,7 +38,7 @@ use gather::Gathered;
 use scene::Scenes;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-5";
+pub const VERSION: &str = "rules-6";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///

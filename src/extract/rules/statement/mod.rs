@@ -31,6 +31,8 @@ const CONFIDENCE: f64 = 0.7;
 const MAX_AHEAD: usize = 300;
 /// Longest message that is read ahead, in bytes.
 const MAX_CORRECTION_BYTES: usize = 600;
+/// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
+const MAX_WITHDRAWN: usize = 2;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
@@ -42,13 +44,39 @@ pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
 
 /// Takes back the earlier statements that `message` corrects; `amends` says whether one of its lines amends anything,
 /// and is asked only where the message shares words with a statement, since to read the lines costs the most.
-pub(super) fn take_back(message: &Message, amends: impl FnOnce() -> bool, gathered: &mut Gathered<'_>) {
+///
+/// "I mixed that up" names nothing: it takes back what the same person said in `before`, unless that was much.
+pub(super) fn take_back(
+    message: &Message,
+    before: Option<&Message>,
+    amends: impl FnOnce() -> bool,
+    gathered: &mut Gathered<'_>,
+) {
+    if let Some(before) = before.filter(|before| before.speaker == message.speaker) {
+        let is_last =
+            |candidate: &Candidate| candidate.evidence.iter().any(|piece| piece.messages.contains(&before.id));
+        let count = gathered.candidates().iter().filter(|candidate| is_last(candidate)).count();
+        if (1..=MAX_WITHDRAWN).contains(&count) && withdraws(message, before) {
+            gathered.take_back(is_last);
+        }
+    }
     let told = retract::told(&message.text);
     // What has a key is replaced by its next value, with its history.
     let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && told.replaces(candidate);
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);
     }
+}
+
+/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to tell.
+fn withdraws(message: &Message, before: &Message) -> bool {
+    let text = fold(message.text.trim_start());
+    tongue::of(&text, tongue::of(&before.text, None)).is_some_and(|tongue| table::of(tongue).withdraws(&text))
+}
+
+/// Returns the last message of a person before message `at` of the transcript.
+pub(super) fn last_of_people<'a>(task: &Task<'a>, at: usize) -> Option<&'a Message> {
+    task.transcript.messages[..at].iter().rfind(|message| message.is_human())
 }
 
 /// Whether one of `lines` amends anything.
@@ -64,9 +92,13 @@ pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     if gathered.is_empty() {
         return;
     }
+    let mut before = last_of_people(task, task.span.end);
     let later = task.transcript.messages[task.span.end..].iter().filter(|message| message.is_human());
-    for message in later.take(MAX_AHEAD).filter(|message| message.text.len() <= MAX_CORRECTION_BYTES) {
-        take_back(message, || amends(&lines(message, &own::said(&message.text))), gathered);
+    for message in later.take(MAX_AHEAD) {
+        if message.text.len() <= MAX_CORRECTION_BYTES {
+            take_back(message, before, || amends(&lines(message, &own::said(&message.text))), gathered);
+        }
+        before = Some(message);
     }
 }
 
@@ -157,7 +189,9 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     let x = capitalised(&dated.text.replace(frame.marks, "'"));
     let content = fill(frame.said, &[("{who}", who), ("{x}", &x)]);
     let shelf = passage.kind.shelf();
-    let mut claim = Claim::new(shelf.memory_type, shelf.category, title(&line.text, tongue), content);
+    // "She plays the cello" is no title without who she is.
+    let named = if line.leans { &lines[passage.first] } else { line };
+    let mut claim = Claim::new(shelf.memory_type, shelf.category, title(&named.text, tongue), content);
     claim.importance = shelf.importance;
     claim.confidence = CONFIDENCE;
     let audience = if shelf.personal || !work { Audience::User } else { Audience::Project };
@@ -198,6 +232,10 @@ const fn frame(tongue: Tongue) -> Frame {
     }
 }
 
+/// Words with which no title ends.
+const JOINING: &[&str] =
+    &["and", "or", "but", "the", "a", "und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
+
 /// Returns the first words of a sentence.
 fn title(text: &str, tongue: Tongue) -> String {
     let text = text.trim_end_matches(['.', '!', '。', '！', ' ']);
@@ -214,6 +252,14 @@ fn title(text: &str, tongue: Tongue) -> String {
         }
         title.push_str(word);
     }
-    let title: String = title.trim_end_matches([',', ';', ':', ' ', '-']).chars().take(MAX_TITLE_CHARS).collect();
+    let mut title: String = title.chars().take(MAX_TITLE_CHARS).collect();
+    loop {
+        title.truncate(title.trim_end_matches([',', ';', ':', ' ', '-']).len());
+        let Some((rest, last)) = title.rsplit_once(' ') else { break };
+        if !JOINING.contains(&last) {
+            break;
+        }
+        title.truncate(rest.len());
+    }
     capitalised(&title)
 }

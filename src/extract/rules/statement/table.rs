@@ -1,7 +1,7 @@
 //! Tables of cues, a file a language: sections of patterns, one a line.
 //!
 //! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
-//! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
+//! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
 //! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[plays]` and `[lends]` how one begins to speak
 //! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
 //! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
@@ -25,6 +25,7 @@ pub(in super::super) struct Table {
     points: RegexSet,
     work: RegexSet,
     amends: RegexSet,
+    withdraws: RegexSet,
     shifts: RegexSet,
     moves: RegexSet,
     corrects: RegexSet,
@@ -81,6 +82,7 @@ impl Table {
             points: set("points"),
             work: set("work"),
             amends: set("amends"),
+            withdraws: set("withdraws"),
             shifts: set("shifts"),
             moves: set("moves"),
             corrects: set("corrects"),
@@ -127,6 +129,11 @@ impl Table {
     /// Whether `sentence` takes back something said before.
     pub(super) fn amends(&self, sentence: &str) -> bool {
         self.amends.is_match(sentence)
+    }
+
+    /// Whether `message` begins by taking back the message before it, whatever that said.
+    pub(super) fn withdraws(&self, message: &str) -> bool {
+        self.withdraws.is_match(message)
     }
 
     /// Whether `sentence` begins something else.
@@ -233,8 +240,21 @@ mod tests {
         ] {
             for Line { section, pattern, .. } in sections(text) {
                 let known = [
-                    "veto", "leans", "points", "work", "amends", "shifts", "lead", "moves", "corrects", "changes",
-                    "plays", "lends", "goes", "earnest",
+                    "veto",
+                    "leans",
+                    "points",
+                    "work",
+                    "amends",
+                    "withdraws",
+                    "shifts",
+                    "lead",
+                    "moves",
+                    "corrects",
+                    "changes",
+                    "plays",
+                    "lends",
+                    "goes",
+                    "earnest",
                 ]
                 .contains(&section.as_str());
                 assert!(known || Kind::named(&section).is_some(), "[{section}]");
