@@ -109,6 +109,15 @@ impl Campaign {
         self.tally.asked_again_in_flight += again;
     }
 
+    /// Waits until `count` requests have come in all, or nobody is left to make them.
+    fn wait(&self, count: usize, children: &mut [Child]) {
+        let limit = Instant::now() + Duration::from_secs(20);
+        let lives = |child: &mut Child| child.try_wait().unwrap().is_none();
+        while self.server.count() < count && children.iter_mut().any(lives) && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
     /// Lets `processes` at a time end at `point`, when they come there for the `time`-th time.
     fn at_point(&mut self, point: &'static str, time: u64, processes: usize) {
         let begun = self.begin();
@@ -128,8 +137,8 @@ impl Campaign {
         for _ in 0..3 {
             let (from, kept) = (self.server.count(), self.world.replies());
             let mut children: Vec<Child> = (0..processes).map(|_| self.world.command(RUN).spawn().unwrap()).collect();
-            // After some request has come in, or before there is any.
-            self.server.wait_for(from + usize::try_from(chance.below(6)).unwrap(), Duration::from_millis(600));
+            // Before there is any request, or after so many of them as there may be.
+            self.wait(from + usize::try_from(chance.below(self.windows as u64 + 4)).unwrap(), &mut children);
             for child in &mut children {
                 std::thread::sleep(Duration::from_millis(chance.below(60)));
                 killed += usize::from(child.try_wait().unwrap().is_none());

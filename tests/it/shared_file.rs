@@ -19,6 +19,13 @@ fn seconds() -> f64 {
     std::env::var("AFTERTHOUGHT_SHARED_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3.0)
 }
 
+fn timed(waits: &mut Vec<u64>, errors: &mut Vec<String>, write: impl FnOnce() -> Result<(), StoreError>) {
+    let started = Instant::now();
+    let ended = write();
+    waits.push(u64::try_from(started.elapsed().as_micros()).unwrap());
+    errors.extend(ended.err().map(|error| format!("{error:?}")));
+}
+
 /// One of the eight; nothing without a place to work at.
 #[test]
 fn worker() {
@@ -26,14 +33,6 @@ fn worker() {
     let store = Store::open(&place).unwrap();
     let space: Namespace = "project/shared".parse().unwrap();
     let (begun, mut waits, mut errors, mut added, mut reads) = (Instant::now(), Vec::new(), Vec::new(), 0, 0);
-    let mut timed = |waits: &mut Vec<u64>, write: &mut dyn FnMut() -> Result<(), StoreError>| {
-        let started = Instant::now();
-        let ended = write();
-        waits.push(u64::try_from(started.elapsed().as_micros()).unwrap());
-        if let Err(error) = ended {
-            errors.push(format!("{error:?}"));
-        }
-    };
     let mut number = 0_u32;
     while begun.elapsed().as_secs_f64() < seconds() {
         number += 1;
@@ -48,16 +47,16 @@ fn worker() {
         let id = memory.id.clone();
         let memory = Guard::default().redact(memory).0;
         let none = Guard::default().redact(Vec::new()).0;
-        timed(&mut waits, &mut || {
+        timed(&mut waits, &mut errors, || {
             store.write(None, Timestamp::now(), |w| w.insert(&memory, &none))?;
             added += 1;
             Ok(())
         });
         match number % 4 {
-            0 => timed(&mut waits, &mut || {
+            0 => timed(&mut waits, &mut errors, || {
                 store.write(None, Timestamp::now(), |w| w.set_status(&id, Status::Expired, "expire", None).map(drop))
             }),
-            1 => timed(&mut waits, &mut || {
+            1 => timed(&mut waits, &mut errors, || {
                 let request = JobRequest {
                     kind: "extract".into(),
                     key: format!("k{}", number % 20),
