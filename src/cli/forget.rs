@@ -25,7 +25,7 @@ use super::when::{End, moment};
 /// for it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes\n  afterthought forget --session 0198c1e2-… --dry-run\n  afterthought forget --project shop --yes\n  afterthought forget --source ~/old/logs --yes"
+    after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes\n  afterthought forget --session 0198c1e2-… --dry-run\n  afterthought forget --project shop --yes\n  afterthought forget --source ~/old/logs --yes\n  afterthought forget --source import:notes --dry-run"
 )]
 pub struct ForgetArgs {
     /// Ids, or their starts or ends of at least four characters

@@ -208,7 +208,8 @@ fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_copy = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with(&begin) && path.extension().is_some_and(|ending| ending == ENDING)
+        let is_ours = name.ends_with(".put-aside.jsonl") || path.extension().is_some_and(|ending| ending == ENDING);
+        name.starts_with(&begin) && is_ours
     };
     let mut found: Vec<PathBuf> = names.filter(is_copy).collect();
     found.sort();

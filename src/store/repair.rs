@@ -96,9 +96,8 @@ fn put_aside_dangling(conn: &Connection, aside: &Path) -> Result<usize, StoreErr
 /// Which rows of a table without numbers hang on nothing.
 fn lacking(table: &str) -> &'static str {
     match table {
-        "memory_usage" => "memory_id NOT IN (SELECT id FROM memories)",
         "relations" => "from_id NOT IN (SELECT id FROM memories) OR to_id NOT IN (SELECT id FROM memories)",
-        "settled" => "memory_id NOT IN (SELECT id FROM memories)",
+        "memory_usage" | "settled" => "memory_id NOT IN (SELECT id FROM memories)",
         "batch_requests" => "batch NOT IN (SELECT id FROM batches)",
         "batch_windows" => "transcript_id NOT IN (SELECT id FROM transcripts)",
         "project_paths" => "project NOT IN (SELECT id FROM projects)",

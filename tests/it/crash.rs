@@ -201,7 +201,8 @@ fn a_request_of_the_system_to_end_finishes_what_is_in_flight() {
     signal(&child, "TERM");
     let output = end(child);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    let (asked, kept) = (server.asked(), replies(&world));
+    let kept = replies(&world);
+    let asked: Vec<_> = server.asked().into_iter().filter(|asked| !asked.facts.is_empty()).collect();
     assert_eq!(asked.len(), JOBS, "nothing new is begun");
     assert!(asked.iter().all(|asked| kept.contains(&asked.reply)), "what is paid for is kept");
     assert!(!world.active().is_empty());

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
+mod any_bytes;
 mod bad_input;
 mod batch;
 mod briefing;

@@ -15,19 +15,35 @@ const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHER
 /// What makes a piece of evidence this piece.
 type Piece = (String, String, String);
 
+/// What the history says of the memory itself.
+#[derive(Default)]
+enum Told {
+    /// Nothing, or the last line was emptied when something was erased.
+    #[default]
+    Nothing,
+    /// It is gone.
+    Gone,
+    /// It is like this.
+    Like(Box<Memory>),
+}
+
 /// What the history says that a memory has come to.
 #[derive(Default)]
 struct Played {
-    /// How it is; the outer is `None` before the first line, or where the last one was emptied by a purge.
-    memory: Option<Option<Memory>>,
+    memory: Told,
     evidence: BTreeSet<Piece>,
 }
 
 impl Played {
     fn play(&mut self, entity: Entity, before: Option<&str>, after: Option<&str>) -> rusqlite::Result<()> {
         match entity {
-            Entity::Memory if before.is_none() && after.is_none() => self.memory = None,
-            Entity::Memory => self.memory = Some(after.map(|text| json(text, 3)).transpose()?),
+            Entity::Memory => {
+                self.memory = match (before, after) {
+                    (_, Some(text)) => Told::Like(Box::new(json(text, 3)?)),
+                    (Some(_), None) => Told::Gone,
+                    (None, None) => Told::Nothing,
+                };
+            }
             Entity::Evidence => {
                 if let Some(text) = before {
                     self.evidence.remove(&piece(&json(text, 2)?));
@@ -85,8 +101,12 @@ impl Database {
             let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
             Ok(rusqlite::OptionalExtension::optional(conn.prepare_cached(&sql)?.query_row([id], memory_from_row))?)
         })?;
-        let Some(wanted) = &played.memory else { return Ok(()) };
-        if wanted.as_ref().map(without_counts) != found.as_ref().map(without_counts) {
+        let is_so = match &played.memory {
+            Told::Nothing => return Ok(()),
+            Told::Gone => found.is_none(),
+            Told::Like(wanted) => found.as_ref().is_some_and(|found| without_counts(found) == without_counts(wanted)),
+        };
+        if !is_so {
             memories.push(id.to_owned());
         }
         let rests: BTreeSet<Piece> = self.evidence(&MemoryId::from_stored(id))?.iter().map(piece).collect();

@@ -18,7 +18,8 @@ use crate::transcript::hex;
 pub enum Scope {
     /// One conversation: its key, its id, or the id of the session that it is a part of.
     Session(String),
-    /// Everything from one place: a log, a folder, a program such as `claude-code`, or the key of a conversation.
+    /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a source
+    /// that is none, such as `import:notes`.
     Source(String),
     /// Everything of one project.
     Project(Namespace),
@@ -43,7 +44,7 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// What was read, and what is only known as the source of memories, such as imported files.
+/// What was read, and what only evidence tells of.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
     UNION ALL
@@ -51,14 +52,21 @@ const ALL: &str = "
         FROM evidence e JOIN memories m ON m.id = e.memory_id
         WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
     ORDER BY 1";
+/// Sources that are no conversations, such as imports: only who names one means it.
+const OTHERS: &str = "
+    SELECT source, '', NULL, NULL, NULL, namespace FROM memories
+    WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
+    GROUP BY source ORDER BY 1";
 
 impl Database {
     /// Returns the conversations of `scope`, by key.
     pub(super) fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
         self.read(|conn| {
-            let mut statement = conn.prepare(ALL)?;
-            let found = statement.query_map((), conversation_from_row)?;
-            let mut all: Vec<Conversation> = found.collect::<Result<_, _>>()?;
+            let mut all: Vec<Conversation> = Vec::new();
+            for sql in [ALL, OTHERS].iter().take(if matches!(scope, Scope::Source(_)) { 2 } else { 1 }) {
+                let mut statement = conn.prepare(sql)?;
+                all.extend(statement.query_map((), conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
+            }
             all.retain(|one| scope.holds(one));
             Ok(all)
         })

@@ -149,7 +149,7 @@ impl Writer<'_> {
 /// Returns where the write begins in which a memory first came to rest on what is gone. A write has one time and one run.
 fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     let first = entries.iter().find(|entry| Some(&entry.id) == lost.first())?;
-    let settled = entries.iter().filter(|entry| entry.entity == Entity::Evidence && entry.id < first.id).last();
+    let settled = entries.iter().rev().find(|entry| entry.entity == Entity::Evidence && entry.id < first.id);
     let same = |entry: &&HistoryEntry| entry.at == first.at && entry.run == first.run;
     let begun = entries.iter().filter(same).map(|entry| entry.id).min().unwrap_or(first.id);
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))

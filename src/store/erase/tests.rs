@@ -30,8 +30,7 @@ fn session(id: &str) -> Scope {
 
 /// Everything that stands in any text column.
 fn texts(store: &Store) -> String {
-    crate::store::snapshot::snapshot(store).join("\n")
-        + &store.list_history().into_iter().map(|entry| format!("{entry:?}\n")).collect::<String>()
+    crate::store::snapshot::snapshot(store).join("\n") + &format!("{:?}", store.list_history())
 }
 
 impl Store {
@@ -107,6 +106,8 @@ fn what_a_person_wrote_stays_though_a_conversation_confirmed_it() {
     let erased = store.erase(&session("s"), day(2)).unwrap();
     assert_eq!((erased.memories.len(), &erased.kept), (0, &vec![own.id.clone()]));
     assert_eq!(store.memory(&own.id).unwrap().claim.content, "No milk.");
+    let erased = store.would_erase(&Scope::Source("manual".into()), day(3)).unwrap();
+    assert_eq!(erased.memories, std::slice::from_ref(&own.id), "who names it means it");
     // A whole project goes with what was written by hand in it.
     let erased = store.erase(&Scope::Project(shop()), day(3)).unwrap();
     assert_eq!(erased.memories, [own.id]);
