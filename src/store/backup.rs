@@ -131,7 +131,10 @@ pub(super) fn before_migration(conn: &Connection, path: &Path, found: i64) -> Re
 
 /// Copies the file as it is at this moment, and returns where to.
 pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
-    let copy_path = named(path, &format!("before-{}", now.strftime("%Y%m%dT%H%M%S")));
+    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+    // One that is there already must stay: it may be the only copy of what it holds.
+    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
+    let copy_path = names.find(|name| !name.exists()).expect("numbers do not end");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copied = Connection::open_with_flags(path, flags).map_err(StoreError::from).and_then(|conn| {
         conn.busy_timeout(super::open::BUSY_TIMEOUT)?;

@@ -27,9 +27,11 @@ fn a_copy_is_private_holds_what_the_log_holds_and_is_taken_back_whole() {
     let restored = Store::restore_backup(&path, &to, day(1)).unwrap();
     assert_eq!(restored.memories, 1);
     assert_eq!(reader.count(&Filter::default()).unwrap(), 1, "who has the file open sees it, too");
+    let again = Store::restore_backup(&path, &to, day(1)).unwrap();
+    assert_ne!(again.former, restored.former, "a copy never takes the place of another");
     let former = Store::open(restored.former.unwrap()).unwrap();
     assert_eq!(former.count(&Filter::default()).unwrap(), 2, "what was there is not lost");
-    assert_eq!(store.backups().unwrap().len(), 1, "the one that was put aside");
+    assert_eq!(store.backups().unwrap().len(), 2, "those that were put aside");
 }
 
 #[test]
