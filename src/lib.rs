@@ -12,6 +12,7 @@
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
 
+pub mod fault;
 pub mod json;
 pub mod transcript;
 pub mod memory;

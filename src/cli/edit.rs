@@ -1,16 +1,15 @@
-//! `update`, `pin`, `forget`, `restore` and `relate`: what a person changes by hand.
+//! `update`, `pin`, `restore` and `relate`: what a person changes by hand.
 
 use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
 use afterthought::manager::unit_importance;
-use afterthought::memory::{MemoryId, Relation, RelationType, Status};
-use afterthought::store::{Order, Store, StoreError};
+use afterthought::memory::{MemoryId, Relation, RelationType};
+use afterthought::store::{Store, StoreError};
 use anyhow::bail;
 
 use super::args::{Context, now, time};
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
-use super::list::Selection;
 use super::printer::{one_line, short};
 
 /// Change what a memory says or how much it matters
@@ -50,24 +49,6 @@ pub struct PinArgs {
     /// Take the pin out
     #[arg(long)]
     off: bool,
-}
-
-/// Forget memories, so that they are neither recalled nor learnt again
-///
-/// They can be restored until `maintain` purges them, 30 days later.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes")]
-pub struct ForgetArgs {
-    /// Ids, or their starts or ends of at least four characters
-    ids: Vec<String>,
-    #[command(flatten)]
-    selection: Selection,
-    /// Why, for the history
-    #[arg(long)]
-    reason: Option<String>,
-    /// Forget all that the filters select, after `list` has shown them
-    #[arg(long)]
-    yes: bool,
 }
 
 /// Make forgotten, superseded, expired or pending memories active again
@@ -138,33 +119,6 @@ pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     report(context, &store, &ids, if args.off { "unpinned" } else { "pinned" })
 }
 
-pub fn forget(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let ids = if args.ids.is_empty() { selected(args, context, &store)? } else { resolve_all(&store, &args.ids)? };
-    store.write(None, now(), |writer| {
-        ids.iter().try_for_each(|id| {
-            writer.set_status(id, Status::Forgotten, "forget", args.reason.as_deref())?;
-            writer.tombstone(id, args.reason.as_deref()).map(drop)
-        })
-    })?;
-    report(context, &store, &ids, "forgotten")
-}
-
-fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::Result<Vec<MemoryId>> {
-    if args.selection.is_empty() && context.global.namespace.is_none() {
-        bail!("nothing says what to forget; give ids, or filters such as --category task");
-    }
-    let filter = args.selection.filter(context)?;
-    let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
-    if !args.yes && !found.is_empty() {
-        bail!(
-            "that would forget {}; look at it with `list` and the same filters, then add --yes",
-            if found.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", found.len()) }
-        );
-    }
-    Ok(found.into_iter().map(|memory| memory.id).collect())
-}
-
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let ids = resolve_all(&store, &args.ids)?;
@@ -215,7 +169,7 @@ pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
 }
 
 /// Tells what became of each memory; exits 1 where there was none.
-fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], word: &str) -> anyhow::Result<ExitStatus> {
+pub(super) fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], word: &str) -> anyhow::Result<ExitStatus> {
     for id in ids {
         let memory = match store.memory(id) {
             Ok(memory) => memory,

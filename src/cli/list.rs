@@ -119,6 +119,16 @@ impl Selection {
         })
     }
 
+    /// Returns the source that is asked for.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
+    /// Whether anything but the source confines the selection beyond being active.
+    pub fn has_filters(&self) -> bool {
+        !Self { source: None, ..self.clone() }.is_empty()
+    }
+
     /// Whether anything confines the selection beyond being active.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()

@@ -43,6 +43,9 @@ pub fn run(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         return Ok(ExitStatus::Success);
     }
     let report = lifecycle::maintain(&store, &rules, now())?;
+    if store.is_unsealed()? {
+        store.seal()?;
+    }
     store.optimise()?;
     tell(&report, Tense::Did, &store, out)?;
     if let Some(every) = args.every {

@@ -2,8 +2,10 @@
 
 mod apply;
 mod args;
+mod backup;
 mod batches;
 mod brief;
+mod check;
 mod completions;
 mod consolidate;
 mod doctor;
@@ -12,6 +14,7 @@ mod embed;
 mod eval;
 mod exit;
 mod export;
+mod forget;
 mod formats;
 mod hook;
 mod import;
@@ -74,7 +77,7 @@ enum Command {
     History(inspect::HistoryArgs),
     Update(edit::UpdateArgs),
     Pin(edit::PinArgs),
-    Forget(edit::ForgetArgs),
+    Forget(forget::ForgetArgs),
     Restore(edit::RestoreArgs),
     Relate(edit::RelateArgs),
     Export(export::ExportArgs),
@@ -92,6 +95,10 @@ enum Command {
     Stats(stats::StatsArgs),
     #[command(alias = "clean")]
     Maintain(maintain::MaintainArgs),
+    Backup(backup::BackupArgs),
+    RestoreBackup(backup::RestoreBackupArgs),
+    Check(check::CheckArgs),
+    Repair(check::RepairArgs),
     Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
     Eval(eval::EvalArgs),
@@ -169,7 +176,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::History(args) => inspect::history(args, context),
         Command::Update(args) => edit::update(args, context),
         Command::Pin(args) => edit::pin(args, context),
-        Command::Forget(args) => edit::forget(args, context),
+        Command::Forget(args) => forget::run(args, context),
         Command::Restore(args) => edit::restore(args, context),
         Command::Relate(args) => edit::relate(args, context),
         Command::Export(args) => export::run(args, context),
@@ -186,6 +193,10 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Projects(args) => projects::run(args, context),
         Command::Stats(args) => stats::run(args, context),
         Command::Maintain(args) => maintain::run(args, context),
+        Command::Backup(args) => backup::run(args, context),
+        Command::RestoreBackup(args) => backup::restore(args, context),
+        Command::Check(args) => check::run(args, context),
+        Command::Repair(args) => check::repair(args, context),
         Command::Mcp(args) => mcp::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Eval(args) => eval::run(args, context),

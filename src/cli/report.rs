@@ -284,6 +284,12 @@ fn tell_filtered(out: &Printer, filtered: Filtered) {
     if !told.is_empty() {
         out.note(format_args!("left out as asked: {}", told.join(", ")));
     }
+    if filtered.conversations_erased > 0 {
+        out.note(format_args!(
+            "{} erased before left out; --reread-erased reads them",
+            counted(filtered.conversations_erased, "conversation")
+        ));
+    }
     if filtered.conversations_undated > 0 {
         out.note(format_args!(
             "{} of unknown time left out; a run without --since and --until reads them",

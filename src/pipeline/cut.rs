@@ -14,7 +14,7 @@ use super::pack::{Company, Load, Packer};
 use super::place::{Lookup, Place};
 use super::setup::Pipeline;
 use super::tally::Tally;
-use super::{Event, Extractor, PipelineError, ReadEvent, known};
+use super::{Event, Extractor, PipelineError, ReadEvent, Reread, known};
 use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaned, Redacted};
@@ -128,6 +128,10 @@ fn wanted<C: Complete>(
     cleaned: &Cleaned,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<Wanted>, PipelineError> {
+    if is_withdrawn(pipeline, &transcript.key())? {
+        tally.borrow_mut().summary.filtered.conversations_erased += 1;
+        return Ok(None);
+    }
     let mut lookup = Lookup {
         store: pipeline.store,
         guard: pipeline.guard,
@@ -143,6 +147,15 @@ fn wanted<C: Complete>(
     }
     let file = tally.borrow_mut().wanted(&transcript, cleaned);
     Ok(Some(Wanted { transcript, place, file }))
+}
+
+/// Whether a person had the conversation erased, and has not asked for it again.
+fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
+    if pipeline.options.reread == Reread::Erased {
+        pipeline.store.readmit(key)?;
+        return Ok(false);
+    }
+    Ok(pipeline.store.is_withdrawn(key)?)
 }
 
 /// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies

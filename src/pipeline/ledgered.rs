@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::batch::{Batching, Given, Queue};
 use super::turn::Turn;
+use crate::fault::point;
 use crate::guard::Guard;
 use crate::llm::{Budget, Budgeted, Complete, Cost, LlmError, Reply, Request};
 use crate::store::{Store, WindowKey};
@@ -136,9 +137,11 @@ impl<'a, C: Complete> Ledgered<'a, C> {
     /// Keeps a reply, redacted. A reply that cannot be kept is still used, since it is paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
+        point("reply.received");
         if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
             tracing::warn!("a reply was used but could not be kept for later runs: {error}");
         }
+        point("reply.kept");
         Reply { text: text.into_inner(), ..reply }
     }
 }

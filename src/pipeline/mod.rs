@@ -92,6 +92,8 @@ pub enum Reread {
     Flawed,
     /// All.
     All,
+    /// All, and conversations in them that a person had erased are read again.
+    Erased,
 }
 
 /// How windows are read.

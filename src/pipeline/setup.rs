@@ -71,7 +71,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
-            Reread::All => Ok(Finished::new()),
+            Reread::All | Reread::Erased => Ok(Finished::new()),
         }
     }
 

@@ -102,8 +102,16 @@ pub struct Filtered {
     pub conversations_undated: u64,
     /// Conversations of other projects than those asked for.
     pub conversations_of_other_projects: u64,
+    /// Conversations that a person had erased.
+    #[serde(skip_serializing_if = "is_none")]
+    pub conversations_erased: u64,
     /// Windows without a message in the range of time, of conversations that were read.
     pub windows_out_of_range: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Filtered {

@@ -75,6 +75,18 @@ pub enum StoreError {
         /// What happened.
         source: rusqlite_migration::Error,
     },
+    /// A copy is to be written where there is a file.
+    #[error("there is a file at {} already; choose another name", .path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no copy to take back.
+    #[error("there is no backup at {}; `afterthought backup FILE` makes one", .path.display())]
+    NoBackup {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// No memory has this id.
     #[error("no memory has an id like {id}; see `afterthought list`")]
     UnknownMemory {

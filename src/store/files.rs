@@ -7,6 +7,7 @@ use rusqlite::{Row, params};
 
 use super::row::spelled;
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 use crate::memory::ParseError;
 
 /// What came of a log.
@@ -132,6 +133,7 @@ impl Store {
                 file.skipped_records,
                 now.as_millisecond(),
             ])?;
+            point("file.noted");
             Ok(())
         })
     }

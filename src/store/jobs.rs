@@ -272,6 +272,21 @@ impl Store {
         })
     }
 
+    /// Gives up a job that waits or failed, until its log grows beyond what was asked for; returns whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let changed = conn.execute(
+                "UPDATE jobs SET status = 'done', attempts = 0, done_watermark = watermark, error = 'given up by hand',
+                 updated_at = ?2 WHERE id = ?1 AND status IN ('waiting', 'failed')",
+                params![id, now.as_millisecond()],
+            )?;
+            Ok(changed > 0)
+        })
+    }
+
     /// Frees the jobs of processes that the system shows to have ended, so that they are due without waiting for the end
     /// of their lease.
     ///

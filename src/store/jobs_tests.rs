@@ -41,6 +41,21 @@ fn a_job_is_claimed_by_one_and_done_once() {
 }
 
 #[test]
+fn a_job_that_is_given_up_waits_for_its_log_to_grow() {
+    let store = Store::in_memory().unwrap();
+    store.enqueue(&request("a", 5), day(1)).unwrap();
+    let id = only(&store).id;
+    assert!(store.cancel_job(id, after(0)).unwrap());
+    assert!(!store.cancel_job(id, after(0)).unwrap(), "it does not wait any more");
+    assert_eq!((only(&store).status, store.claim_job(after(1)).unwrap()), (JobStatus::Done, None));
+    assert_eq!(store.enqueue(&request("a", 5), after(2)).unwrap(), Enqueued::UpToDate);
+    assert_eq!(store.enqueue(&request("a", 6), after(2)).unwrap(), Enqueued::Waiting);
+    let held = store.claim_job(after(2)).unwrap().unwrap();
+    assert!(!store.cancel_job(id, after(2)).unwrap(), "who works on it ends it");
+    assert!(store.finish_job(&held, JobEnd::Done, after(3)).unwrap());
+}
+
+#[test]
 fn a_job_waits_for_its_time_and_the_oldest_comes_first() {
     let store = Store::in_memory().unwrap();
     let later = JobRequest { not_before: after(10), ..request("later", 1) };

@@ -21,7 +21,7 @@ pub struct Purged {
 impl Writer<'_> {
     /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
     /// come; what is left is that it was there, and its tombstone, which holds hashes only.
-    fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
+    pub(super) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
         self.bump(id)?;
         self.read(|conn| {
             let windows = conn
@@ -73,6 +73,7 @@ impl Store {
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         let purged = purged?;
         if !purged.memories.is_empty() {
+            self.forget_samples()?;
             self.optimise()?;
         }
         Ok(purged)

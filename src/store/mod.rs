@@ -9,10 +9,13 @@
 //! the way in, so that what is read back compares equal to what the history says.
 
 mod aliases;
+mod backup;
 mod batch;
 mod carried;
+mod check;
 mod edits;
 mod concepts;
+mod erase;
 mod error;
 mod evidence;
 mod failures;
@@ -42,6 +45,7 @@ mod project_list;
 mod projects;
 mod ranking;
 mod relations;
+mod repair;
 mod replies;
 mod row;
 mod runs;
@@ -92,9 +96,12 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use aliases::Alias;
+pub use backup::{Backup, Restored};
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
 pub use carried::Carried;
+pub use check::{Checked, Flaw, FlawKind};
 pub use concepts::concepts;
+pub use erase::{Conversation, Erased, Scope, Sealed};
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
@@ -116,6 +123,7 @@ pub use pending::PendingWindow;
 pub use project_list::Project;
 pub use projects::Placement;
 pub use ranking::{Ranked, Said, Seq};
+pub use repair::Repaired;
 pub use runs::{Run, RunId, RunStatus};
 pub use search::{Hit, Likeness};
 pub use sessions::{FailedCommand, Fired, Step};

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{HookError, M, Migrations};
 
+use super::backup;
 use super::near_index::fill_near;
 use super::word_index::fill as fill_words;
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 
 /// How long an operation waits for another process to let go of the file.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,6 +41,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0014_vectors.sql")),
         M::up(include_str!("migrations/0015_lifecycle.sql")),
         M::up(include_str!("migrations/0016_jobs.sql")),
+        M::up(include_str!("migrations/0017_trust.sql")),
     ]
 });
 
@@ -120,12 +123,12 @@ impl Store {
 }
 
 /// SQLite would only say that it cannot open it.
-fn refuse_folder(path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
 
 /// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
-fn create_private(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -153,7 +156,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     placed.map_err(unwritable)
 }
 
-fn connect(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
@@ -169,7 +172,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
 
 /// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
 /// has left one, the file is taken as it stands.
-fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |conn: Connection| -> Result<Connection, StoreError> {
         conn.busy_timeout(BUSY_TIMEOUT)?;
@@ -209,7 +212,7 @@ fn configure(conn: &Connection) -> Result<(), StoreError> {
 }
 
 /// Refuses a database that another program made, before anything in it is changed.
-fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
     // Read second: another process that is making the file sets the id before the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
@@ -217,11 +220,11 @@ fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }
 }
 
-fn known_version() -> i64 {
+pub(super) fn known_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).expect("a table of a few rows")
 }
 
-fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
+pub(super) fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
@@ -233,10 +236,16 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if found == known {
         return Ok(());
     }
+    if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
+        backup::before_migration(conn, path, found)?;
+    }
     // Set first: a file in which only this happened is still recognised as ours.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    point("migrate.begin");
     let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
-    migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
+    migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })?;
+    point("migrate.done");
+    Ok(())
 }
 
 /// Makes a file as the version left it that knew the first `version` migrations.

@@ -5,6 +5,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 use super::ledger::TranscriptId;
 use super::windows::{DoneWindow, WindowId};
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 
 /// Where a window stood in a pack that was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,9 @@ impl Store {
                     )?
                     .execute(params![window.0, first.0, place, owner])?;
             }
-            Ok(transaction.commit()?)
+            transaction.commit()?;
+            point("pack.remembered");
+            Ok(())
         })
     }
 }

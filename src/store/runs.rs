@@ -12,6 +12,7 @@ use super::memories::rows;
 use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
 use super::writer::to_json;
 use super::{Database, Store, StoreError, Writer};
+use crate::fault::point;
 use crate::memory::ParseError;
 
 /// How long a run without a heartbeat counts as alive.
@@ -169,6 +170,7 @@ impl Store {
             w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
+        .inspect(|_| point("run.begun"))
     }
 
     /// Says that the run is alive; due at least every half minute.
@@ -195,6 +197,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let summary = to_json(summary)?;
+        point("run.finish");
         let changed = self.read(|conn| {
             Ok(conn
                 .prepare_cached("UPDATE runs SET status = ?2, summary = ?3, finished_at = ?4 WHERE id = ?1")?

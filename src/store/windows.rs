@@ -12,6 +12,7 @@ use super::row::time_or_none;
 use super::writer::to_json;
 use super::{Database, Store, StoreError};
 use crate::extract::{Dropped, Outcome, Spent};
+use crate::fault::point;
 use crate::guard::Redacted;
 use crate::memory::Candidate;
 
@@ -119,6 +120,7 @@ impl Store {
                 )
                 .optional()?;
             if let Some(id) = claimed {
+                point("window.claimed");
                 return Ok(Claimed::Yes(WindowId(id)));
             }
             let lease = conn
@@ -168,7 +170,9 @@ impl Store {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<_, _>>()?;
+            point("window.finish");
             transaction.commit()?;
+            point("window.finished");
             Ok(written)
         })
     }

@@ -37,7 +37,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    fn terms(&self, stems: &mut Stems) -> Terms {
+    pub(super) fn terms(&self, stems: &mut Stems) -> Terms {
         stems.of(&[
             (6, self.title),
             (4, self.content),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::history::Entity;
 use super::runs::RunId;
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 use crate::memory::{MemoryId, Namespace};
 
 /// A transaction that is being written; also reads, and sees what it has written itself.
@@ -55,9 +56,12 @@ impl Store {
     {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
+        point("write.begin");
         let written = change(&Writer { db: &self.db, run, now: super::row::whole_milliseconds(now) })?;
         super::word_index::settle(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
+        point("write.commit");
         transaction.commit().map_err(name)?;
+        point("write.done");
         Ok(written)
     }
 }

@@ -191,6 +191,22 @@ fn an_interrupt_finishes_what_is_in_flight_and_leaves_the_rest_to_the_next_run()
 }
 
 #[test]
+fn a_request_of_the_system_to_end_finishes_what_is_in_flight() {
+    let server = Server::start(Duration::from_millis(500));
+    let world = world(Some(&server));
+    let child = world.command(RUN).spawn().unwrap();
+    assert!(server.wait_for(JOBS, LIMIT));
+    signal(&child, "TERM");
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let kept = replies(&world);
+    let asked: Vec<_> = server.asked().into_iter().filter(|asked| !asked.facts.is_empty()).collect();
+    assert_eq!(asked.len(), JOBS, "nothing new is begun");
+    assert!(asked.iter().all(|asked| kept.contains(&asked.reply)), "what is paid for is kept");
+    assert!(!world.active().is_empty());
+}
+
+#[test]
 fn a_second_interrupt_ends_at_once() {
     let server = Server::start(Duration::from_secs(30));
     let world = world(Some(&server));

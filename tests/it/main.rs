@@ -2,13 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
+mod any_bytes;
 mod bad_input;
 mod batch;
 mod briefing;
+mod campaign;
 mod consolidate;
 mod contradiction;
 mod crash;
 mod desk;
+mod erasing;
 mod exports;
 mod faults;
 mod estimate;
@@ -40,6 +43,7 @@ mod secret_table;
 mod secrets;
 mod settled_imports;
 mod settling;
+mod shared_file;
 mod sources;
 mod story;
 mod undo;

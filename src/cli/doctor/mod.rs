@@ -126,6 +126,7 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
     };
     let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
     checks.push(permissions(path));
+    checks.push(pages(&opened));
     match opened.stats() {
         Ok(stats) => {
             let failed = stats.windows.get("failed").copied().unwrap_or(0);
@@ -150,6 +151,24 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
         Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
     }
     checks
+}
+
+/// The whole is what `check` looks at; pages alone take a second for each gigabyte or so.
+fn pages(store: &Store) -> Check {
+    match (store.check_quickly(), store.is_unsealed()) {
+        (Ok(flaws), Ok(unsealed)) => match flaws.first() {
+            Some(flaw) => {
+                let remedy = "`afterthought restore-backup FILE` takes a copy back";
+                Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
+            }
+            None if unsealed => {
+                let finding = "freed parts may hold what was erased; `afterthought maintain` writes the file anew";
+                Check::new("pages", State::Note, finding)
+            }
+            None => Check::new("pages", State::Good, "can be read and hang together; `check` looks at all else"),
+        },
+        (Err(error), _) | (_, Err(error)) => Check::new("pages", State::Bad, spelled(&error.into())),
+    }
 }
 
 fn inbox(waiting: usize) -> Check {

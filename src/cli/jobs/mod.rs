@@ -32,6 +32,11 @@ enum JobsCommand {
         /// Number of a job, as `jobs list` prints it
         id: Option<i64>,
     },
+    /// Give up a log that waits or failed, until it grows again
+    Cancel {
+        /// Number of a job, as `jobs list` prints it
+        id: i64,
+    },
     /// Work off what is due, unless another process is at it
     Work(work::WorkArgs),
 }
@@ -40,6 +45,7 @@ pub fn run(args: &JobsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     match &args.command {
         JobsCommand::List { all } => list(*all, context),
         JobsCommand::Retry { id } => retry(*id, context),
+        JobsCommand::Cancel { id } => cancel(*id, context),
         JobsCommand::Work(args) => work::run(args, context),
     }
 }
@@ -85,6 +91,21 @@ fn window_json(window: &FailedWindow) -> serde_json::Value {
         "extractor": window.extractor, "attempts": window.attempts, "error": window.error,
         "failed_at": window.finished_at,
     })
+}
+
+fn cancel(id: i64, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if context.existing()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    if !context.store()?.cancel_job(id, now())? {
+        bail!("job {id} neither waits nor failed; see `afterthought jobs list`");
+    }
+    if context.out.is_json() {
+        context.out.json(&json!({"job": id, "cancelled": true}))?;
+    } else {
+        context.out.line(format_args!("job {id} is given up until its log grows; `run` reads it all the same"))?;
+    }
+    Ok(ExitStatus::Success)
 }
 
 fn retry(id: Option<i64>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

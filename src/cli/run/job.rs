@@ -174,17 +174,32 @@ fn exit_status(summary: &Summary) -> ExitStatus {
     }
 }
 
-/// Lets the first interrupt finish what is paid for, and the second end the process.
+/// Lets the first interrupt, or the system's request to end, finish what is paid for, and the second end the process.
 pub(in crate::cli) fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if asked_to_end().await.is_ok() {
             cancel.cancel();
         }
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if asked_to_end().await.is_ok() {
             #[expect(clippy::exit, reason = "the person asked twice")]
             std::process::exit(130);
         }
     });
+}
+
+#[cfg(unix)]
+async fn asked_to_end() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        ended = tokio::signal::ctrl_c() => ended,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_end() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
 }
 
 /// Tells an event. The bar is out of the way while a line is printed; to move it meanwhile would wait for ever.

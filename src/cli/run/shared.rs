@@ -41,6 +41,9 @@ pub(super) struct Shared {
     /// Open logs even if they were finished and have not changed; finished windows are still not paid for again
     #[arg(long)]
     reread: bool,
+    /// Open all logs, and read conversations again that `forget` has erased
+    #[arg(long)]
+    reread_erased: bool,
     /// Read everything as this format, see `afterthought formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
@@ -118,6 +121,7 @@ impl Shared {
             selection: self.selection(&config.deny.value, &now().to_zoned(TimeZone::system()))?,
             // What -v tells of records that could not be used is only found by reading them.
             reread: match (self.reread, is_verbose) {
+                _ if self.reread_erased => Reread::Erased,
                 (true, _) => Reread::All,
                 (false, true) => Reread::Flawed,
                 (false, false) => Reread::Nothing,

@@ -1,0 +1,56 @@
+//! What clients of the Model Context Protocol send, once they have said who they are.
+#![no_main]
+
+use std::sync::Arc;
+
+use afterthought::config::{Config, Folders, Partial};
+use afterthought::memory::Namespace;
+use afterthought::serve::mcp::{MemoryServer, Profile, TOOLS};
+use afterthought::serve::{Desk, Serves};
+use libfuzzer_sys::fuzz_target;
+use rmcp::ServiceExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+const HELLO: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"f","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n"
+);
+
+/// Lines as they are, or as the arguments of a tool.
+fn lines(bytes: &[u8]) -> Vec<u8> {
+    let Some((tool, rest)) = bytes.split_first().filter(|(first, _)| usize::from(**first) < TOOLS.len()) else {
+        return [HELLO.as_bytes(), bytes, b"\n"].concat();
+    };
+    let arguments: serde_json::Value = serde_json::from_slice(rest).unwrap_or_default();
+    let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": TOOLS[usize::from(*tool)].name, "arguments": arguments}});
+    format!("{HELLO}{call}\n").into_bytes()
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let folder = Arc::new(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap());
+    let folders = Folders { user_file: folder.path().join("none.toml"), default_db: folder.path().join("m.db") };
+    let config = Config::load(&folders, folder.path(), None, &|_: &str| None, Partial::default()).unwrap();
+    let server = MemoryServer::new(Desk::new(config, Serves::Namespace(Namespace::global())), Profile::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, own) = tokio::io::duplex(1 << 20);
+        let (mut out, mut input) = tokio::io::split(client);
+        let said = lines(bytes);
+        let talk = async {
+            input.write_all(&said).await.ok();
+            input.shutdown().await.ok();
+            let mut answers = Vec::new();
+            out.read_to_end(&mut answers).await.ok();
+        };
+        let served = async {
+            if let Ok(running) = server.serve(own).await {
+                running.waiting().await.ok();
+            }
+        };
+        let both = futures::future::join(talk, served);
+        tokio::time::timeout(std::time::Duration::from_secs(20), both).await.expect("the server ends with its input");
+    });
+});

@@ -1,0 +1,52 @@
+//! `backup` and `restore-backup`: whole copies of the database.
+
+use std::path::PathBuf;
+
+use afterthought::store::Store;
+
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::DIM;
+
+/// Copy the database to a file, while others go on with it
+///
+/// The copy holds everything, is readable by you only, and can be opened with --db.
+#[derive(Debug, clap::Args)]
+pub struct BackupArgs {
+    /// Where to; there must be no such file
+    file: PathBuf,
+}
+
+/// Put a backup in the place of everything in the database
+///
+/// What is there now is copied first, beside the database. Nobody sees a half of each.
+#[derive(Debug, clap::Args)]
+pub struct RestoreBackupArgs {
+    /// A file that `backup` has made
+    file: PathBuf,
+}
+
+pub fn run(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(_) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let made = context.store()?.backup(&args.file, now())?;
+    if context.out.is_json() {
+        context.out.json(&made)?;
+    } else {
+        context.out.line(format_args!("{}: {} memories, {} bytes", made.path.display(), made.memories, made.bytes))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let path = context.settings()?.db.value;
+    let restored = Store::restore_backup(&path, &args.file, now())?;
+    if context.out.is_json() {
+        context.out.json(&restored)?;
+    } else {
+        context.out.line(format_args!("{} holds {} memories now", path.display(), restored.memories))?;
+        if let Some(former) = &restored.former {
+            context.out.note(format_args!("{DIM}what was there before is in {}{DIM:#}", former.display()));
+        }
+    }
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,195 @@
+//! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
+
+use afterthought::memory::{MemoryId, Status};
+use afterthought::store::{Erased, Order, Scope, Sealed, Store};
+use anyhow::bail;
+use jiff::{Timestamp, Zoned};
+use serde_json::json;
+
+use super::args::{Context, now};
+use super::edit::report;
+use super::exit::ExitStatus;
+use super::inspect::resolve_all;
+use super::list::Selection;
+use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, short};
+use super::when::{End, moment};
+
+/// Forget memories, or erase all that came of conversations
+///
+/// Memories that are given by id or filter are neither recalled nor learnt again; they can be restored until `maintain`
+/// purges them, 30 days later.
+///
+/// With --session, --source, --project or --before, everything that rests on those conversations alone is erased: from the
+/// database, its indexes, history, caches and write-ahead log. What rests on others, too, lives on without them. It is shown
+/// first; --yes does it. This cannot be undone, and the conversations are not read again unless `run --reread-erased` asks
+/// for it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes\n  afterthought forget --session 0198c1e2-… --dry-run\n  afterthought forget --project shop --yes\n  afterthought forget --source ~/old/logs --yes\n  afterthought forget --source import:notes --dry-run"
+)]
+pub struct ForgetArgs {
+    /// Ids, or their starts or ends of at least four characters
+    ids: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Erase a conversation: its key as `why` prints it, or the id of its session
+    #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
+    session: Option<String>,
+    /// Erase everything of a project: its name, folder or namespace
+    #[arg(long, value_name = "PROJECT", conflicts_with_all = ["ids", "source", "before"])]
+    project: Option<String>,
+    /// Erase the conversations that ended before this time: a day, a moment, or an age such as 1y
+    #[arg(long, value_name = "TIME", value_parser = before, conflicts_with_all = ["ids", "source"])]
+    before: Option<Timestamp>,
+    /// Why, for the history
+    #[arg(long)]
+    reason: Option<String>,
+    /// Say what would be erased, and do nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Do it, after it was looked at
+    #[arg(long)]
+    yes: bool,
+}
+
+fn before(text: &str) -> Result<Timestamp, String> {
+    moment(text, End::Since, &Zoned::now())
+}
+
+pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let store = context.store()?;
+    if let Some(scope) = scope(args, &store)? {
+        if args.selection.has_filters() {
+            bail!(
+                "--session, --source, --project and --before erase conversations as a whole; leave out the other filters"
+            );
+        }
+        return erase(args, &scope, &store, context);
+    }
+    let ids = if args.ids.is_empty() { selected(args, context, &store)? } else { resolve_all(&store, &args.ids)? };
+    if args.dry_run {
+        return report(context, &store, &ids, "would be forgotten");
+    }
+    store.write(None, now(), |writer| {
+        ids.iter().try_for_each(|id| {
+            writer.set_status(id, Status::Forgotten, "forget", args.reason.as_deref())?;
+            writer.tombstone(id, args.reason.as_deref()).map(drop)
+        })
+    })?;
+    report(context, &store, &ids, "forgotten")
+}
+
+fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::Result<Vec<MemoryId>> {
+    if args.selection.is_empty() && context.global.namespace.is_none() {
+        bail!("nothing says what to forget; give ids, or filters such as --category task");
+    }
+    let filter = args.selection.filter(context)?;
+    let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+    if !args.yes && !args.dry_run && !found.is_empty() {
+        bail!(
+            "that would forget {}; look at it with `list` and the same filters, then add --yes",
+            if found.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", found.len()) }
+        );
+    }
+    Ok(found.into_iter().map(|memory| memory.id).collect())
+}
+
+/// Returns what is to be erased, if that is asked for.
+fn scope(args: &ForgetArgs, store: &Store) -> anyhow::Result<Option<Scope>> {
+    if let Some(text) = &args.project {
+        return Ok(Some(Scope::Project(store.project(text)?.namespace)));
+    }
+    let session = args.session.clone().map(Scope::Session);
+    let source = args.selection.source().filter(|_| args.ids.is_empty());
+    Ok(session.or_else(|| source.map(|text| Scope::Source(text.to_owned()))).or(args.before.map(Scope::Before)))
+}
+
+fn erase(args: &ForgetArgs, scope: &Scope, store: &Store, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let out = context.out;
+    let planned = store.would_erase(scope, now())?;
+    if planned.is_nothing() {
+        out.note("nothing is known of that; `afterthought why ID` names the conversations that a memory rests on");
+        return Ok(ExitStatus::NoMatch);
+    }
+    let backups = store.backups()?;
+    if !args.yes {
+        tell(&planned, None, &backups, store, out)?;
+        if args.dry_run {
+            return Ok(ExitStatus::Success);
+        }
+        bail!("nothing was erased; it cannot be undone, so add --yes if that is what you want");
+    }
+    let erased = store.erase(scope, now())?;
+    let automatic = store.remove_automatic_backups()?;
+    let sealed = store.seal()?;
+    tell(&erased, Some(sealed), &store.backups()?, store, out)?;
+    for path in automatic {
+        out.note(format_args!("removed {}, which was made before an update and held it, too", path.display()));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Tells what was erased, or would be where it is not known yet how far the file was written anew.
+fn tell(
+    erased: &Erased,
+    sealed: Option<Sealed>,
+    backups: &[std::path::PathBuf],
+    store: &Store,
+    out: &Printer,
+) -> anyhow::Result<()> {
+    if out.is_json() {
+        return Ok(out.json(&json!({
+            "dry_run": sealed.is_none(), "erased": erased, "sealed": sealed, "backups": backups,
+        }))?);
+    }
+    let would = if sealed.is_none() { "would be " } else { "" };
+    for one in &erased.conversations {
+        let title = one.title.as_deref().map(|title| format!(" {}", one_line(title, 60))).unwrap_or_default();
+        let at = one.started_at.map(day).unwrap_or_default();
+        // After the deed nothing is to repeat what it was called.
+        let title = if sealed.is_none() { title } else { String::new() };
+        out.line(format_args!("{REMOVED}- {}{REMOVED:#}{title} {DIM}{at}{DIM:#}", one.key))?;
+    }
+    let groups = [
+        (&erased.memories, REMOVED, "would be gone", true),
+        (&erased.restored, CHANGED, "holds again, since what had taken its place is gone", false),
+        (&erased.reverted, CHANGED, "says again what it said before", false),
+        (&erased.mixed, CHANGED, "stays, in words that come from there and from elsewhere; look at it", false),
+    ];
+    for (ids, style, what, only_before) in groups {
+        if only_before && sealed.is_some() {
+            continue;
+        }
+        for id in ids {
+            let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
+            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", short(id)))?;
+        }
+    }
+    out.line(format_args!(
+        "{}, {} and {} {would}erased; {} kept on other evidence, {} restored",
+        counted(erased.conversations.len() as u64, "conversation"),
+        memories(erased.memories.len()),
+        counted(erased.windows as u64, "window"),
+        memories(erased.kept.len()),
+        erased.restored.len(),
+    ))?;
+    tell_rest(sealed, backups, out);
+    Ok(())
+}
+
+fn tell_rest(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Printer) {
+    if sealed == Some(Sealed::Waiting) {
+        out.warn(
+            "another process is at the file, so freed parts of it may still hold what was erased; `afterthought maintain` \
+             writes it anew when that has ended",
+        );
+    }
+    for path in backups {
+        out.note(format_args!("{} may still hold it: make a new backup and remove this one", path.display()));
+    }
+    out.note("logs, saved plans and recorded exchanges are your files and stay as they are");
+}
+
+fn memories(count: usize) -> String {
+    if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") }
+}

@@ -1,0 +1,224 @@
+//! Whole copies of the file: made by hand, before an update of the schema and before a repair, and taken back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags, params};
+use serde::Serialize;
+
+use super::open::{check_ours, create_private, known_version, refuse_folder, schema_version};
+use super::{Database, Store, StoreError};
+
+/// What an automatic copy is called behind the name of the file.
+const ENDING: &str = "backup";
+
+/// A copy that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Backup {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Memories in it, of every status.
+    pub memories: usize,
+}
+
+/// What taking a copy back has done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// A copy of what was there before; `None` if there was nothing.
+    pub former: Option<PathBuf>,
+    /// Memories that are there now, of every status.
+    pub memories: usize,
+}
+
+impl Store {
+    /// Copies the file as it is at this moment to `path`, readable by its owner only, while others go on with it.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
+    pub fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
+        refuse_folder(path)?;
+        if path.exists() {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        copy(&self.conn, path, None).map_err(|error| error.at(path))?;
+        // Named by its full path, so that `forget` can tell later which copies there are.
+        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.read(|conn| {
+            let values = params![now.as_millisecond(), full.to_string_lossy()];
+            Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
+        })?;
+        let copied = open_copy(path)?;
+        let bytes = fs::metadata(path).map_or(0, |data| data.len());
+        Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
+    }
+
+    /// Puts the copy at `from` in the place of everything in the file at `path`; what was there is copied first.
+    ///
+    /// Other processes see all of it or nothing. A copy of an earlier version is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going.
+    pub fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
+        let copy = open_copy(from)?;
+        let sound: String = copy
+            .query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))
+            .map_err(|error| StoreError::from(error).at(from))?;
+        if sound != "ok" {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            let source = rusqlite::Error::SqliteFailure(code, Some(sound));
+            return Err(StoreError::Corrupt { path: from.to_owned(), source });
+        }
+        let former = if path.exists() { Some(set_aside(path, now)?) } else { None };
+        let mut store = Self::open(path)?;
+        if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
+            return Err(StoreError::RunInProgress { id: run.id.to_string() });
+        }
+        let pages = |to: &mut Connection| {
+            let backup = rusqlite::backup::Backup::new(&copy, to)?;
+            // All pages in one step, so that nobody sees a half of each.
+            backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
+        };
+        pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
+        drop(store);
+        let store = Self::open(path)?;
+        let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
+        Ok(Restored { former, memories })
+    }
+
+    /// Removes the copies that were made beside the file before an update of its schema, and returns them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`] if one cannot be removed.
+    pub fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        for path in &found {
+            fs::remove_file(path)
+                .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
+        }
+        Ok(found)
+    }
+}
+
+impl Database {
+    /// Returns the copies of this file that are known and still there: those beside it, and those made by `backup`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut found = beside(&self.path, ".");
+        let noted: Vec<String> = self.read(|conn| {
+            let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
+            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
+        })?;
+        found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+}
+
+/// Copies a file of an earlier schema before it is brought up to date, unless another process has done so meanwhile.
+pub(super) fn before_migration(conn: &Connection, path: &Path, found: i64) -> Result<(), StoreError> {
+    let copy_path = named(path, &format!("schema-{found}"));
+    if copy_path.exists() {
+        return Ok(());
+    }
+    copy(conn, &copy_path, Some(found))
+}
+
+/// Copies the file as it is at this moment, and returns where to.
+pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+    // One that is there already must stay: it may be the only copy of what it holds.
+    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
+    let copy_path = names.find(|name| !name.exists()).expect("numbers do not end");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let copied = Connection::open_with_flags(path, flags).map_err(StoreError::from).and_then(|conn| {
+        conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
+        copy(&conn, &copy_path, None)
+    });
+    match copied {
+        Ok(()) => Ok(copy_path),
+        // What cannot be read as a database is copied byte by byte, so that nothing of it is lost.
+        Err(_) => match fs::copy(path, &copy_path) {
+            Ok(_) => Ok(copy_path),
+            Err(source) => Err(StoreError::Unwritable { path: copy_path, source: Box::new(source) }),
+        },
+    }
+}
+
+/// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
+fn copy(conn: &Connection, to: &Path, version: Option<i64>) -> Result<(), StoreError> {
+    let mut name = to.as_os_str().to_owned();
+    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
+    let fresh = PathBuf::from(name);
+    // SQLite would make it readable by all.
+    create_private(&fresh)?;
+    let copied = copy_into(conn, &fresh, version);
+    let placed = match copied {
+        Ok(true) => fs::rename(&fresh, to),
+        Ok(false) | Err(_) => fs::remove_file(&fresh),
+    };
+    copied?;
+    placed.map_err(|source| StoreError::Unwritable { path: to.to_owned(), source: Box::new(source) })
+}
+
+fn copy_into(conn: &Connection, fresh: &Path, version: Option<i64>) -> Result<bool, StoreError> {
+    conn.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
+    let copied = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let is_wanted = version.is_none_or(|version| schema_version(&copied).is_ok_and(|found| found == version));
+    fs::File::open(fresh).and_then(|file| file.sync_all()).ok();
+    Ok(is_wanted)
+}
+
+/// Opens a copy for reading, if it is one that this version can take.
+fn open_copy(path: &Path) -> Result<Connection, StoreError> {
+    if !path.exists() {
+        return Err(StoreError::NoBackup { path: path.to_owned() });
+    }
+    refuse_folder(path)?;
+    let open = || -> Result<Connection, StoreError> {
+        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        check_ours(&conn, path)?;
+        let (found, known) = (schema_version(&conn)?, known_version());
+        match found {
+            0 => Err(StoreError::NotADatabase { path: path.to_owned() }),
+            found if found > known => Err(StoreError::TooNew { path: path.to_owned(), found, known }),
+            _ => Ok(conn),
+        }
+    };
+    open().map_err(|error| error.at(path))
+}
+
+fn memories_in(conn: &Connection) -> Result<usize, StoreError> {
+    Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?)
+}
+
+fn named(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{what}.{ENDING}"));
+    PathBuf::from(name)
+}
+
+/// Returns the copies beside the file whose name goes on with `mark`, by name.
+fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let begin = format!("{name}{mark}");
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_copy = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_ours = name.ends_with(".put-aside.jsonl") || path.extension().is_some_and(|ending| ending == ENDING);
+        name.starts_with(&begin) && is_ours
+    };
+    let mut found: Vec<PathBuf> = names.filter(is_copy).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+#[path = "backup_tests.rs"]
+mod tests;

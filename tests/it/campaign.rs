@@ -1,0 +1,190 @@
+//! Runs that end at every named place and at any moment, alone and several at a time: the end is always the same.
+//!
+//! The suite runs a short part. The whole: `AFTERTHOUGHT_KILLS=500 cargo test --test it campaign -- --nocapture`.
+
+use std::collections::BTreeMap;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use afterthought::fault::POINTS;
+
+use super::world::{Asked, MANY_FACTS as FACTS, Server, World};
+
+const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
+/// Calls that a process may have in flight.
+const JOBS: usize = 4;
+/// Places that these runs do not come to.
+const ELSEWHERE: &[&str] = &["pack.remembered"];
+
+fn world(server: &Server) -> World {
+    let world = World::new(Some(server));
+    world.session("first", 2, &FACTS[..3]);
+    world.session("second", 5, &[FACTS[6], ("basil", 5999), FACTS[7]]);
+    world.session("third", 9, &[FACTS[11], ("amber", 4999), FACTS[12]]);
+    world
+}
+
+/// Chance whose seed is printed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn kills_wanted(least: usize) -> usize {
+    std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
+}
+
+fn is_whole() -> bool {
+    std::env::var_os("AFTERTHOUGHT_KILLS").is_some()
+}
+
+/// What the campaign has seen.
+#[derive(Debug, Default)]
+struct Tally {
+    kills: usize,
+    by_point: BTreeMap<&'static str, usize>,
+    rounds: usize,
+    requests: usize,
+    asked_again_in_flight: usize,
+}
+
+/// An uninterrupted end, and everything that is held against it.
+struct Campaign {
+    server: Server,
+    world: World,
+    wanted: Vec<String>,
+    windows: usize,
+    tally: Tally,
+}
+
+impl Campaign {
+    fn new() -> Self {
+        let server = Server::start(Duration::from_millis(10));
+        let world = world(&server);
+        world.good(RUN);
+        let (wanted, windows) = (world.memories(), server.windows());
+        assert!(windows >= 6 && wanted.len() >= 8, "{windows} windows, {wanted:?}");
+        Self { server, world, wanted, windows, tally: Tally::default() }
+    }
+
+    /// Starts a round over from nothing.
+    fn begin(&mut self) -> usize {
+        self.world.forget();
+        self.tally.rounds += 1;
+        self.server.count()
+    }
+
+    /// Holds what was asked since `from` against the replies that were kept then: nothing that is paid is asked again.
+    fn assert_unpaid(&self, from: usize, kept: &[String]) {
+        for asked in self.server.asked().split_off(from) {
+            let is_window = !asked.facts.is_empty();
+            assert!(!(is_window && kept.contains(&asked.reply)), "{:?} was paid before", asked.facts);
+        }
+    }
+
+    /// Runs to the end, and holds everything against the uninterrupted run.
+    fn end(&mut self, begun: usize, killed: usize) {
+        let (from, kept) = (self.server.count(), self.world.replies());
+        self.world.good(RUN);
+        self.assert_unpaid(from, &kept);
+        assert_eq!(self.world.memories(), self.wanted, "round {}", self.tally.rounds);
+        let asked: Vec<Asked> =
+            self.server.asked().split_off(begun).into_iter().filter(|one| !one.facts.is_empty()).collect();
+        assert!(asked.len() >= self.windows, "nothing is lost");
+        let again = asked.len() - self.windows;
+        assert!(again <= JOBS * killed, "{again} windows asked again after {killed} kills");
+        let checked = self.world.done(&["check"]);
+        assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+        let left =
+            self.world.look("SELECT count(*) FROM windows WHERE status <> 'done' OR applied_at IS NULL", |row| {
+                row.get::<_, i64>(0)
+            });
+        assert_eq!(left.unwrap(), [0]);
+        self.tally.kills += killed;
+        self.tally.requests += asked.len();
+        self.tally.asked_again_in_flight += again;
+    }
+
+    /// Waits until `count` requests have come in all, or nobody is left to make them.
+    fn wait(&self, count: usize, children: &mut [Child]) {
+        let limit = Instant::now() + Duration::from_secs(20);
+        let lives = |child: &mut Child| child.try_wait().unwrap().is_none();
+        while self.server.count() < count && children.iter_mut().any(lives) && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    /// Lets `processes` at a time end at `point`, when they come there for the `time`-th time.
+    fn at_point(&mut self, point: &'static str, time: u64, processes: usize) {
+        let begun = self.begin();
+        let fault = format!("{point}:{time}");
+        let children: Vec<Child> = (0..processes)
+            .map(|_| self.world.command(RUN).env("AFTERTHOUGHT_FAULT", &fault).spawn().unwrap())
+            .collect();
+        let ended: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let killed = ended.iter().filter(|output| output.status.code().is_none()).count();
+        *self.tally.by_point.entry(point).or_default() += killed;
+        self.end(begun, killed);
+    }
+
+    /// Kills `processes` at a time, at any moment, several times over.
+    fn at_any_moment(&mut self, processes: usize, chance: &mut Chance) {
+        let (begun, mut killed) = (self.begin(), 0);
+        for _ in 0..3 {
+            let (from, kept) = (self.server.count(), self.world.replies());
+            let mut children: Vec<Child> = (0..processes).map(|_| self.world.command(RUN).spawn().unwrap()).collect();
+            // Before there is any request, or after so many of them as there may be.
+            self.wait(from + usize::try_from(chance.below(self.windows as u64 + 4)).unwrap(), &mut children);
+            for child in &mut children {
+                std::thread::sleep(Duration::from_millis(chance.below(60)));
+                killed += usize::from(child.try_wait().unwrap().is_none());
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            self.assert_unpaid(from, &kept);
+        }
+        self.end(begun, killed);
+    }
+
+    fn told(&self, what: &str, begun: Instant) -> String {
+        format!("{what}: {:?} in {:.0} s", self.tally, begun.elapsed().as_secs_f64())
+    }
+}
+
+#[test]
+fn a_run_that_ends_at_a_named_place_comes_to_the_same_end() {
+    let (begun, mut campaign) = (Instant::now(), Campaign::new());
+    let times: &[u64] = if is_whole() { &[1, 2, 3, 5, 8] } else { &[1] };
+    let processes: &[usize] = if is_whole() { &[1, 4] } else { &[1] };
+    for point in POINTS.iter().copied().filter(|point| !ELSEWHERE.contains(point)) {
+        for &time in times {
+            for &processes in processes {
+                campaign.at_point(point, time, processes);
+            }
+        }
+        assert!(campaign.tally.by_point[point] > 0, "{point} is never met");
+    }
+    eprintln!("{}", campaign.told("named places", begun));
+}
+
+#[test]
+fn one_process_that_is_killed_at_any_moment_comes_to_the_same_end() {
+    let (begun, mut campaign, mut chance) = (Instant::now(), Campaign::new(), Chance(11));
+    while campaign.tally.kills < kills_wanted(6) {
+        campaign.at_any_moment(1, &mut chance);
+    }
+    eprintln!("{}", campaign.told("1 process, seed 11", begun));
+}
+
+#[test]
+fn four_processes_that_are_killed_at_any_moment_come_to_the_same_end() {
+    let (begun, mut campaign, mut chance) = (Instant::now(), Campaign::new(), Chance(12));
+    while campaign.tally.kills < kills_wanted(12) {
+        campaign.at_any_moment(4, &mut chance);
+    }
+    eprintln!("{}", campaign.told("4 processes, seed 12", begun));
+}
