@@ -5,6 +5,7 @@
 //! index has seen. Terms are numbers: two words that meet in one by chance are one in 10^13.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -177,8 +178,8 @@ impl Stems {
     /// Returns the terms of a memory whose texts have these weights in half units.
     pub(super) fn of(&mut self, texts: &[(u8, &str)]) -> Terms {
         let texts: Vec<(u8, Vec<Piece>)> = texts.iter().map(|(weight, text)| (*weight, pieces(text))).collect();
-        let languages = language(&texts.iter().flat_map(|(_, pieces)| pieces));
-        let mut weights: HashMap<i64, u32> = HashMap::new();
+        let languages = language(texts.iter().flat_map(|(_, pieces)| pieces));
+        let mut weights: Vec<(i64, u32)> = Vec::new();
         let mut length = 0;
         for (weight, piece) in
             texts.iter().flat_map(|(weight, pieces)| pieces.iter().map(move |piece| (*weight, piece)))
@@ -186,18 +187,21 @@ impl Stems {
             length += 1;
             match piece {
                 Piece::Stop(_) => {}
-                Piece::Exact(word) => *weights.entry(hashed("", word)).or_default() += u32::from(weight),
+                Piece::Exact(word) => weights.push((hashed("", word), u32::from(weight))),
                 Piece::Word(word) => {
-                    *weights.entry(self.english(word)).or_default() += u32::from(weight);
-                    for term in self.others(word, languages) {
-                        *weights.entry(term).or_default() += u32::from(weight);
-                    }
+                    weights.push((self.english(word), u32::from(weight)));
+                    let others = self.others(word, languages);
+                    weights.extend(others.into_iter().map(|term| (term, u32::from(weight))));
                 }
             }
         }
-        let mut weights: Vec<(i64, u8)> =
-            weights.into_iter().map(|(term, weight)| (term, u8::try_from(weight).unwrap_or(MOST))).collect();
         weights.sort_unstable();
+        weights.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        let weights = weights.into_iter().map(|(term, weight)| (term, u8::try_from(weight).unwrap_or(MOST))).collect();
         Terms { length, languages, weights }
     }
 
@@ -235,16 +239,30 @@ impl Stems {
     }
 }
 
+/// The languages that a frequent word is of, as [`Languages`].
+static FREQUENT: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
+    let mut frequent = HashMap::new();
+    for (place, (_, words)) in LANGUAGES.iter().enumerate() {
+        for word in *words {
+            *frequent.entry(*word).or_default() |= 1 << place;
+        }
+    }
+    frequent
+});
+
 /// Returns the language other than English whose frequent words stand in a text more often than those of the others.
-fn language<'p>(pieces: &(impl Iterator<Item = &'p Piece> + Clone)) -> Languages {
-    let count = |words: &[&str]| {
-        pieces
-            .clone()
-            .filter(|piece| matches!(piece, Piece::Word(word) | Piece::Stop(word) if words.contains(&word.as_str())))
-            .count()
-    };
-    let english = pieces.clone().filter(|piece| matches!(piece, Piece::Stop(_))).count();
-    let counts = LANGUAGES.iter().enumerate().map(|(place, (_, words))| (count(words), place));
+fn language<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Languages {
+    let mut counts = [0; LANGUAGES.len()];
+    let mut english = 0;
+    for piece in pieces {
+        let (Piece::Word(word) | Piece::Stop(word)) = piece else { continue };
+        english += usize::from(matches!(piece, Piece::Stop(_)));
+        let languages = FREQUENT.get(word.as_str()).copied().unwrap_or_default();
+        for (place, count) in counts.iter_mut().enumerate() {
+            *count += usize::from(languages & (1 << place) != 0);
+        }
+    }
+    let counts = counts.into_iter().enumerate().map(|(place, count)| (count, place));
     match counts.max_by_key(|(count, place)| (*count, std::cmp::Reverse(*place))) {
         Some((count, place)) if count >= TELLING && count > english => 1 << place,
         _ => 0,
