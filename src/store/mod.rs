@@ -23,6 +23,7 @@ mod inbox;
 mod job_rows;
 mod jobs;
 mod known_context;
+mod languages;
 mod leases;
 mod ledger;
 mod maintain;

@@ -11,9 +11,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::StoreError;
 use super::filter::{Clauses, Filter};
+use super::languages::Languages;
 use super::postings::{length_code, length_of, unpacked};
 use super::ranking::Seq;
-use super::terms::{Languages, Stems};
+use super::terms::Stems;
 use super::word_index::weight_in;
 use super::words::Query;
 use super::writer::to_json;

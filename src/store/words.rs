@@ -245,3 +245,24 @@ const fn is_unspaced(c: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' // Han
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_that_tell_little_are_in_order() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(is_stop("your") && is_stop("a") && !is_stop("deploy"));
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_is_folded_as_any_other(text in "[\\x00-\\x7f]{0,60}") {
+            let any = folded(&format!("{text}é"));
+            prop_assert_eq!(folded(&text) + "é", any);
+        }
+    }
+}
