@@ -1,6 +1,7 @@
 //! Measures the program against its goals, each figure beside a reference taken in the same run.
 //!
-//! `cargo bench --bench pipeline` measures everything; `-- startup guard` only these parts, `-- --json` prints JSON.
+//! `cargo bench --bench pipeline` measures everything but `search-million`, which takes long; `-- startup guard` only
+//! these parts, `-- --json` prints JSON.
 
 #![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people to read")]
@@ -10,7 +11,9 @@ mod consolidation;
 mod generate;
 mod guard;
 mod ingest;
+mod lines;
 mod memory;
+mod million;
 mod overhead;
 mod process;
 mod random;
@@ -37,8 +40,12 @@ const PARTS: &[Part] = &[
     ("vectors", vectors::measure),
     ("consolidation", consolidation::measure),
     ("search", search::measure),
+    ("search-million", million::measure),
     ("memory", memory::measure),
 ];
+
+/// Parts that are measured only where they are named.
+const LONG: &[&str] = &["search-million"];
 
 fn main() {
     // Cargo passes `--bench`; `cargo test` builds this too and passes nothing that names a part.
@@ -46,8 +53,10 @@ fn main() {
     let as_json = arguments.iter().any(|argument| argument == "--json");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let mut report = Report::default();
-    for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|part| part == name))
-    {
+    let is_wanted = |name: &str| {
+        if wanted.is_empty() { !LONG.contains(&name) } else { wanted.iter().any(|part| *part == name) }
+    };
+    for (name, measure) in PARTS.iter().filter(|(name, _)| is_wanted(name)) {
         eprintln!("measuring {name} …");
         report.begin(name);
         measure(&mut report);

@@ -1,123 +1,166 @@
 //! How fast memories are found, beside a bare FTS5 query for any of the words.
 //!
-//! 100,000 memories by default; `AFTERTHOUGHT_BENCH_MEMORIES=1000000` measures with as many.
+//! 100,000 memories by default; `AFTERTHOUGHT_BENCH_MEMORIES=20000` measures with as many.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use afterthought::guard::Guard;
-use afterthought::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace};
-use afterthought::recall;
-use afterthought::store::{Filter, STOP_WORDS, Store, StoreError};
-use afterthought::transcript::MessageTime;
+use afterthought::recall::Search;
+use afterthought::store::{Filter, STOP_WORDS, Store};
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
+use rust_stemmers::{Algorithm, Stemmer};
 
-use super::random::Random;
+use super::lines::{Line, NAMESPACE, WRITTEN_AT_ONCE, lines, queries, space, write, write_bare};
 use super::report::{Goal, Report, Row, figure, ms};
 
 const MEMORIES: usize = 100_000;
-/// Memories of one namespace.
-const NAMESPACE: usize = 10_000;
-/// Memories of one conversation in a row.
-const SESSION: usize = 25;
-const QUERIES: usize = 100;
-const WORDS: usize = 20_000;
-const WRITTEN_AT_ONCE: usize = 20_000;
-const NAMES: &[&str] = &[
-    "Caroline", "Melanie", "Jon", "Gina", "John", "Maria", "Joanna", "Nate", "Tim", "Audrey", "Andrew", "James",
-    "Deborah", "Jolene", "Evan", "Sam", "Calvin", "Dave", "Ana", "Ben",
-];
-const SYLLABLES: &[&str] =
-    &["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "du", "fa", "gen", "hil", "jor", "pan", "qui"];
-
-/// Something that somebody said.
-struct Line {
-    namespace: usize,
-    session: usize,
-    name: &'static str,
-    text: String,
-}
 
 /// Measures searches of one namespace and of the whole store.
 pub fn measure(report: &mut Report) {
     let memories =
         std::env::var("AFTERTHOUGHT_BENCH_MEMORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(MEMORIES);
     let folder = tempfile::tempdir().unwrap();
-    let (own, bare) = (folder.path().join("own.db"), folder.path().join("bare.db"));
-    let lines = lines(memories);
-    let (written, own_time) = timed(|| write(&own, &lines));
-    let ((), bare_time) = timed(|| write_bare(&bare, &lines));
-    let speed = |time: Duration| figure(memories) / time.as_secs_f64();
-    report.add(
-        Row::new(
-            format!("{memories} memories written, at {WRITTEN_AT_ONCE} a transaction"),
-            speed(own_time),
-            "a second",
-        )
-        .beside("rows and FTS5 alone", speed(bare_time)),
-    );
-    let store = Store::open_read_only(&own).unwrap();
-    let bare = Connection::open(&bare).unwrap();
-    let queries = queries(&lines);
-    add_namespace(report, &store, &bare, &queries, memories);
-    add_whole(report, &store, &bare, &queries, memories);
-    add_agreement(report, &store, &bare, &queries, &written);
+    let filled = Filled::new(folder.path(), memories);
+    filled.add_speed(report);
+    for (row, goal) in [(filled.in_one(), 5.0), (filled.everywhere(), if memories <= MEMORIES { 15.0 } else { 60.0 })] {
+        row.add(report, Some(goal));
+    }
+    filled.add_agreement(report);
 }
 
-fn add_namespace(report: &mut Report, store: &Store, bare: &Connection, queries: &[(usize, String)], memories: usize) {
-    let search = |(namespace, query): &(usize, String)| {
-        let filter = Filter::exactly(&[space(*namespace)]);
-        recall::search(store, query, &filter, 10, Timestamp::now()).unwrap().len()
-    };
-    let plain = |(namespace, query): &(usize, String)| {
-        let sql = "SELECT words.rowid FROM words JOIN lines ON lines.seq = words.rowid
-                   WHERE words MATCH ?1 AND namespace = ?2 ORDER BY bm25(words) LIMIT 10";
-        count(bare, sql, params![expression(query), i64::try_from(*namespace).unwrap()])
-    };
-    let what = format!("one namespace of {} within {memories}", NAMESPACE.min(memories));
-    add(report, &what, 5.0, &times(queries, search), &times(queries, plain));
+/// A store and a bare FTS5 index with the same lines, and questions about them.
+pub struct Filled {
+    memories: usize,
+    /// The store's file.
+    pub file: PathBuf,
+    store: Store,
+    bare: Connection,
+    queries: Vec<(usize, String)>,
+    ids: Vec<String>,
+    exhaustive: Exhaustive,
+    speeds: [f64; 2],
 }
 
-fn add_whole(report: &mut Report, store: &Store, bare: &Connection, queries: &[(usize, String)], memories: usize) {
-    let search = |(_, query): &(usize, String)| {
-        recall::search(store, query, &Filter::default(), 10, Timestamp::now()).unwrap().len()
-    };
-    let plain = |(_, query): &(usize, String)| {
-        let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY bm25(words) LIMIT 10";
-        count(bare, sql, params![expression(query)])
-    };
-    let goal = if memories <= MEMORIES { 15.0 } else { 60.0 };
-    add(report, &format!("whole store of {memories}"), goal, &times(queries, search), &times(queries, plain));
-}
+impl Filled {
+    /// Writes so many lines.
+    pub fn new(folder: &Path, memories: usize) -> Self {
+        let (file, bare) = (folder.join("own.db"), folder.join("bare.db"));
+        let lines = lines(memories);
+        let (ids, own_time) = timed(|| write(&file, &lines));
+        let ((), bare_time) = timed(|| write_bare(&bare, &lines));
+        let bare = Connection::open(bare).unwrap();
+        let speeds = [own_time, bare_time].map(|time| figure(memories) / time.as_secs_f64());
+        let store = Store::open_read_only(&file).unwrap();
+        Self { memories, file, store, bare, queries: queries(&lines), ids, exhaustive: Exhaustive::of(&lines), speeds }
+    }
 
-fn add(report: &mut Report, what: &str, goal: f64, own: &[Duration], bare: &[Duration]) {
-    for (name, at) in [("p50", 50), ("p95", 95)] {
-        let of = |times: &[Duration]| ms(times[(times.len() * at / 100).min(times.len() - 1)]);
-        let row = Row::new(format!("{what}, {name}"), of(own), "ms").beside("bare FTS5 OR query", of(bare));
-        report.add(if name == "p95" { row.goal(Goal::AtMost(goal)) } else { row });
+    /// Tells how fast they were written.
+    pub fn add_speed(&self, report: &mut Report) {
+        let what = format!("{} memories written, at {WRITTEN_AT_ONCE} a transaction", self.memories);
+        let row = Row::new(what, self.speeds[0], "a second").beside("rows and FTS5 alone", self.speeds[1]);
+        report.add(row.goal(Goal::AtLeast(20_000.0)));
+    }
+
+    /// Times searches of the namespace that each question is about.
+    pub fn in_one(&self) -> Times {
+        let search = |(namespace, query): &(usize, String)| self.found(query, &Filter::exactly(&[space(*namespace)]));
+        let plain = |(namespace, query): &(usize, String)| {
+            let sql = "SELECT words.rowid FROM words JOIN lines ON lines.seq = words.rowid
+                       WHERE words MATCH ?1 AND namespace = ?2 ORDER BY bm25(words) LIMIT 10";
+            count(&self.bare, sql, params![expression(query), i64::try_from(*namespace).unwrap()])
+        };
+        let what = format!("one namespace of {} within {}", NAMESPACE.min(self.memories), self.memories);
+        Times { what, own: times(&self.queries, search), bare: times(&self.queries, plain) }
+    }
+
+    /// Times searches of everything.
+    pub fn everywhere(&self) -> Times {
+        let search = |(_, query): &(usize, String)| self.found(query, &Filter::default());
+        let plain = |(_, query): &(usize, String)| {
+            let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY bm25(words) LIMIT 10";
+            count(&self.bare, sql, params![expression(query)])
+        };
+        let what = format!("whole store of {}", self.memories);
+        Times { what, own: times(&self.queries, search), bare: times(&self.queries, plain) }
+    }
+
+    /// Searches as the command does.
+    fn found(&self, query: &str, filter: &Filter) -> usize {
+        let search = Search { with_beside: true, ..Search::new(query, filter, Timestamp::now()) };
+        search.run(&self.store).unwrap().len()
+    }
+
+    /// Tells how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query, which
+    /// has other stems and another rarity.
+    pub fn add_agreement(&self, report: &mut Report) {
+        let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
+        let row = Row::new("of the first ten of exhaustive BM25, found", exhaustive, "");
+        report.add(row.goal(Goal::AtLeast(0.95)));
+        let sql = "SELECT rowid - 1 FROM words WHERE words MATCH ?1 ORDER BY bm25(words, 2.0), rowid LIMIT 10";
+        let fts5 = self.agreement(|query| {
+            let mut statement = self.bare.prepare_cached(sql).unwrap();
+            let found = statement.query_map([expression(query)], |row| row.get(0)).unwrap();
+            found.map(Result::unwrap).collect()
+        });
+        report.add(Row::new("of the first ten of FTS5, found", fts5, ""));
+    }
+
+    fn agreement(&self, first_ten: impl Fn(&str) -> Vec<usize>) -> f64 {
+        let (mut same, mut all) = (0, 0);
+        for (_, query) in &self.queries {
+            let own = self.store.search_candidates(query, &Filter::default(), 10).unwrap();
+            let own: BTreeSet<String> = own.into_iter().map(|hit| hit.memory.id.to_string()).collect();
+            let expected = first_ten(query);
+            all += expected.len();
+            same += expected.into_iter().filter(|row| own.contains(&self.ids[*row])).count();
+        }
+        figure(same) / figure(all)
     }
 }
 
-/// How many of the first ten by words are those of an FTS5 query that leaves nothing out.
-fn add_agreement(report: &mut Report, store: &Store, bare: &Connection, queries: &[(usize, String)], ids: &[String]) {
-    let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY bm25(words, 2.0), rowid LIMIT 10";
-    let (mut same, mut all) = (0, 0);
-    for (_, query) in queries {
-        let own = store.search_candidates(query, &Filter::default(), 10).unwrap();
-        let own: BTreeSet<String> = own.into_iter().map(|hit| hit.memory.id.to_string()).collect();
-        let mut statement = bare.prepare_cached(sql).unwrap();
-        let found = statement.query_map([expression(query)], |row| row.get::<_, usize>(0)).unwrap();
-        let found: Vec<String> = found.map(|row| ids[row.unwrap() - 1].clone()).collect();
-        all += found.len();
-        same += found.iter().filter(|id| own.contains(*id)).count();
-    }
-    let row = Row::new("the first ten of exhaustive BM25 among the first ten", figure(same) / figure(all), "of all");
-    report.add(row.goal(Goal::AtLeast(0.95)));
+/// How long searches took beside bare queries.
+pub struct Times {
+    what: String,
+    own: Taken,
+    bare: Taken,
 }
 
-fn times<T>(queries: &[T], mut ask: impl FnMut(&T) -> usize) -> Vec<Duration> {
+/// The time of each by the clock, ascending, and what one took on the processor on average.
+struct Taken {
+    each: Vec<Duration>,
+    on_processor: Duration,
+}
+
+impl Times {
+    /// Tells the times of the middle one, of the slowest of twenty and of a hundred; `goal` is for the second.
+    pub fn add(&self, report: &mut Report, goal: Option<f64>) {
+        for (name, share) in [("p50", 50), ("p95", 95), ("p99", 99)] {
+            let row = Row::new(format!("{}, {name}", self.what), self.own.at(share), "ms");
+            let row = row.beside("bare FTS5 OR query", self.bare.at(share));
+            report.add(match goal.filter(|_| share == 95) {
+                Some(goal) => row.goal(Goal::AtMost(goal)),
+                None => row,
+            });
+        }
+        let row = Row::new(format!("{}, on the processor, on average", self.what), ms(self.own.on_processor), "ms");
+        report.add(row.beside("bare FTS5 OR query", ms(self.bare.on_processor)));
+    }
+
+    /// Returns the time in ms below which 95 of 100 searches lie.
+    pub fn p95(&self) -> f64 {
+        self.own.at(95)
+    }
+}
+
+impl Taken {
+    fn at(&self, share: usize) -> f64 {
+        ms(self.each[(self.each.len() * share / 100).min(self.each.len() - 1)])
+    }
+}
+
+fn times<T>(queries: &[T], mut ask: impl FnMut(&T) -> usize) -> Taken {
     // The first round brings the file into memory.
     queries.iter().take(5).for_each(|query| assert!(ask(query) > 0));
     // By the clock: what is known of the processor is too coarse for one query.
@@ -126,13 +169,81 @@ fn times<T>(queries: &[T], mut ask: impl FnMut(&T) -> usize) -> Vec<Duration> {
         ask(query);
         started.elapsed()
     };
-    let mut times: Vec<Duration> = queries.iter().map(clocked).collect();
-    times.sort();
-    times
+    let (mut each, all): (Vec<Duration>, Duration) = timed(|| queries.iter().map(clocked).collect());
+    each.sort();
+    Taken { each, on_processor: all / u32::try_from(queries.len()).unwrap_or(u32::MAX) }
+}
+
+fn count(conn: &Connection, sql: &str, values: impl rusqlite::Params) -> usize {
+    conn.prepare_cached(sql).unwrap().query_map(values, |row| row.get::<_, i64>(0)).unwrap().count()
+}
+
+/// Every line by the stems of its words, scored one after another: BM25 with nothing left out.
+struct Exhaustive {
+    numbers: HashMap<String, u32>,
+    lines: Vec<Vec<u32>>,
+    usual: f64,
+}
+
+impl Exhaustive {
+    fn of(lines: &[Line]) -> Self {
+        let mut numbers = HashMap::new();
+        let lines: Vec<Vec<u32>> = lines
+            .iter()
+            .map(|line| {
+                let number = |stem| {
+                    let next = u32::try_from(numbers.len()).unwrap();
+                    *numbers.entry(stem).or_insert(next)
+                };
+                stems(&line.text).into_iter().map(number).collect()
+            })
+            .collect();
+        let usual = figure(lines.iter().map(Vec::len).sum()) / figure(lines.len());
+        Self { numbers, lines, usual }
+    }
+
+    /// Returns the first ten, by the formula of `docs/search.md` and then by row.
+    fn first_ten(&self, query: &str) -> Vec<usize> {
+        let asked: BTreeSet<u32> =
+            telling(query).filter_map(|word| self.numbers.get(&stems(&word).concat()).copied()).collect();
+        let times = |line: &[u32], stem| line.iter().filter(|one| **one == stem).count();
+        let mut scores = vec![0.0; self.lines.len()];
+        for stem in asked {
+            let found: Vec<usize> = self.lines.iter().map(|line| times(line, stem)).collect();
+            let (all, holders) = (figure(found.len()), figure(found.iter().filter(|found| **found > 0).count()));
+            let rarity = ((all - holders + 0.5) / (holders + 0.5)).ln_1p();
+            for ((score, line), found) in scores.iter_mut().zip(&self.lines).zip(found) {
+                // The text is the content of the memory, which weighs 2.
+                let weight = 2.0 * figure(found);
+                let length = 0.25 + 0.75 * figure(line.len()) / self.usual;
+                *score += rarity * weight * 2.2 / (weight + 1.2 * length);
+            }
+        }
+        let mut best: Vec<usize> = (0..scores.len()).filter(|row| scores[*row] > 0.0).collect();
+        best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+        best.truncate(10);
+        best
+    }
+}
+
+fn stems(text: &str) -> Vec<String> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| stemmer.stem(&word.to_lowercase()).into_owned()).collect()
+}
+
+/// The words of a query that are looked up.
+fn telling(query: &str) -> impl Iterator<Item = String> {
+    let words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words.filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()))
+}
+
+fn expression(query: &str) -> String {
+    telling(query).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
 }
 
 /// Returns what `work` returns and its time on the processor where that is known, else all its time.
-fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
+pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let (before, started) = (on_processor(), Instant::now());
     let result = work();
     let taken =
@@ -143,131 +254,4 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
 fn on_processor() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
-}
-
-fn count(conn: &Connection, sql: &str, values: impl rusqlite::Params) -> usize {
-    conn.prepare_cached(sql).unwrap().query_map(values, |row| row.get::<_, i64>(0)).unwrap().count()
-}
-
-fn expression(query: &str) -> String {
-    let words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    let telling = words.filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()));
-    telling.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
-}
-
-/// What people say: a third to a half of it words that tell little, the others as often as those of a language are.
-fn lines(count: usize) -> Vec<Line> {
-    let mut random = Random::new(11);
-    let namespaces = count.div_ceil(NAMESPACE);
-    let shares = shares();
-    (0..count)
-        .map(|index| {
-            let session = index / SESSION;
-            let namespace = session % namespaces;
-            let name = NAMES[(namespace * 2 + index % 2) % NAMES.len()];
-            let length = random.between(8, 40);
-            let words: Vec<String> = (0..length)
-                .map(|_| match random.below(100) {
-                    0..45 => random.pick(STOP_WORDS).to_owned(),
-                    _ => word(draw(&shares, &mut random)),
-                })
-                .collect();
-            Line { namespace, session, name, text: format!("{name}: {}", words.join(" ")) }
-        })
-        .collect()
-}
-
-/// Questions about lines: who, and a few of the words.
-fn queries(lines: &[Line]) -> Vec<(usize, String)> {
-    let mut random = Random::new(13);
-    let mut query = || {
-        let line = &lines[random.below(lines.len())];
-        let words = line.text.split(' ').skip(1).filter(|word| !STOP_WORDS.contains(word));
-        let telling: Vec<&str> = words.collect();
-        let wanted = random.between(2, 5);
-        // Each word once: FTS5 counts a phrase that is asked for twice twice.
-        let chosen: BTreeSet<&str> =
-            (0..wanted).filter(|_| !telling.is_empty()).map(|_| random.pick(&telling)).collect();
-        let chosen: Vec<&str> = chosen.into_iter().collect();
-        (line.namespace, format!("What did {} {}?", line.name, chosen.join(" ")))
-    };
-    (0..QUERIES).map(|_| query()).collect()
-}
-
-/// The word of rank n comes in proportion to 1 / (n + 5).
-fn shares() -> Vec<usize> {
-    let mut sum = 0;
-    (0..WORDS)
-        .map(|rank| {
-            sum += 100_000_000 / (rank + 6);
-            sum
-        })
-        .collect()
-}
-
-fn draw(shares: &[usize], random: &mut Random) -> usize {
-    let at = random.below(*shares.last().unwrap());
-    shares.partition_point(|share| *share <= at)
-}
-
-fn word(rank: usize) -> String {
-    let parts = [rank % 16, rank / 16 % 16, rank / 256 % 16, rank / 4096];
-    let many = 2 + usize::from(rank >= 256) + usize::from(rank >= 4096);
-    parts[..many].iter().map(|part| SYLLABLES[*part]).collect()
-}
-
-fn space(number: usize) -> Namespace {
-    Namespace::project(&format!("p{number}")).unwrap()
-}
-
-/// Writes the lines as memories and returns their ids.
-fn write(database: &Path, lines: &[Line]) -> Vec<String> {
-    let (store, guard, now) = (Store::open(database).unwrap(), Guard::default(), Timestamp::now());
-    let mut ids = Vec::new();
-    for lines in lines.chunks(WRITTEN_AT_ONCE) {
-        let written: Result<(), StoreError> = store.write(None, now, |writer| {
-            for line in lines {
-                let claim = Claim::new(MemoryType::Semantic, "fact", "", &line.text);
-                let memory = Memory::new(claim, space(line.namespace), "bench", ExtractionMethod::Auto, now);
-                ids.push(memory.id.to_string());
-                writer.insert(&guard.redact(memory).0, &guard.redact(vec![evidence(line)]).0)?;
-            }
-            Ok(())
-        });
-        written.unwrap();
-    }
-    ids
-}
-
-fn evidence(line: &Line) -> Evidence {
-    let said = Timestamp::from_second(1_700_000_000 + i64::try_from(line.session).unwrap() * 3_600).unwrap();
-    Evidence {
-        transcript: format!("bench:{}", line.session),
-        messages: vec![format!("m{}", line.session)],
-        quote: String::new(),
-        speaker: Some(line.name.to_owned()),
-        said_at: Some(MessageTime::logged(said)),
-        content_hash: String::new(),
-    }
-}
-
-fn write_bare(database: &Path, lines: &[Line]) {
-    let mut conn = Connection::open(database).unwrap();
-    conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-         CREATE TABLE lines (seq INTEGER PRIMARY KEY, namespace INTEGER, text TEXT);
-         CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'porter unicode61');",
-    )
-    .unwrap();
-    for lines in lines.chunks(WRITTEN_AT_ONCE) {
-        let transaction = conn.transaction().unwrap();
-        for line in lines {
-            let insert = "INSERT INTO lines (namespace, text) VALUES (?1, ?2)";
-            let namespace = i64::try_from(line.namespace).unwrap();
-            transaction.prepare_cached(insert).unwrap().execute(params![namespace, line.text]).unwrap();
-            let index = "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)";
-            transaction.prepare_cached(index).unwrap().execute([&line.text]).unwrap();
-        }
-        transaction.commit().unwrap();
-    }
 }

@@ -50,6 +50,7 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         channels: &channels,
         offset: args.offset,
         order: args.sort.map(By::order),
+        with_beside: true,
         with_related: args.related,
         ..Search::new(&query, &filter, now)
     };

@@ -154,9 +154,12 @@ fn neighbours_of_another_namespace_are_not_found() {
     }
     let contents = |within: Vec<Within>| {
         let filter = Filter { namespaces: within, ..Filter::default() };
-        let found = search(&store, "tea", &filter, 5, day(1)).unwrap();
+        let asked = Search { limit: 5, with_beside: true, ..Search::new("tea", &filter, day(1)) };
+        let found = asked.run(&store).unwrap();
         found.into_iter().map(|found| found.memory.claim.content).collect::<Vec<_>>()
     };
     assert_eq!(contents(vec![Within::Exactly(shop)]), ["Which tea do you like?"]);
     assert_eq!(contents(vec![]), ["Which tea do you like?", "A secret of another project."]);
+    let plain = search(&store, "tea", &Filter::default(), 5, day(1)).unwrap();
+    assert_eq!(plain.len(), 1, "what holds no word of the query comes only where it is asked for");
 }

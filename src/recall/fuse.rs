@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::memory::MemoryId;
+use crate::store::Seq;
 
 /// Weight of the words beside channels, and of each channel beside the words.
 pub const WEIGHT_WORDS: f64 = 0.5;
@@ -23,8 +23,9 @@ pub struct Channel {
     /// What it is called in explanations, e.g. `vectors`.
     pub name: String,
     /// The memories it found, each once, with a number that is greater the better it fits; in any unit and order.
-    /// Those that the filter leaves out are dropped by the search.
-    pub scores: Vec<(MemoryId, f64)>,
+    /// Looked for with the filter of the search; it drops those that the filter leaves out, but they take the places
+    /// of others.
+    pub scores: Vec<(Seq, f64)>,
 }
 
 /// How much each part counts; 0 switches it off.

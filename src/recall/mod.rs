@@ -74,6 +74,11 @@ pub fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
+/// Returns the filter without what is over at `now`, unless it says itself what is meant.
+fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
+    Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
+}
+
 /// Whether `query`, in lower case, holds a part of `name` of two letters or more as a word.
 fn named(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();

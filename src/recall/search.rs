@@ -1,6 +1,6 @@
 //! The search itself: what the words and other channels found, with what stands beside it, ranked.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::highlight::{Highlight, highlight};
 use super::rank::{Parts, Score, relevances, score};
 use super::related::related;
 use super::when::Asked;
-use super::{Found, named};
+use super::{Found, named, unexpired};
 use crate::memory::MemoryId;
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
@@ -39,6 +39,10 @@ pub struct Search<'a> {
     pub channels: &'a [Channel],
     /// How much each part counts.
     pub weights: Weights,
+    /// Whether memories come, too, that no word and no channel found: those that were learnt next to one of the best.
+    /// In what was said word for word, the answer often stands there. Not by default, since where memories are facts of
+    /// their own, most of these have nothing to do with the query.
+    pub with_beside: bool,
     /// Whether the memories that those found are linked to come with them.
     pub with_related: bool,
     /// The time of asking.
@@ -57,6 +61,7 @@ impl<'a> Search<'a> {
             order: None,
             channels: &[],
             weights: Weights::default(),
+            with_beside: false,
             with_related: false,
             now,
         }
@@ -71,7 +76,7 @@ impl<'a> Search<'a> {
         if self.limit == 0 {
             return Ok(Vec::new());
         }
-        let filter = Filter { unexpired_at: Some(self.filter.unexpired_at.unwrap_or(self.now)), ..self.filter.clone() };
+        let filter = unexpired(self.filter, self.now);
         store.at_once(|store| {
             let mut pool = self.pool(store, &filter)?;
             if self.weights.neighbours > 0.0 {
@@ -89,32 +94,35 @@ impl<'a> Search<'a> {
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
         let words: HashMap<Seq, f64> =
             hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
-        let channels: Vec<HashMap<&MemoryId, f64>> = self.channels.iter().map(spread_channel).collect();
-        let ids: HashSet<&MemoryId> = channels.iter().flat_map(|channel| channel.keys().copied()).collect();
-        let mut rows: Vec<Seq> = words.keys().copied().collect();
-        if !ids.is_empty() {
-            rows.extend(store.rows_of(&ids.into_iter().collect::<Vec<_>>())?.into_values());
-        }
-        rows.sort_unstable();
-        rows.dedup();
-        let mut pool = Pool::new(self);
-        for memory in store.ranked_rows(&rows, filter)? {
-            let of_channels = self.channels.iter().zip(&channels);
-            let fit = Fit {
-                words: words.get(&memory.seq).copied().unwrap_or_default(),
-                channels: of_channels
-                    .map(|(channel, scores)| {
-                        (channel.name.clone(), scores.get(&memory.id).copied().unwrap_or_default())
-                    })
+        let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
+        let mut fits: HashMap<Seq, Fit> = HashMap::new();
+        for seq in words.keys().chain(channels.iter().flat_map(HashMap::keys)) {
+            fits.entry(*seq).or_insert_with(|| Fit {
+                words: words.get(seq).copied().unwrap_or_default(),
+                channels: (self.channels.iter().zip(&channels))
+                    .map(|(channel, scores)| (channel.name.clone(), scores.get(seq).copied().unwrap_or_default()))
                     .collect(),
                 ..Fit::default()
-            };
+            });
+        }
+        let mut pool = Pool::new(self);
+        for memory in store.ranked_rows(&self.foremost(&fits, most), filter)? {
+            let fit = fits.remove(&memory.seq).unwrap_or_default();
             pool.add(memory, fit);
         }
         Ok(pool)
     }
 
-    /// Adds to each memory what its neighbours come to, and the neighbours themselves where they were not found.
+    /// Returns at most `most` of what was found, those that fit best by themselves, so that more channels bring others
+    /// and not more.
+    fn foremost(&self, fits: &HashMap<Seq, Fit>, most: usize) -> Vec<Seq> {
+        let mut rows: Vec<(f64, Seq)> = fits.iter().map(|(seq, fit)| (fit.own(&self.weights), *seq)).collect();
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        rows.truncate(most);
+        rows.into_iter().map(|(_, seq)| seq).collect()
+    }
+
+    /// Adds to each memory what its neighbours come to, and the neighbours themselves where those are wanted.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
         let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
@@ -126,9 +134,11 @@ impl<'a> Search<'a> {
                 given.entry(beside).or_default().push(own[index]);
             }
         }
-        let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
-        for memory in store.ranked_rows(&missing, filter)? {
-            pool.add(memory, Fit::default());
+        if self.with_beside {
+            let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
+            for memory in store.ranked_rows(&missing, filter)? {
+                pool.add(memory, Fit::default());
+            }
         }
         for (seq, mut scores) in given {
             let Some(place) = pool.places.get(&seq) else { continue };
@@ -233,7 +243,7 @@ fn parts(memory: &Ranked, relevance: f64) -> Parts {
     }
 }
 
-fn spread_channel(channel: &Channel) -> HashMap<&MemoryId, f64> {
+fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
     let scores: Vec<f64> = channel.scores.iter().map(|(_, score)| *score).collect();
-    channel.scores.iter().map(|(id, _)| id).zip(spread(&scores)).collect()
+    channel.scores.iter().map(|(row, _)| *row).zip(spread(&scores)).collect()
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::rank::{Parts, score};
-use super::{Fit, Found, highlight};
+use super::{Fit, Found, highlight, unexpired};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
@@ -29,7 +29,7 @@ pub fn standing(
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<Found>, StoreError> {
-    let filter = Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() };
+    let filter = unexpired(filter, now);
     let asked_for =
         |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
     let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(one)).map(str::to_owned).collect();

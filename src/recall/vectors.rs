@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::Channel;
+use super::{Channel, unexpired};
 use crate::store::{Database, Filter, StoreError, VectorModel};
 
 /// What the channel is called in explanations.
@@ -24,9 +24,9 @@ pub fn by_vectors(
     limit: usize,
     now: Timestamp,
 ) -> Result<Channel, StoreError> {
-    let filter = Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() };
+    let filter = unexpired(filter, now);
     let near = store.nearest(model, query, &filter, limit.saturating_mul(PER_RESULT).max(LEAST))?;
-    Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.id, near.cosine)).collect() })
+    Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
 #[cfg(test)]
@@ -51,8 +51,9 @@ mod tests {
         }
         let filter = Filter::default();
         let channel = by_vectors(&store, (&model, &[1.0, 0.0]), &filter, 5, day(2)).unwrap();
-        let found: Vec<_> = channel.scores.iter().map(|(id, _)| id).collect();
-        assert_eq!(found, [&memories[0].id, &memories[1].id]);
+        let rows: Vec<_> = channel.scores.iter().map(|(row, _)| *row).collect();
+        let found: Vec<_> = store.in_rows(&rows).unwrap().into_iter().map(|memory| memory.id).collect();
+        assert_eq!(found, [memories[0].id.clone(), memories[1].id.clone()]);
         let channels = [channel];
         let search = Search { channels: &channels, ..Search::new("beverage", &filter, day(2)) };
         let found = search.run(&store).unwrap();

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::near_words::{plain, root};
-use super::words::{Run, folded, split_runs};
+use super::near_words::{Cut, cut};
 
 /// One concept a line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
@@ -41,32 +40,34 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 /// Returns the names of the concepts that `text` speaks of.
 #[must_use]
 pub fn concepts(text: &str) -> BTreeSet<&'static str> {
-    let heard = heard_form(text);
+    heard([&cut(text)[..]])
+}
+
+/// Returns the names of the concepts that texts speak of.
+pub(super) fn heard<const N: usize>(texts: [&[Cut]; N]) -> BTreeSet<&'static str> {
+    let heard = heard_form(texts.into_iter().flatten());
     EAR.automaton.find_iter(&heard).map(|found| EAR.names[found.pattern().as_usize()]).collect()
 }
 
 /// Long spellings are heard anywhere, short ones as whole words; writing without spaces stands in its run.
 fn pattern(spelling: &str) -> String {
-    let heard = heard_form(spelling);
+    let heard = heard_form(&cut(spelling));
     let single = !heard.trim().contains(' ');
     if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
 /// Words by their roots, each with a space on either side; characters without spaces as they are.
-fn heard_form(text: &str) -> String {
+fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut>) -> String {
     let mut heard = String::new();
-    for chunk in folded(text).split_whitespace() {
-        let mut runs = Vec::new();
-        split_runs(chunk, &mut runs);
-        for run in runs {
-            match run {
-                Run::Word(word) => {
-                    heard.push(' ');
-                    heard.push_str(root(&plain(&word)));
-                    heard.push(' ');
-                }
-                Run::Unspaced(characters) => heard.extend(characters),
+    for piece in pieces {
+        match piece {
+            Cut::Word(root) | Cut::Stop(root) => {
+                heard.push(' ');
+                heard.push_str(root);
+                heard.push(' ');
             }
+            Cut::Unspaced(characters) => heard.extend(characters),
+            Cut::Signed(_) => {}
         }
     }
     heard

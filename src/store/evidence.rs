@@ -69,22 +69,42 @@ impl Writer<'_> {
     pub(super) fn append_evidence(&self, id: &MemoryId, evidence: &[Evidence]) -> Result<usize, StoreError> {
         let mut added = 0;
         for piece in evidence {
-            let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
-            let piece = Evidence { said_at, ..piece.clone() };
-            if self.read(|conn| insert_row(conn, id, &piece))? {
+            if self.noted_piece(id, piece)? {
                 added += 1;
-                self.record(&Change {
-                    action: "evidence",
-                    entity: Entity::Evidence,
-                    memory: id,
-                    other: None,
-                    before: None,
-                    after: Some(to_json(&piece)?),
-                    reason: None,
-                })?;
+                self.bump(id)?;
             }
         }
         Ok(added)
+    }
+
+    /// Adds the evidence of a new memory without indexing it or moving its namespace on, and returns the quotes, each
+    /// once.
+    pub(super) fn first_evidence(&self, id: &MemoryId, evidence: &[Evidence]) -> Result<Vec<String>, StoreError> {
+        let mut quotes = Vec::new();
+        for piece in evidence {
+            if self.noted_piece(id, piece)? {
+                quotes.push(piece.quote.clone());
+            }
+        }
+        Ok(quotes)
+    }
+
+    fn noted_piece(&self, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
+        let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
+        let piece = Evidence { said_at, ..piece.clone() };
+        let is_new = self.read(|conn| insert_row(conn, id, &piece))?;
+        if is_new {
+            self.note(&Change {
+                action: "evidence",
+                entity: Entity::Evidence,
+                memory: id,
+                other: None,
+                before: None,
+                after: Some(to_json(&piece)?),
+                reason: None,
+            })?;
+        }
+        Ok(is_new)
     }
 }
 

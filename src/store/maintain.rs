@@ -22,6 +22,7 @@ impl Writer<'_> {
     /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
     /// come; what is left is that it was there, and its tombstone, which holds hashes only.
     pub(super) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
+        self.file_waiting()?;
         self.bump(id)?;
         self.read(|conn| {
             let windows = conn
@@ -105,7 +106,7 @@ impl Store {
     pub fn optimise(&self) -> Result<(), StoreError> {
         self.read(|conn| {
             let merging = rusqlite::Transaction::new_unchecked(conn, rusqlite::TransactionBehavior::Immediate)?;
-            super::word_index::merge(&merging)?;
+            super::segments::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
             // Readers of other processes may keep the WAL from being emptied; it is then when they are done.

@@ -4,8 +4,8 @@ use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
 use super::history::Entity;
-use super::near::of_key;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, put_memory, whole_milliseconds};
+use super::near_rows::of_key;
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, insert_memory, memory_from_row, put_memory, whole_milliseconds};
 use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
@@ -148,11 +148,11 @@ impl Writer<'_> {
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         let memory = as_kept(memory);
-        if self.find(&memory.id)?.is_some() {
+        if self.holds(&memory.id)? {
             return Err(StoreError::Exists { id: memory.id.to_string() });
         }
-        self.read(|conn| put_memory(conn, &memory))?;
-        self.record(&Change {
+        let seq = self.read(|conn| insert_memory(conn, &memory))?;
+        self.note(&Change {
             action: "add",
             entity: Entity::Memory,
             memory: &memory.id,
@@ -161,9 +161,16 @@ impl Writer<'_> {
             after: Some(to_json(&memory)?),
             reason,
         })?;
-        self.append_evidence(&memory.id, evidence)?;
-        self.index_words(&memory)?;
-        self.index_near(&memory)
+        let quotes = self.first_evidence(&memory.id, evidence)?;
+        self.moved_on(&memory.namespace)?;
+        self.index_new(seq, &memory, &quotes)
+    }
+
+    fn holds(&self, id: &MemoryId) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)")?;
+            Ok(statement.query_row([id.as_str()], |row| row.get(0))?)
+        })
     }
 
     /// Writes every field of a memory but its usage counts, and returns whether anything was different.

@@ -26,12 +26,14 @@ mod inbox;
 mod job_rows;
 mod jobs;
 mod known_context;
+mod languages;
 mod leases;
 mod ledger;
 mod maintain;
 mod memories;
 mod near;
 mod near_index;
+mod near_rows;
 mod near_words;
 mod normal;
 mod open;
@@ -50,6 +52,7 @@ mod replies;
 mod row;
 mod runs;
 mod search;
+mod segments;
 mod sessions;
 mod settled;
 mod shown;
@@ -150,6 +153,9 @@ pub struct Database {
     stems: RefCell<terms::Stems>,
     /// Short forms of vectors that were read.
     vectors: RefCell<vectors::VectorCache>,
+    /// New memories by row that are not in the index of what is near yet, with the words they go under. Only within a
+    /// transaction.
+    unfiled: RefCell<Vec<(i64, String)>>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -167,7 +173,14 @@ impl Deref for Store {
 
 impl Database {
     fn new(conn: Connection, path: PathBuf) -> Self {
-        Self { conn, path, common: RefCell::default(), stems: RefCell::default(), vectors: RefCell::default() }
+        Self {
+            conn,
+            path,
+            common: RefCell::default(),
+            stems: RefCell::default(),
+            vectors: RefCell::default(),
+            unfiled: RefCell::default(),
+        }
     }
 
     /// Names the file in whatever error `read` ends with.

@@ -3,13 +3,13 @@
 //! Words are looked up from the rarest on, until a claim that says the same stands out even if it puts some of them
 //! otherwise. What shares most, each word weighed by how few have it, comes first.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::near_words::{near_concepts, near_pairs, near_whole, near_words, subject_word};
-use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
-use super::{Database, StoreError, normalised_hash};
+use super::near_rows::{forgotten_of, holding, load, same_key, same_words, statuses};
+use super::near_words::{NearForms, subject_word};
+use super::{Database, StoreError};
 use crate::memory::{Claim, Memory, Namespace};
 
 /// Claims that a word is looked up in before it counts as common.
@@ -80,54 +80,37 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let scored = self.scored(conn, around)?;
-            let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
-                Some(word) => holding(conn, &word, PROBED)?.into_iter().collect(),
-                None => HashSet::new(),
-            };
-            let mut same_subject: Vec<i64> =
-                scored.0.iter().map(|(seq, _)| *seq).filter(|seq| subject.contains(seq)).collect();
-            same_subject.truncate(limit);
-            let lists = [
-                same_words(conn, around, limit)?,
-                same_key(conn, around, limit)?,
-                same_subject,
-                scored.close_enough(limit * LOOKED_AT),
-            ];
-            let statuses = statuses(conn, around.namespace, &lists)?;
-            load(conn, &taken_in_turn(lists, &statuses, limit))
-        })
+        self.read(|conn| close(conn, around, &self.scored(conn, around)?, limit))
     }
 
-    /// Returns at most `limit` forgotten memories that share words with a claim, the closest first.
+    /// Returns what [`Database::around`] does, and besides at most `most` forgotten memories that share words with the
+    /// claim, the closest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn forgotten_around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+    pub fn around_and_forgotten(
+        &self,
+        around: &Around<'_>,
+        limit: usize,
+        most: usize,
+    ) -> Result<(Vec<Memory>, Vec<Memory>), StoreError> {
         self.read(|conn| {
-            let namespace = around.namespace.to_string();
-            let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
-            if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
-                return Ok(Vec::new());
-            }
-            let close: Vec<i64> = self.scored(conn, around)?.0.into_iter().map(|(seq, _)| seq).collect();
-            let mut statement = conn.prepare_cached(
-                "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-                 WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
-            )?;
-            let values = params![super::writer::to_json(&close)?, namespace, super::memories::rows(limit)];
-            let found = statement.query_map(values, |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
-            load(conn, &found)
+            let scored = self.scored(conn, around)?;
+            Ok((
+                close(conn, around, &scored, limit)?,
+                load(conn, &forgotten_of(conn, around.namespace, &scored.rows(), most)?)?,
+            ))
         })
     }
 
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
+        self.file_waiting()?;
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
         let mut common = Vec::new();
-        for word in near_words(around.namespace, around.claim).into_iter().take(MAX_LOOKED_UP) {
+        let NearForms { words, concepts, pairs, whole } = NearForms::of(around.namespace, around.claim);
+        for word in words.into_iter().chain(concepts.iter().cloned()).take(MAX_LOOKED_UP) {
             if let Some(share) = self.common.borrow().get(&word) {
                 common.push((share * everything, word));
                 continue;
@@ -143,10 +126,8 @@ impl Database {
         }
         if everything > LARGE {
             // What words mean stands in too many claims of a large store to tell them apart.
-            let meant = near_concepts(around.namespace, around.claim);
-            common.retain(|(_, word)| !meant.contains(word));
-            let pairs = near_pairs(around.namespace, around.claim);
-            for rare in pairs.into_iter().chain(near_whole(around.namespace, around.claim)) {
+            common.retain(|(_, word)| !concepts.contains(word));
+            for rare in pairs.into_iter().chain(whole) {
                 let found = holding(conn, &rare, PROBED + 1)?;
                 if found.len() <= PROBED {
                     sharing.note(&found);
@@ -206,6 +187,10 @@ impl Sharing {
 }
 
 impl Scored {
+    fn rows(&self) -> Vec<i64> {
+        self.0.iter().map(|(seq, _)| *seq).collect()
+    }
+
     fn close_enough(&self, most: usize) -> Vec<i64> {
         let least = self.0.first().map_or(0.0, |(_, shared)| shared * SHARED_ENOUGH);
         let close = self.0.iter().enumerate().take_while(|(index, (_, shared))| *index < LEAST * 2 || *shared >= least);
@@ -223,67 +208,22 @@ fn density(first: &[i64]) -> f64 {
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
-fn holding(conn: &Connection, words: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
-    let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
-    let found = statement.query_map(params![words, super::memories::rows(limit)], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT seq FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status IN ('active', 'pending')
-         ORDER BY created_at, id LIMIT ?3",
-    )?;
-    let values =
-        params![normalised_hash(&around.claim.content), around.namespace.to_string(), super::memories::rows(limit)];
-    let found = statement.query_map(values, |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// What holds now before what waits, the last changed first.
-fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
-    let sql = format!(
-        "SELECT m.seq FROM memories m WHERE {} AND m.namespace = ?2 AND m.status = ?3
-         ORDER BY m.updated_at DESC, m.id DESC LIMIT ?4",
-        of_key("?1"),
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let namespace = around.namespace.to_string();
-    let mut same = Vec::new();
-    for status in ["active", "pending"] {
-        for key in around.keys {
-            let values = params![key, namespace, status, super::memories::rows(limit)];
-            let found = statement.query_map(values, |row| row.get(0))?;
-            same.extend(found.collect::<Result<Vec<i64>, _>>()?);
-        }
-    }
-    Ok(same)
-}
-
-/// Which of the memories are active; those that are neither active nor pending are missing.
-fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Result<HashMap<i64, bool>, StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT m.seq, m.status = 'active' FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-         WHERE m.namespace = ?2 AND m.status IN ('active', 'pending')",
-    )?;
-    let wanted: Vec<&i64> = lists.iter().flatten().collect();
-    let found = statement.query_map(params![super::writer::to_json(&wanted)?, namespace.to_string()], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
-    let sql = format!(
-        "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
-         JOIN memory_usage u ON u.memory_id = m.id"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let found = statement.query_map([super::writer::to_json(&chosen)?], |row| {
-        Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?))
-    })?;
-    let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
-    Ok(chosen.iter().filter_map(|seq| found.remove(seq)).collect())
+/// Returns those to compare with, of what shares words and of what is the same in one respect.
+fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
+    let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
+        Some(word) => holding(conn, &word, PROBED)?.into_iter().collect(),
+        None => HashSet::new(),
+    };
+    let mut same_subject: Vec<i64> = scored.rows().into_iter().filter(|seq| subject.contains(seq)).collect();
+    same_subject.truncate(limit);
+    let lists = [
+        same_words(conn, around, limit)?,
+        same_key(conn, around, limit)?,
+        same_subject,
+        scored.close_enough(limit * LOOKED_AT),
+    ];
+    let statuses = statuses(conn, around.namespace, &lists)?;
+    load(conn, &taken_in_turn(lists, &statuses, limit))
 }
 
 /// Takes the first of each list, then the second of each, and so on; a memory comes once. Those that wait do not take
@@ -312,10 +252,4 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
             return taken;
         }
     }
-}
-
-/// Returns the condition that the attribute of `m` is `value` but for case and marks, in the words of its index.
-pub(super) fn of_key(value: &str) -> String {
-    let plain = |key: &str| format!("replace(replace(replace(lower({key}), '-', '_'), ' ', '_'), '/', '_')");
-    format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
 }

@@ -2,13 +2,42 @@
 
 use rusqlite::{Connection, params};
 
-use super::near_words::{near_pairs, near_whole, near_words};
-use super::{StoreError, Writer};
+use super::near_words::NearForms;
+use super::{Database, StoreError, Writer};
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 
+/// New memories that wait at most to be filed.
+const MOST_UNFILED: usize = 4_096;
+
+impl Database {
+    /// Files the new memories that wait for it.
+    pub(super) fn file_waiting(&self) -> Result<(), StoreError> {
+        let waiting = std::mem::take(&mut *self.unfiled.borrow_mut());
+        self.read(|conn| {
+            let mut insert = conn.prepare_cached("INSERT INTO memory_near (rowid, words) VALUES (?1, ?2)")?;
+            for (seq, words) in waiting {
+                insert.execute(params![seq, words])?;
+            }
+            Ok(())
+        })
+    }
+}
+
 impl Writer<'_> {
+    /// Files a new memory, which is in this row, under what it says; at the latest when the transaction ends. FTS5 writes
+    /// out what it has gathered whenever another table is written to, so many are filed one after another.
+    pub(super) fn file_new(&self, seq: i64, memory: &Memory) -> Result<(), StoreError> {
+        let waiting = {
+            let mut unfiled = self.unfiled.borrow_mut();
+            unfiled.push((seq, filed(&memory.namespace, &memory.claim)));
+            unfiled.len()
+        };
+        if waiting >= MOST_UNFILED { self.file_waiting() } else { Ok(()) }
+    }
+
     /// Files a memory under what it says, as it is given.
     pub(super) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
+        self.file_waiting()?;
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
@@ -39,6 +68,6 @@ pub(super) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 fn filed(namespace: &Namespace, claim: &Claim) -> String {
-    let whole = near_whole(namespace, claim).into_iter().collect();
-    [near_words(namespace, claim), near_pairs(namespace, claim), whole].concat().join(" ")
+    let NearForms { words, concepts, pairs, whole } = NearForms::of(namespace, claim);
+    [words, concepts, pairs, whole.into_iter().collect()].concat().join(" ")
 }

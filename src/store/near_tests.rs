@@ -160,3 +160,23 @@ proptest! {
         prop_assert_eq!(found, ["it"]);
     }
 }
+
+#[test]
+fn what_a_transaction_has_written_is_close_within_it_and_gone_with_it() {
+    let store = Store::in_memory().unwrap();
+    let tea = claim("The user drinks green tea.");
+    let asked = Around { namespace: &shop(), claim: &tea, keys: &[] };
+    let failed: Result<(), crate::store::StoreError> = store.write(None, day(0), |w| {
+        w.insert(
+            &super::samples::clean(memory("one", "The user drinks green tea.")),
+            &super::samples::clean(Vec::new()),
+        )?;
+        assert_eq!(w.around(&asked, 5)?.len(), 1);
+        w.insert(&super::samples::clean(memory("two", "Green tea it is.")), &super::samples::clean(Vec::new()))?;
+        Err(crate::store::StoreError::UnknownMemory { id: "none".into() })
+    });
+    assert!(failed.is_err());
+    assert_eq!(around(&store, &tea, &[], 5), [""; 0]);
+    insert(&store, &memory("three", "The user drinks green tea."));
+    assert_eq!(around(&store, &tea, &[], 5), ["three"]);
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{HookError, M, Migrations};
 
@@ -18,6 +19,10 @@ use crate::fault::point;
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts at opening a file that another process is just making.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
+/// Pages of a file from which on it is large.
+const ROOM_IN_PAGES: i64 = 4_096;
+/// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
+const STATEMENTS: usize = 64;
 /// Tells our files from those of other programs: `aftr` in ASCII.
 const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another. Each is one transaction.
@@ -167,7 +172,24 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     }
     configure(&conn)?;
     migrate(&mut conn, path)?;
+    let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
+    if pages > ROOM_IN_PAGES {
+        make_room(&conn)?;
+    }
     Ok(conn)
+}
+
+/// Lets SQLite keep as much of the file in memory as searches and large writes go over; by itself it keeps 2 MB.
+pub(super) fn make_room(conn: &Connection) -> Result<(), StoreError> {
+    Ok(conn.execute_batch("PRAGMA cache_size = -65536")?)
+}
+
+/// Keeps statements prepared whatever is bound to them. Left to itself, SQLite compares what is bound with the
+/// expressions of indexes, and plans such a statement anew for each value.
+fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
@@ -177,8 +199,9 @@ pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     let open = |conn: Connection| -> Result<Connection, StoreError> {
         conn.busy_timeout(BUSY_TIMEOUT)?;
         check_ours(&conn, path)?;
-        // A search reads from all over the file; by itself SQLite keeps 2 MB of it.
-        conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536")?;
+        conn.execute_batch("PRAGMA temp_store = MEMORY")?;
+        make_room(&conn)?;
+        prepare_once(&conn)?;
         let found = schema_version(&conn)?;
         if found > known_version() {
             return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
@@ -207,7 +230,7 @@ fn configure(conn: &Connection) -> Result<(), StoreError> {
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
     )?;
-    conn.set_prepared_statement_cache_capacity(64);
+    prepare_once(conn)?;
     Ok(())
 }
 

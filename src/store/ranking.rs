@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 
 use super::filter::{Clauses, Filter};
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, time, time_or_none};
@@ -14,10 +14,12 @@ use crate::memory::{Memory, MemoryId};
 
 /// Pieces of evidence that are passed over to find one of another memory.
 const PASSED_OVER: i64 = 4;
+/// Places in conversations that are looked at of one memory.
+const PLACES: usize = 4;
 
 /// The row of a memory; only of use with the store that it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seq(pub(super) i64);
+pub struct Seq(pub(in crate::store) i64);
 
 /// What ranking needs to know of a memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,16 +155,18 @@ impl Database {
 
 /// Pieces said at the same time and learnt before, the nearest first; then those said before. Likewise after.
 const BEFORE: [&str; 2] = [
-    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) = ?2 AND id < ?3
-     ORDER BY id DESC LIMIT ?4",
-    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) < ?2 AND id <> ?3
-     ORDER BY ifnull(said_at, 0) DESC, id DESC LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) < ?2 AND e.id <> ?3
+     ORDER BY ifnull(e.said_at, 0) DESC, e.id DESC LIMIT ?4",
 ];
 const AFTER: [&str; 2] = [
-    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) = ?2 AND id > ?3
-     ORDER BY id LIMIT ?4",
-    "SELECT memory_id FROM evidence WHERE transcript = ?1 AND ifnull(said_at, 0) > ?2 AND id <> ?3
-     ORDER BY ifnull(said_at, 0), id LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) > ?2 AND e.id <> ?3
+     ORDER BY ifnull(e.said_at, 0), e.id LIMIT ?4",
 ];
 
 /// Returns the nearest other memory in one direction.
@@ -172,25 +176,32 @@ fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -
         let at = said.at.map_or(0, Timestamp::as_millisecond);
         let mut rows = statement.query(params![said.transcript, at, said.piece, PASSED_OVER])?;
         while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            if id != own.as_str() {
-                let mut place = conn.prepare_cached("SELECT seq FROM memories WHERE id = ?1")?;
-                return Ok(place.query_row([&id], |row| row.get(0)).optional()?.map(Seq));
+            if row.get_ref(1)?.as_str().unwrap_or_default() != own.as_str() {
+                return Ok(Some(Seq(row.get(0)?)));
             }
         }
     }
     Ok(None)
 }
 
+/// Notes where each was learnt, the first places of it.
 fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
+    let ids: Vec<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
     let mut statement = conn.prepare_cached(
-        "SELECT transcript, id, speaker, said_at FROM evidence WHERE memory_id = ?1 ORDER BY id LIMIT ?2",
+        "SELECT w.key, e.transcript, e.id, e.speaker, e.said_at
+         FROM json_each(?1) w CROSS JOIN evidence e ON e.memory_id = w.value",
     )?;
+    let mut rows = statement.query([to_json(&ids)?])?;
+    while let Some(row) = rows.next()? {
+        let said =
+            Said { transcript: row.get(1)?, piece: row.get(2)?, speaker: row.get(3)?, at: time_or_none(row, 4)? };
+        if let Some(memory) = memories.get_mut(row.get::<_, usize>(0)?) {
+            memory.said.push(said);
+        }
+    }
     for memory in memories {
-        let found = statement.query_map(params![memory.id.as_str(), PASSED_OVER], |row| {
-            Ok(Said { transcript: row.get(0)?, piece: row.get(1)?, speaker: row.get(2)?, at: time_or_none(row, 3)? })
-        })?;
-        memory.said = found.collect::<Result<_, _>>()?;
+        memory.said.sort_unstable_by_key(|said| said.piece);
+        memory.said.truncate(PLACES);
     }
     Ok(())
 }

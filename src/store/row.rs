@@ -124,6 +124,13 @@ pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), Store
     Ok(())
 }
 
+/// Writes a row that is not there yet, and returns its number.
+pub(super) fn insert_memory(conn: &Connection, memory: &Memory) -> Result<i64, StoreError> {
+    put_memory(conn, memory)?;
+    // The usage has no row numbers of its own.
+    Ok(conn.last_insert_rowid())
+}
+
 /// Removes a memory with all that hangs on it, but not its history.
 pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
     let seq: Option<i64> = conn

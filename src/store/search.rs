@@ -176,26 +176,40 @@ impl Writer<'_> {
         self.index_near(&memory)
     }
 
+    /// Indexes a memory that was written just now into this row, with the quotes that it rests on.
+    pub(super) fn index_new(&self, seq: i64, memory: &Memory, quotes: &[String]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let (stems, namespace) = (&mut self.stems.borrow_mut(), memory.namespace.to_string());
+            with_texts(memory, quotes, |texts| word_index::put_new(conn, stems, seq, &namespace, texts))
+        })?;
+        self.file_new(seq, memory)
+    }
+
     /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
     pub(super) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
         let quotes: Vec<String> = self.evidence(&memory.id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
-        let claim = &memory.claim;
-        let texts = Texts {
-            title: &claim.title,
-            content: &claim.content,
-            summary: claim.summary.as_deref().unwrap_or_default(),
-            tags: &claim.tags.join(" "),
-            subject: claim.subject.as_deref().unwrap_or_default(),
-            key: &[claim.key.as_deref(), claim.value.as_deref()].map(Option::unwrap_or_default).join(" "),
-            evidence: &quotes.join("\n"),
-        };
         self.read(|conn| {
             let seq = conn
                 .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
                 .query_row([memory.id.as_str()], |row| row.get(0))?;
-            word_index::put(conn, &mut self.stems.borrow_mut(), seq, &memory.namespace.to_string(), &texts)
+            let (stems, namespace) = (&mut self.stems.borrow_mut(), memory.namespace.to_string());
+            with_texts(memory, &quotes, |texts| word_index::put(conn, stems, seq, &namespace, texts))
         })
     }
+}
+
+/// Calls `index` with the texts of a memory that are searched.
+fn with_texts<T>(memory: &Memory, quotes: &[String], index: impl FnOnce(&Texts<'_>) -> T) -> T {
+    let claim = &memory.claim;
+    index(&Texts {
+        title: &claim.title,
+        content: &claim.content,
+        summary: claim.summary.as_deref().unwrap_or_default(),
+        tags: &claim.tags.join(" "),
+        subject: claim.subject.as_deref().unwrap_or_default(),
+        key: &[claim.key.as_deref(), claim.value.as_deref()].map(Option::unwrap_or_default).join(" "),
+        evidence: &quotes.join("\n"),
+    })
 }
 
 /// Takes the first of each list, then the second of each, and so on; a memory comes once.

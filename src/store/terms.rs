@@ -8,129 +8,12 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::languages::{LANGUAGES, Languages, language};
 use super::near_words::plain;
 use super::words::{Piece, Sought, pieces};
 
-/// Languages beside English, each with words that are frequent in it and rare in the others.
-const LANGUAGES: &[(Algorithm, &[&str])] = &[
-    (
-        Algorithm::German,
-        &[
-            "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "im", "auf", "wird", "werden", "für",
-            "sich", "dem", "den", "wir", "er", "sie", "von", "zu", "nutzt", "hat",
-        ],
-    ),
-    (
-        Algorithm::French,
-        &[
-            "le", "la", "les", "des", "est", "une", "et", "du", "dans", "pour", "que", "sur", "avec", "il", "elle",
-            "nous", "au", "aux", "pas", "sont", "l", "d", "qui", "utilise",
-        ],
-    ),
-    (
-        Algorithm::Spanish,
-        &[
-            "el", "los", "las", "una", "es", "y", "del", "que", "por", "con", "para", "se", "su", "al", "usuario",
-            "en", "usuaria", "más", "está", "son", "la", "lo", "como",
-        ],
-    ),
-    (
-        Algorithm::Italian,
-        &[
-            "il", "gli", "di", "è", "che", "per", "una", "con", "non", "della", "del", "nel", "sono", "si", "lo",
-            "utente", "alla", "dei", "le", "un", "e", "al",
-        ],
-    ),
-    (
-        Algorithm::Portuguese,
-        &[
-            "o", "os", "uma", "é", "do", "da", "em", "não", "que", "para", "com", "no", "na", "um", "dos", "usuário",
-            "ao", "são", "mais", "seu", "e", "as",
-        ],
-    ),
-    (
-        Algorithm::Dutch,
-        &[
-            "het",
-            "een",
-            "van",
-            "en",
-            "niet",
-            "de",
-            "dat",
-            "zijn",
-            "op",
-            "voor",
-            "met",
-            "wordt",
-            "ook",
-            "gebruiker",
-            "aan",
-            "bij",
-            "naar",
-            "wij",
-            "hij",
-            "zij",
-            "ze",
-            "te",
-        ],
-    ),
-    (
-        Algorithm::Swedish,
-        &[
-            "och",
-            "att",
-            "det",
-            "är",
-            "en",
-            "som",
-            "på",
-            "för",
-            "av",
-            "med",
-            "inte",
-            "ett",
-            "den",
-            "till",
-            "har",
-            "användaren",
-            "i",
-            "om",
-        ],
-    ),
-    (
-        Algorithm::Russian,
-        &[
-            "и",
-            "в",
-            "не",
-            "на",
-            "что",
-            "с",
-            "по",
-            "как",
-            "для",
-            "это",
-            "он",
-            "она",
-            "мы",
-            "у",
-            "из",
-            "к",
-            "от",
-            "пользователь",
-            "их",
-            "его",
-        ],
-    ),
-];
-/// Words of a text that tell its language, at least.
-const TELLING: usize = 2;
 /// Greatest number of half units in which the weight of a term is kept.
 const MOST: u8 = u8::MAX;
-
-/// A language of [`LANGUAGES`] by its place in a number's bits.
-pub(super) type Languages = i64;
 
 /// What of a memory goes into the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,8 +60,8 @@ impl Stems {
     /// Returns the terms of a memory whose texts have these weights in half units.
     pub(super) fn of(&mut self, texts: &[(u8, &str)]) -> Terms {
         let texts: Vec<(u8, Vec<Piece>)> = texts.iter().map(|(weight, text)| (*weight, pieces(text))).collect();
-        let languages = language(&texts.iter().flat_map(|(_, pieces)| pieces));
-        let mut weights: HashMap<i64, u32> = HashMap::new();
+        let languages = language(texts.iter().flat_map(|(_, pieces)| pieces));
+        let mut weights: Vec<(i64, u32)> = Vec::new();
         let mut length = 0;
         for (weight, piece) in
             texts.iter().flat_map(|(weight, pieces)| pieces.iter().map(move |piece| (*weight, piece)))
@@ -186,18 +69,21 @@ impl Stems {
             length += 1;
             match piece {
                 Piece::Stop(_) => {}
-                Piece::Exact(word) => *weights.entry(hashed("", word)).or_default() += u32::from(weight),
+                Piece::Exact(word) => weights.push((hashed("", word), u32::from(weight))),
                 Piece::Word(word) => {
-                    *weights.entry(self.english(word)).or_default() += u32::from(weight);
-                    for term in self.others(word, languages) {
-                        *weights.entry(term).or_default() += u32::from(weight);
-                    }
+                    weights.push((self.english(word), u32::from(weight)));
+                    let others = self.others(word, languages);
+                    weights.extend(others.into_iter().map(|term| (term, u32::from(weight))));
                 }
             }
         }
-        let mut weights: Vec<(i64, u8)> =
-            weights.into_iter().map(|(term, weight)| (term, u8::try_from(weight).unwrap_or(MOST))).collect();
         weights.sort_unstable();
+        weights.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        let weights = weights.into_iter().map(|(term, weight)| (term, u8::try_from(weight).unwrap_or(MOST))).collect();
         Terms { length, languages, weights }
     }
 
@@ -232,22 +118,6 @@ impl Stems {
         let wanted = self.others.iter().enumerate().filter(|(place, _)| languages & (1 << place) != 0);
         // Accents go last: stemmers go by them.
         wanted.map(|(place, stemmer)| hashed(&place.to_string(), &plain(&stemmer.stem(word)))).collect()
-    }
-}
-
-/// Returns the language other than English whose frequent words stand in a text more often than those of the others.
-fn language<'p>(pieces: &(impl Iterator<Item = &'p Piece> + Clone)) -> Languages {
-    let count = |words: &[&str]| {
-        pieces
-            .clone()
-            .filter(|piece| matches!(piece, Piece::Word(word) | Piece::Stop(word) if words.contains(&word.as_str())))
-            .count()
-    };
-    let english = pieces.clone().filter(|piece| matches!(piece, Piece::Stop(_))).count();
-    let counts = LANGUAGES.iter().enumerate().map(|(place, (_, words))| (count(words), place));
-    match counts.max_by_key(|(count, place)| (*count, std::cmp::Reverse(*place))) {
-        Some((count, place)) if count >= TELLING && count > english => 1 << place,
-        _ => 0,
     }
 }
 

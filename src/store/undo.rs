@@ -294,6 +294,7 @@ impl Writer<'_> {
     }
 
     fn reverse_memory(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
+        self.file_waiting()?;
         let (before, _) = sides::<Memory>(entry)?;
         if let Some(memory) = before.as_ref().filter(|_| matches!(entry.action.as_str(), "promote" | "demote")) {
             return self.put_place(&entry.memory, &memory.usage);

@@ -1,26 +1,26 @@
 //! Keeping the index of words up to date.
 //!
 //! What is written waits as it is, one row a memory. When many wait, they become a segment: for each term, which of
-//! them hold it. When there are many small segments, they become a large one. So a write costs one row, and a search
-//! reads what waits and, of each segment, only the terms that it asks for.
+//! them hold it. When there are many small segments, they become a large one, see `segments`. So a write costs one row,
+//! and a search reads what waits and, of each segment, only the terms that it asks for.
 //!
 //! A memory that changes is taken out of the numbering of documents and waits anew: what segments say of a number that
 //! is not in `search_docs` is void, and gone with the next merge.
 
-use std::collections::HashSet;
-
 use rusqlite::{Connection, Transaction, params};
 
 use super::StoreError;
-use super::postings::{Posting, length_code, packed, unpacked};
+use super::open::make_room;
+use super::postings::{Posting, length_code};
+use super::segments::{NewSegment, tidy, write_postings};
 use super::terms::{Stems, Terms};
 
-/// Memories that wait at most before they become a segment.
-const WAITING: i64 = 2_048;
-/// Small segments that become a large one.
-const SMALL_SEGMENTS: i64 = 16;
+/// Memories that wait at most when a transaction ends.
+pub(super) const WAITING: i64 = 512;
+/// Memories that wait at most within one transaction: of many at once, few and large segments are made.
+const WAITING_WITHIN: i64 = 16_384;
 /// How often it is looked whether enough wait within one transaction: each so many memories.
-const LOOKED_EVERY: i64 = 512;
+const LOOKED_EVERY: i64 = 1_024;
 /// Bytes of a term of a memory that waits: its number and its weight.
 pub(super) const TERM_BYTES: usize = 9;
 
@@ -50,11 +50,20 @@ impl Texts<'_> {
     }
 }
 
-/// One posting of a segment that is being made.
-type Entry = (i64, Posting);
-
 /// Indexes a memory anew.
 pub(super) fn put(
+    conn: &Connection,
+    stems: &mut Stems,
+    seq: i64,
+    namespace: &str,
+    texts: &Texts<'_>,
+) -> Result<(), StoreError> {
+    conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
+    put_new(conn, stems, seq, namespace, texts)
+}
+
+/// Indexes a memory that is in no segment.
+pub(super) fn put_new(
     conn: &Connection,
     stems: &mut Stems,
     seq: i64,
@@ -67,12 +76,16 @@ pub(super) fn put(
         bytes.extend(term.to_be_bytes());
         bytes.push(*weight);
     }
-    conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO search_recent (seq, namespace, length, languages, terms) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute(params![seq, namespace, terms.length, terms.languages, bytes])?;
-    if seq % LOOKED_EVERY == 0 { settle(conn) } else { Ok(()) }
+    if seq % LOOKED_EVERY == 0 {
+        // Where so many are written, all that each of them touches is to stay at hand.
+        make_room(conn)?;
+        settle_beyond(conn, WAITING_WITHIN)?;
+    }
+    Ok(())
 }
 
 /// Takes a memory out of the index.
@@ -82,127 +95,43 @@ pub(super) fn remove(conn: &Connection, seq: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes a segment of what waits if that is much, and a large segment of small ones if those are many.
+/// Makes a segment of what waits if that is much, and one of several where those are many.
 pub(super) fn settle(conn: &Connection) -> Result<(), StoreError> {
-    let count = |sql: &str| conn.prepare_cached(sql)?.query_row((), |row| row.get::<_, i64>(0));
-    if count("SELECT count(*) FROM search_recent")? >= WAITING {
+    settle_beyond(conn, WAITING)
+}
+
+fn settle_beyond(conn: &Connection, most: i64) -> Result<(), StoreError> {
+    let waiting: i64 = conn.prepare_cached("SELECT count(*) FROM search_recent")?.query_row((), |row| row.get(0))?;
+    if waiting >= most {
         flush(conn)?;
-        if count("SELECT count(*) FROM search_segments WHERE level = 0")? >= SMALL_SEGMENTS {
-            merge(conn)?;
-        }
+        tidy(conn)?;
     }
     Ok(())
-}
-
-/// Makes one segment of all small ones, without what is void.
-pub(super) fn merge(conn: &Connection) -> Result<(), StoreError> {
-    let small: (Option<i64>, Option<i64>, i64, i64) = conn.query_row(
-        "SELECT min(first), max(first + docs), ifnull(sum(length), 0), count(*) FROM search_segments WHERE level = 0",
-        (),
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-    )?;
-    let (Some(first), Some(end), length, 2..) = small else { return Ok(()) };
-    let alive: HashSet<i64> = conn
-        .prepare("SELECT doc FROM search_docs WHERE doc >= ?1 AND doc < ?2")?
-        .query_map([first, end], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut statement = conn.prepare(
-        "SELECT p.term, p.docs, s.first FROM search_segments s JOIN search_postings p ON p.segment = s.id
-         WHERE s.level = 0",
-    )?;
-    let mut rows = statement.query(())?;
-    while let Some(row) = rows.next()? {
-        let (term, from): (i64, i64) = (row.get(0)?, row.get(2)?);
-        unpacked(row.get_ref(1)?.as_blob().unwrap_or_default(), &(0..u32::MAX), |posting| {
-            let doc = from + i64::from(posting.document);
-            if alive.contains(&doc) {
-                let document = u32::try_from(doc - first).unwrap_or(u32::MAX);
-                entries.push((term, Posting { document, ..posting }));
-            }
-        });
-    }
-    drop(rows);
-    let languages = conn
-        .prepare("SELECT languages FROM search_segments WHERE level = 0")?
-        .query_map((), |row| row.get::<_, i64>(0))?
-        .try_fold(0, |all, one| Ok::<_, rusqlite::Error>(all | one?))?;
-    conn.execute_batch(
-        "DELETE FROM search_postings WHERE segment IN (SELECT id FROM search_segments WHERE level = 0);",
-    )?;
-    let old: Vec<i64> = conn
-        .prepare("SELECT id FROM search_segments WHERE level = 0")?
-        .query_map((), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    conn.execute("DELETE FROM search_segments WHERE level = 0", ())?;
-    let segment = write_segment(conn, &Shape { level: 1, first, docs: end - first, length, languages }, entries)?;
-    let mut moved = conn.prepare("UPDATE search_places SET segment = ?1 WHERE segment = ?2")?;
-    for id in old {
-        moved.execute([segment, id])?;
-    }
-    Ok(())
-}
-
-struct Shape {
-    level: i64,
-    first: i64,
-    docs: i64,
-    length: i64,
-    languages: i64,
-}
-
-fn write_segment(conn: &Connection, shape: &Shape, mut entries: Vec<Entry>) -> Result<i64, StoreError> {
-    conn.prepare_cached(
-        "INSERT INTO search_segments (level, first, docs, length, languages) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute(params![shape.level, shape.first, shape.docs, shape.length, shape.languages])?;
-    let segment = conn.last_insert_rowid();
-    entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
-    let mut insert = conn.prepare_cached("INSERT INTO search_postings (segment, term, docs) VALUES (?1, ?2, ?3)")?;
-    for same in entries.chunk_by(|a, b| a.0 == b.0) {
-        let postings: Vec<Posting> = same.iter().map(|(_, posting)| *posting).collect();
-        insert.execute(params![segment, same[0].0, packed(&postings)])?;
-    }
-    Ok(segment)
 }
 
 /// Makes a segment of all that waits.
 pub(super) fn flush(conn: &Connection) -> Result<(), StoreError> {
-    let first: i64 =
-        conn.query_row("SELECT ifnull(max(first + docs), 1) FROM search_segments", (), |row| row.get(0))?;
-    let mut shape = Shape { level: 0, first, docs: 0, length: 0, languages: 0 };
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut places: Vec<(String, i64, i64, i64)> = Vec::new();
+    let mut segment = NewSegment::beyond_all(conn)?;
+    let mut entries: Vec<(i64, Posting)> = Vec::new();
     let mut waiting =
         conn.prepare("SELECT seq, namespace, length, languages, terms FROM search_recent ORDER BY namespace, seq")?;
-    let mut number = conn.prepare("INSERT INTO search_docs (doc, seq) VALUES (?1, ?2)")?;
     let mut rows = waiting.query(())?;
     while let Some(row) = rows.next()? {
-        let (namespace, length): (String, u32) = (row.get(1)?, row.get(2)?);
-        let doc = first + shape.docs;
-        number.execute([doc, row.get(0)?])?;
-        let document = u32::try_from(shape.docs).unwrap_or(u32::MAX);
-        let code = length_code(length);
-        for (term, weight) in terms(row.get_ref(4)?.as_blob().unwrap_or_default()) {
-            entries.push((term, Posting { document, weight, length: code }));
-        }
-        match places.last_mut() {
-            Some(place) if place.0 == namespace => {
-                place.2 += 1;
-                place.3 += i64::from(length);
-            }
-            Some(_) | None => places.push((namespace, doc, 1, i64::from(length))),
-        }
-        shape.docs += 1;
-        shape.length += i64::from(length);
-        shape.languages |= row.get::<_, i64>(3)?;
+        let length: u32 = row.get(2)?;
+        let document = segment.add(row.get_ref(1)?.as_str().unwrap_or_default(), row.get(0)?, i64::from(length));
+        segment.languages |= row.get::<_, i64>(3)?;
+        let length = length_code(length);
+        let terms = terms(row.get_ref(4)?.as_blob().unwrap_or_default());
+        entries.extend(terms.map(|(term, weight)| (term, Posting { document, weight, length })));
     }
     drop(rows);
-    let segment = write_segment(conn, &shape, entries)?;
-    let mut place = conn
-        .prepare("INSERT INTO search_places (namespace, first, segment, docs, length) VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    for (namespace, first, docs, length) in places {
-        place.execute(params![namespace, first, segment, docs, length])?;
+    entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
+    let id = segment.write(conn)?;
+    let mut postings = Vec::new();
+    for same in entries.chunk_by(|a, b| a.0 == b.0) {
+        postings.clear();
+        postings.extend(same.iter().map(|(_, posting)| *posting));
+        write_postings(conn, id, same[0].0, &postings)?;
     }
     conn.execute("DELETE FROM search_recent", ())?;
     Ok(())

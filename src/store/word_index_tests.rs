@@ -1,7 +1,8 @@
 //! That what is found does not depend on how the index lies in the file.
 
 use super::samples::{clean, day, insert, memory_in, write};
-use super::word_index::{flush, merge};
+use super::segments::{merge, tidy};
+use super::word_index::flush;
 use super::{Filter, Store, Within};
 use crate::memory::{Memory, Namespace, Status};
 
@@ -112,8 +113,47 @@ fn many_memories_become_segments_by_themselves() {
     let count = |table: &str| -> i64 {
         store.conn.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
     };
-    assert_eq!((count("search_segments"), count("search_recent"), count("search_docs")), (1, 52, 2_048));
+    assert_eq!((count("search_segments"), count("search_recent"), count("search_docs")), (1, 0, 2_100));
     assert_eq!(store.search_candidates("tea", &Filter::default(), 5_000).unwrap().len(), {
         all.iter().filter(|memory| memory.claim.content.contains("tea")).count()
     });
+}
+
+#[test]
+fn many_small_segments_become_one_without_what_is_void() {
+    let store = Store::in_memory().unwrap();
+    let all = memories(64);
+    for part in all.chunks(8) {
+        part.iter().for_each(|memory| insert(&store, memory));
+        flush(&store.conn).unwrap();
+    }
+    write(&store, |w| w.set_status(&all[0].id, Status::Forgotten, "forget", None));
+    store.purge(0, day(9)).unwrap();
+    let count = |sql: &str| -> i64 { store.conn.query_row(sql, (), |row| row.get(0)).unwrap() };
+    let before = found(&store, false);
+    for memory in &all[1..9] {
+        write(&store, |w| w.set_namespace(&memory.id, &"project/moved".parse().unwrap(), "moved"));
+        flush(&store.conn).unwrap();
+    }
+    tidy(&store.conn).unwrap();
+    assert_eq!(count("SELECT count(*) FROM search_segments"), 1);
+    assert_eq!(count("SELECT sum(docs) FROM search_segments"), 63, "what is void has no number");
+    assert_eq!(count("SELECT count(*) FROM search_docs"), 63);
+    assert_eq!(count("SELECT count(*) FROM search_places"), 4, "one stretch a namespace");
+    assert_eq!(found(&store, false)[0], before[0]);
+}
+
+#[test]
+fn what_scores_the_same_comes_in_the_order_in_which_it_was_learnt() {
+    let store = Store::in_memory().unwrap();
+    let all: Vec<Memory> = (0..60)
+        .map(|at| memory_in(&SPACES[2 - at % 3].parse().unwrap(), "", "The garden is full of snails."))
+        .collect();
+    for part in all.chunks(20) {
+        part.iter().for_each(|memory| insert(&store, memory));
+        flush(&store.conn).unwrap();
+    }
+    let hits = store.search_candidates("snails", &Filter::default(), 10).unwrap();
+    let ids: Vec<_> = hits.iter().map(|hit| &hit.memory.id).collect();
+    assert_eq!(ids, all[..10].iter().map(|memory| &memory.id).collect::<Vec<_>>());
 }

@@ -11,9 +11,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::StoreError;
 use super::filter::{Clauses, Filter};
+use super::languages::Languages;
 use super::postings::{length_code, length_of, unpacked};
 use super::ranking::Seq;
-use super::terms::{Languages, Stems};
+use super::terms::Stems;
 use super::word_index::weight_in;
 use super::words::Query;
 use super::writer::to_json;
@@ -22,6 +23,9 @@ use super::writer::to_json;
 const K1: f64 = 1.2;
 /// How much the length of a memory counts.
 const B: f64 = 0.75;
+
+/// How many more are looked at where they are equally good, for each that is wanted.
+const EQUALLY_GOOD: usize = 8;
 
 /// A row of documents that are meant.
 struct Stretch {
@@ -112,16 +116,21 @@ impl Scores {
         Ok(best)
     }
 
-    /// Takes the next best out.
+    /// Takes the next best out, with those that are as good as the last of them, so that their rows can tell which come
+    /// first; of very many that are equally good, those of the lowest places.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
-        match self.found.len().checked_sub(count) {
-            None | Some(0) => std::mem::take(&mut self.found),
-            Some(left) => {
-                self.found.select_nth_unstable_by(left, order);
-                self.found.split_off(left)
-            }
+        let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {
+            return std::mem::take(&mut self.found);
+        };
+        let (worse, (last, _), _) = self.found.select_nth_unstable_by(left, order);
+        let last = *last;
+        let equal = worse.iter().filter(|(score, _)| score.total_cmp(&last).is_eq()).count();
+        let left = left - equal.min(count * EQUALLY_GOOD);
+        if equal > 0 {
+            self.found.select_nth_unstable_by(left, order);
         }
+        self.found.split_off(left)
     }
 
     /// Returns those that are still there and pass `filter`, in no order.

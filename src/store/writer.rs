@@ -57,7 +57,11 @@ impl Store {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         point("write.begin");
-        let written = change(&Writer { db: &self.db, run, now: super::row::whole_milliseconds(now) })?;
+        // What a write left behind that came to nothing.
+        self.db.unfiled.borrow_mut().clear();
+        let written = change(&Writer { db: &self.db, run, now: super::row::whole_milliseconds(now) });
+        let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
+        self.db.file_waiting()?;
         super::word_index::settle(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         point("write.commit");
         transaction.commit().map_err(name)?;
@@ -97,6 +101,18 @@ impl Writer<'_> {
                 change.after,
                 change.reason,
             ])?;
+            Ok(())
+        })
+    }
+
+    /// Moves the revision of a namespace on.
+    pub(super) fn moved_on(&self, namespace: &Namespace) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO revisions (namespace, revision) VALUES (?1, 1)
+                 ON CONFLICT (namespace) DO UPDATE SET revision = revision + 1",
+            )?
+            .execute([namespace.to_string()])?;
             Ok(())
         })
     }

@@ -87,7 +87,18 @@ fn the_search_is_measured_beside_bare_fts5() {
     assert_eq!((&report["memories"], &report["questions"]), (&json!(4), &json!(2)));
     let arms = report["arms"].as_array().unwrap();
     let names: Vec<&str> = arms.iter().map(|arm| arm["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bare FTS5", "search", "without neighbours", "without speaker", "without date", "words alone"]);
+    assert_eq!(
+        names,
+        [
+            "bare FTS5",
+            "search",
+            "without what only a neighbour found",
+            "without neighbours",
+            "without speaker",
+            "without date",
+            "words alone"
+        ]
+    );
     assert_eq!(arms[1]["recall_5"], 1.0);
     let told = desk.run(&["eval", "--recall", "locomo.json"]);
     assert!(told.out.contains("r@10 above the first"), "{told:?}");

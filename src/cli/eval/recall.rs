@@ -48,7 +48,7 @@ fn tell(path: &Path, embedder: Option<&Embedder>, out: &Printer) -> anyhow::Resu
         memories,
         counted(turns.asked.len() as u64, "question")
     ))?;
-    let header = ["", "r@5", "r@10", "r@20", "MRR", "all@10", "tokens@10", "r@10 above the first, 95 %"];
+    let header = ["", "r@5", "r@10", "r@20", "MRR", "all@10", "tokens@10", "chars/4@10", "r@10 above the first, 95 %"];
     out.table(header, rows.iter().map(cells).collect())?;
     for row in &rows {
         let each: Vec<String> =
@@ -63,25 +63,25 @@ fn arms<'a>(turns: &'a Turns, meanings: Option<&'a Meanings>) -> Result<Vec<(Str
     let bare = Bare::of(turns)?;
     let mut arms: Vec<(String, Arm<'a>)> = vec![("bare FTS5".to_owned(), Box::new(move |asked| bare.ask(asked)))];
     for ablation in ablations() {
-        let ask: Arm<'a> = Box::new(move |asked| searched(turns, asked, ablation.weights, &[]));
-        arms.push((ablation.name.to_owned(), ask));
+        let name = ablation.name.to_owned();
+        let ask: Arm<'a> = Box::new(move |asked| searched(turns, asked, &ablation, &[]));
+        arms.push((name, ask));
     }
     let Some(meanings) = meanings else { return Ok(arms) };
     arms.push(("vectors alone".to_owned(), Box::new(move |asked| meanings.ask(turns, asked))));
     for ablation in ablations() {
-        let ask: Arm<'a> =
-            Box::new(move |asked| searched(turns, asked, ablation.weights, &[meanings.channel(turns, asked)?]));
         let name = match ablation.name {
             "search" => "search and vectors".to_owned(),
             "words alone" => "words and vectors alone".to_owned(),
             without => format!("and vectors, {without}"),
         };
+        let ask: Arm<'a> = Box::new(move |asked| searched(turns, asked, &ablation, &[meanings.channel(turns, asked)?]));
         arms.push((name, ask));
     }
     Ok(arms)
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 9] {
     let share = |value: f64| format!("{value:.3}");
     let gain = row.gain.map(|gain| format!("{:+.3} ({:+.3} to {:+.3})", gain.value, gain.low, gain.high));
     [
@@ -92,6 +92,7 @@ fn cells(row: &Row) -> [String; 8] {
         share(row.mrr),
         share(row.all_10),
         format!("{:.0}", row.tokens_10),
+        format!("{:.0}", row.quarters_10),
         gain.unwrap_or_default(),
     ]
 }

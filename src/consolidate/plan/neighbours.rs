@@ -56,9 +56,9 @@ fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<
     // Memories that a person or an import wrote bear their key as it was spelled.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
-    let mut memories = db.around(&around, MAX_NEIGHBOURS)?;
+    let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
-    memories.extend(db.forgotten_around(&around, MAX_FORGOTTEN)?);
+    memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
     if let Some(piece) = incoming.candidate.evidence.first() {

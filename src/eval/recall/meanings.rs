@@ -53,9 +53,10 @@ impl Meanings {
     /// # Errors
     /// [`EvalError::Store`] if the store cannot be read.
     pub fn ask(&self, turns: &Turns, asked: &Asked) -> Result<Vec<String>, EvalError> {
-        let channel = self.channel(turns, asked)?;
-        let found = channel.scores.iter().filter_map(|(id, _)| turns.turn_of(id).cloned());
-        Ok(found.take(DEPTH).collect())
+        let query = self.questions.get(&asked.question).map_or(&[][..], Vec::as_slice);
+        let filter = Filter::exactly(std::slice::from_ref(&asked.namespace));
+        let near = turns.store.nearest(&self.model, query, &filter, DEPTH)?;
+        Ok(near.iter().filter_map(|near| turns.turn_of(&near.id).cloned()).collect())
     }
 
     /// Returns what a search for a question is given beside the words.

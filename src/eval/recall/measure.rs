@@ -29,6 +29,8 @@ pub struct Row {
     pub all_10: f64,
     /// `o200k_base` tokens of the first 10, on average.
     pub tokens_10: f64,
+    /// Characters of the first 10 divided by four, on average: the estimate of tokens in published comparisons.
+    pub quarters_10: f64,
     /// Recall at 10 by category.
     pub by_category: BTreeMap<u64, f64>,
     /// How much the recall at 10 lies above the first arm's.
@@ -70,7 +72,9 @@ fn row(name: String, turns: &Turns, answers: &[Vec<String>]) -> Row {
     for (question, answer) in asked() {
         by_category.entry(question.category).or_default().push(self::recall(question, answer, 10));
     }
-    let tokens = |answer: &Vec<String>| answer.iter().take(10).map(|turn| turns.tokens_of(turn)).sum::<usize>();
+    let first = |size: fn(&Turns, &str) -> usize| {
+        mean(answers.iter().map(|answer| number(answer.iter().take(10).map(|turn| size(turns, turn)).sum())))
+    };
     Row {
         name,
         questions: answers.len(),
@@ -79,7 +83,8 @@ fn row(name: String, turns: &Turns, answers: &[Vec<String>]) -> Row {
         recall_20: recall(20),
         mrr: mean(asked().map(|(asked, answer)| reciprocal(asked, answer))),
         all_10: mean(asked().map(|(asked, answer)| f64::from(u8::from(self::recall(asked, answer, 10) >= 1.0)))),
-        tokens_10: mean(answers.iter().map(|answer| number(tokens(answer)))),
+        tokens_10: first(Turns::tokens_of),
+        quarters_10: first(Turns::characters_of) / 4.0,
         by_category: by_category.into_iter().map(|(category, each)| (category, mean(each.into_iter()))).collect(),
         gain: None,
         each: asked().map(|(asked, answer)| self::recall(asked, answer, 10)).collect(),

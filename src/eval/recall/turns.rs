@@ -40,6 +40,7 @@ pub struct Turns {
     pub said: Vec<(Namespace, Vec<(String, String)>)>,
     ids: HashMap<MemoryId, String>,
     tokens: HashMap<String, usize>,
+    characters: HashMap<String, usize>,
 }
 
 impl Turns {
@@ -59,6 +60,7 @@ impl Turns {
             said: Vec::new(),
             ids: HashMap::new(),
             tokens: HashMap::new(),
+            characters: HashMap::new(),
         };
         for (number, sample) in samples.iter().enumerate() {
             turns.add(number, sample)?;
@@ -78,6 +80,12 @@ impl Turns {
         self.tokens.get(turn).copied().unwrap_or_default()
     }
 
+    /// Returns how many characters a turn has.
+    #[must_use]
+    pub fn characters_of(&self, turn: &str) -> usize {
+        self.characters.get(turn).copied().unwrap_or_default()
+    }
+
     fn add(&mut self, number: usize, sample: &Sample) -> Result<(), EvalError> {
         let namespace = Namespace::try_from(vec!["conversation".to_owned(), format!("{}-{number}", sample.id)])
             .unwrap_or_else(|_| Namespace::global());
@@ -90,6 +98,7 @@ impl Turns {
                 let memory = memory(turn, &text, &namespace, self.now);
                 self.ids.insert(memory.id.clone(), unique(&turn.id));
                 self.tokens.insert(unique(&turn.id), tokens::count(&text));
+                self.characters.insert(unique(&turn.id), text.chars().count());
                 let evidence = vec![evidence(turn, &sample.id)];
                 writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
                 said.push((unique(&turn.id), text));

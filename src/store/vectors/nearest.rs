@@ -10,9 +10,10 @@ use super::code::{self, Codes, Estimator};
 use super::{Database, StoreError, VectorModel};
 use crate::memory::MemoryId;
 use crate::store::filter::{Clauses, Filter};
+use crate::store::ranking::Seq;
 
 /// Whole vectors that are read for each memory asked for.
-const READ_PER_RESULT: usize = 8;
+const READ_PER_RESULT: usize = 2;
 /// Whole vectors that are read at least, where there are so many.
 const LEAST_READ: usize = 256;
 /// How many more are taken in each further round, where the filter has left too few.
@@ -23,6 +24,8 @@ const GROWTH: usize = 4;
 pub struct Near {
     /// The memory.
     pub id: MemoryId,
+    /// Its row.
+    pub seq: Seq,
     /// Cosine between its vector and the query's, -1–1.
     pub cosine: f64,
 }
@@ -62,7 +65,7 @@ impl Database {
         }
         scored.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         scored.truncate(limit);
-        Ok(scored.into_iter().map(|(_, cosine, id)| Near { id, cosine }).collect())
+        Ok(scored.into_iter().map(|(seq, cosine, id)| Near { id, seq: Seq(seq), cosine }).collect())
     }
 
     /// Returns how near each of `ids` is to `query`, in their order; `None` for one without a vector of `model`.
