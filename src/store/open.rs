@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{HookError, M, Migrations};
 
@@ -116,6 +117,27 @@ impl Store {
         // The file may be of an earlier version, and only open for reading.
         migrate(&mut copy.db.conn, &self.db.path)?;
         Ok(copy)
+    }
+}
+
+impl Store {
+    /// Leaves what is written in the log beside the file, when this is the last connection to close, and makes nothing sure
+    /// against a failure of power. For notes of which it is no matter if the last are lost; the next connection that closes
+    /// brings them into the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite refuses.
+    pub fn leave_log(&self) -> Result<(), StoreError> {
+        self.db.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Whether the file was opened for reading only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.conn.is_readonly("main").unwrap_or(true)
     }
 }
 
