@@ -18,6 +18,22 @@ const QUERY: [&str; 2] = ["cache", "bakeli"];
 const BARE: &str = "SELECT rowid, bm25(words, 3.0, 2.0) AS score FROM words
     WHERE words MATCH 'cache OR bakeli' ORDER BY score LIMIT 10";
 
+/// An event, what its agent says besides, and how the answer begins.
+type Hook = (&'static str, &'static str, &'static str);
+
+/// The hooks that an agent waits for.
+const HOOKS: [Hook; 5] = [
+    ("session-start", r#""source":"startup""#, "{\"hookSpecificOutput\""),
+    ("user-prompt-submit", r#""prompt":"How does the cache treat bakeli?""#, ""),
+    ("pre-tool-use", r#""tool_name":"Bash","tool_input":{"command":"npm test"}"#, ""),
+    ("post-tool-use", r#""tool_name":"Bash","tool_input":{"command":"npm test"},"tool_response":{"stdout":"ok"}"#, ""),
+    (
+        "post-tool-use-failure",
+        r#""tool_name":"Bash","tool_input":{"command":"npm test"},"error":"Exit code 1\nError: Cannot find module 'a'""#,
+        "",
+    ),
+];
+
 /// Measures starts of `search` and of a hook on 10,000 memories, in turn with what they are compared with.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,27 +41,28 @@ pub fn measure(report: &mut Report) {
     store::fill(&database, MEMORIES);
     let index = folder.path().join("bare.db");
     index_bare(&database, &index);
-    let (mut search, mut version, mut bare, mut hook) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut search, mut version, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut hooks = HOOKS.map(|_| Vec::new());
     for _ in 0..STARTS {
-        hook.push(session_start(folder.path()));
+        for (times, hook) in hooks.iter_mut().zip(HOOKS) {
+            times.push(called(folder.path(), hook));
+        }
         search.push(first_output(process::program(folder.path()).arg("search").args(QUERY)));
         version.push(first_output(process::program(folder.path()).arg("--version")));
         bare.push(bare_query(&index));
     }
-    for list in [&mut search, &mut version, &mut bare, &mut hook] {
-        list.sort();
-    }
+    [&mut search, &mut version, &mut bare].into_iter().chain(&mut hooks).for_each(|times| times.sort());
     for (name, at) in [("p50", STARTS / 2), ("p95", STARTS * 95 / 100 - 1)] {
         let row = |beside: &str, value: Duration| {
             Row::new(format!("first output of search, {name}"), ms(search[at]), "ms").beside(beside, ms(value))
         };
         report.add(row("--version", version[at]).goal(Goal::AtMost(30.0)));
         report.add(row("bare FTS5 query, in a process that runs", bare[at]));
-        report.add(
-            Row::new(format!("hook session-start, whole process, {name}"), ms(hook[at]), "ms")
-                .beside("--version", ms(version[at]))
-                .goal(Goal::AtMost(40.0)),
-        );
+        for (times, (event, ..)) in hooks.iter().zip(HOOKS) {
+            let row = Row::new(format!("hook {event}, whole process, {name}"), ms(times[at]), "ms");
+            let row = row.beside("--version", ms(version[at]));
+            report.add(if event == "session-start" { row.goal(Goal::AtMost(40.0)) } else { row });
+        }
     }
 }
 
@@ -72,17 +89,16 @@ fn index_bare(database: &Path, index: &Path) {
     .unwrap();
 }
 
-/// Returns the time from the start of a hook that tells the brief to its end.
-fn session_start(folder: &Path) -> Duration {
-    let input = format!(r#"{{"session_id":"bench","cwd":"{}","source":"startup"}}"#, folder.display());
+/// Returns the time from the start of a hook to its end; each calls as if it were of a session of its own.
+fn called(folder: &Path, (event, rest, says): Hook) -> Duration {
+    let input = format!(r#"{{"session_id":"{}","cwd":"{}",{rest}}}"#, uuid::Uuid::now_v7(), folder.display());
     let started = Instant::now();
     let mut command = process::program(folder);
-    let mut child =
-        command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.args(["hook", event]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let waited = started.elapsed();
-    assert!(output.status.success() && output.stdout.starts_with(b"{\"hookSpecificOutput\""), "{output:?}");
+    assert!(output.status.success() && output.stdout.starts_with(says.as_bytes()), "{event}: {output:?}");
     waited
 }
 

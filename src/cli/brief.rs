@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM, Printer, counted, one_line, short};
+use super::printer::{BOLD, DIM, Printer, counted, one_line, short, spelled};
 
 /// Memories that are named for each reason for which some were left out.
 const NAMED: usize = 10;
@@ -49,7 +49,11 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     }
     let request = args.request(&store, context)?;
     let now = now();
-    let brief = brief::compose(&store, &request, now)?;
+    let vectors = super::embed::query_vectors(&context.settings()?);
+    let (brief, without_meaning) = brief::compose_with(&store, &request, vectors.as_deref(), now)?;
+    if let Some(error) = without_meaning {
+        context.out.warn(format_args!("what was asked is looked for by words alone: {}", spelled(&error.into())));
+    }
     if args.why {
         explain(&brief, &request, &store, context.out)?;
     } else if brief.text.is_empty() {

@@ -1,12 +1,13 @@
 //! `embed`: vectors for memories that have none; and what other commands need of vectors.
 
+use std::sync::Arc;
+
 use afterthought::config::{Config, EmbeddingProvider};
-use afterthought::embed::{Access, EmbedError, Embedder, Filled, Filling, Progress, fill};
-use afterthought::llm::{Budget, DayLimit, Limits, Price, Prices};
-use afterthought::recall::{Channel, by_vectors};
-use afterthought::store::{Coverage, Filter, Spent, Store};
+use afterthought::embed::{EmbedError, Embedder, Filled, Filling, Progress, QUERY_TIMEOUT, QueryVectors, fill};
+use afterthought::manager::{embed_waiting, embedding_budget};
+use afterthought::recall::{Channel, by_meaning};
+use afterthought::store::{Coverage, Filter, Store};
 use anyhow::{Context as _, bail};
-use jiff::Zoned;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -14,10 +15,9 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{Printer, counted, spelled};
 use super::run::{guard_of, runtime, stop_on_interrupt};
-use super::spend::prices;
 
 /// Memories that a command embeds beside what it was asked for; the rest waits for `embed`.
-const BESIDE: usize = 256;
+pub const BESIDE: usize = 256;
 /// Time between two looks at whether another process has finished.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
@@ -95,7 +95,7 @@ async fn filled(
 ) -> anyhow::Result<Filled> {
     let cancel = CancellationToken::new();
     stop_on_interrupt(cancel.clone());
-    let (guard, budget) = (guard_of(config), budget(config, embedder, store)?);
+    let (guard, budget) = (guard_of(config), embedding_budget(config, embedder, store)?);
     let filling = Filling { store, embedder, guard: &guard, budget: &budget, most, cancel: cancel.clone(), clock: now };
     let bar = out.progress();
     let mut watch = |Progress { done, total }: Progress| bar.set_message(format!("{done} of {total} memories"));
@@ -120,34 +120,7 @@ async fn filled(
 
 /// Returns what makes vectors by the settings; `None` where they are off.
 pub fn embedder(config: &Config) -> Result<Option<Embedder>, EmbedError> {
-    let settings = &config.embedding.value;
-    let key = settings.api_key_env.as_ref().unwrap_or(&config.api_key_env.value);
-    let key = std::env::var(key).ok().filter(|key| !key.trim().is_empty()).map(Into::into);
-    let timeout = Some(std::time::Duration::from_secs(config.timeout_seconds.value));
-    Embedder::open(settings, Access { key, timeout })
-}
-
-/// Returns what may be spent on vectors, with what other runs have spent today.
-fn budget(config: &Config, embedder: &Embedder, store: &Store) -> anyhow::Result<Budget> {
-    if embedder.address().is_none() {
-        return Ok(Budget::new(Limits::default(), None, embedder.name())?);
-    }
-    let prices = prices(config)?;
-    let day = config.max_cost_per_day.value.map(|max_cost| {
-        let spent = spent_today(store, &prices)?;
-        Ok::<_, anyhow::Error>(DayLimit { max_cost, spent })
-    });
-    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
-    // A server of one's own is not paid by the token.
-    let own = embedder.is_on_this_machine().then(|| Price::new(0.0, 0.0));
-    Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
-}
-
-fn spent_today(store: &Store, prices: &Prices) -> anyhow::Result<f64> {
-    let today = Zoned::now();
-    let spent = store.spending(today.date(), today.time_zone())?;
-    let cost = |one: &Spent| prices.cost(&one.model, one.prompt_tokens, one.completion_tokens);
-    Ok(spent.iter().filter_map(cost).sum())
+    afterthought::manager::embedder(config, &|name| std::env::var(name).ok())
 }
 
 /// Makes vectors of what a command has just written, as far as that is soon done. What fails is told and nothing more:
@@ -172,18 +145,12 @@ fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
         return Ok(None);
     }
     let store = Store::open(&config.db.value)?;
-    let Some(embedder) = embedder(config)? else { return Ok(None) };
-    let (guard, budget) = (guard_of(config), budget(config, &embedder, &store)?);
-    let filling = Filling {
-        store: &store,
-        embedder: &embedder,
-        guard: &guard,
-        budget: &budget,
-        most: BESIDE,
-        cancel: CancellationToken::new(),
-        clock: now,
-    };
-    Ok(Some(runtime()?.block_on(fill(&filling, &mut |_| {}))?))
+    Ok(runtime()?.block_on(embed_waiting(config, &store, BESIDE, CancellationToken::new()))?)
+}
+
+/// Returns what makes the vectors of a person's queries; `None` where memories are recalled by words alone.
+pub fn query_vectors(config: &Config) -> Option<Arc<QueryVectors>> {
+    afterthought::manager::query_vectors(config, &|name| std::env::var(name).ok(), QUERY_TIMEOUT)
 }
 
 /// Returns what lies in the direction of `query`, as a channel of a search for `limit` memories; none where vectors are off.
@@ -205,11 +172,8 @@ fn channel(
     filter: &Filter,
     limit: usize,
 ) -> anyhow::Result<Option<Channel>> {
-    let config = context.settings()?;
-    let Some(embedder) = embedder(&config)? else { return Ok(None) };
-    let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
-    let Some(vector) = runtime()?.block_on(embedder.query(&guard_of(&config), &model, query))? else { return Ok(None) };
-    Ok(Some(by_vectors(store, (&model, &vector), filter, limit, now())?))
+    let vectors = query_vectors(&context.settings()?);
+    Ok(vectors.map(|by| by_meaning(&by, store, query, filter, limit, now())).transpose()?.flatten())
 }
 
 /// Returns how `doctor` tells of vectors; `Err` what is amiss. No server is asked.

@@ -1,16 +1,19 @@
 //! `hook`: what agents call. Whatever is broken, it ends well and in time.
 
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::hooks::{
     Agent, Answer, Call, ENVIRONMENT_MARK, Event, HookLog, Input, handle, read_input, start_worker,
 };
+use afterthought::manager::query_vectors;
 use afterthought::pipeline::Selection;
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};
 use super::exit::ExitStatus;
@@ -37,13 +40,10 @@ pub struct HookArgs {
     limit_ms: Option<u64>,
 }
 
-/// What the thread that does the work says.
-enum Said {
-    /// One line of JSON.
-    Answer(String),
-    /// The work is over.
-    Over(anyhow::Result<()>),
-}
+/// Longest wait for an agent that takes in an answer when the time is over.
+const MAX_SPEAKING: Duration = Duration::from_millis(200);
+/// Longest wait for the vector of a prompt; then it is looked for by words.
+const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
 /// Whether an agent called, whatever it said besides.
 pub fn is_called() -> bool {
@@ -63,41 +63,54 @@ pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     let limit = Duration::from_millis(args.limit_ms.unwrap_or(event.limit_ms()));
     let settings = context.global.settings(Partial::default());
     let log = log(context.global, settings.as_ref().ok());
-    let work = Work { args: args.clone(), global: context.global.clone(), agent, event };
-    let outcome = match settings {
-        Ok(settings) => wait(work, settings, begun + limit),
-        Err(error) => Err(error),
-    };
-    if let (Err(error), Some(log)) = (outcome, log) {
-        log.note(&format!("{} {}", agent.as_str(), event.as_str()), &spelled(&error), now());
+    let work = Work { args: args.clone(), global: context.global.clone(), agent, event, limit, log: log.clone() };
+    let outcome = settings.and_then(|settings| within(begun + limit, &work, settings));
+    if let Err(error) = outcome {
+        work.note(&spelled(&error));
     }
     ExitStatus::Success
 }
 
-/// Lets a thread of its own do the work, since only the end of the process ends what hangs in it.
-fn wait(work: Work, settings: Config, deadline: Instant) -> anyhow::Result<()> {
+/// Does the work while another thread looks at the clock, since only the end of the process ends what hangs in it. It is
+/// done here and not there because memory that another thread asks for comes in many small pieces.
+fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
     // A message about it would only stand in the agent's own log.
     std::panic::set_hook(Box::new(|_| {}));
-    let (sender, receiver) = channel();
-    let thread = std::thread::Builder::new().spawn(move || {
-        let outcome = work.go(settings, &sender);
-        sender.send(Said::Over(outcome)).ok();
-    });
-    thread.context("cannot start")?;
-    let mut is_answered = false;
-    loop {
-        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Said::Answer(answer)) if !is_answered => {
-                is_answered = true;
-                // An agent that does not listen any more is no failure.
-                let mut out = std::io::stdout().lock();
-                writeln!(out, "{answer}").and_then(|()| out.flush()).ok();
-            }
-            Ok(Said::Answer(_)) => {}
-            Ok(Said::Over(outcome)) => return outcome,
-            Err(RecvTimeoutError::Timeout) => anyhow::bail!("it took too long and was given up"),
-            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("it ended in the middle; please report this"),
+    let speaking = Arc::new(Mutex::new(()));
+    let (over, clock) = channel::<()>();
+    let late = Late { deadline, speaking: Arc::clone(&speaking), log: work.log.clone(), who: work.who() };
+    std::thread::Builder::new().spawn(move || late.watch(&clock)).context("cannot start")?;
+    let done = catch_unwind(AssertUnwindSafe(|| work.go(settings, &speaking)));
+    drop(over);
+    done.unwrap_or_else(|_| Err(anyhow!("it ended in the middle; please report this")))
+}
+
+/// What ends the process when its time is over.
+struct Late {
+    deadline: Instant,
+    speaking: Arc<Mutex<()>>,
+    log: Option<HookLog>,
+    who: String,
+}
+
+impl Late {
+    fn watch(&self, clock: &Receiver<()>) {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if clock.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+            return;
         }
+        if let Some(log) = &self.log {
+            log.note(&self.who, "it took too long and was given up", now());
+        }
+        // Half an answer would be worse than none; but who does not listen is not waited for.
+        let begun = Instant::now();
+        let mut speaking = self.speaking.try_lock();
+        while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
+            std::thread::sleep(Duration::from_millis(5));
+            speaking = self.speaking.try_lock();
+        }
+        // Nothing else ends what hangs.
+        std::process::exit(0);
     }
 }
 
@@ -112,10 +125,23 @@ struct Work {
     global: Global,
     agent: Agent,
     event: Event,
+    limit: Duration,
+    log: Option<HookLog>,
 }
 
 impl Work {
-    fn go(&self, settings: Config, sender: &Sender<Said>) -> anyhow::Result<()> {
+    fn who(&self) -> String {
+        format!("{} {}", self.agent.as_str(), self.event.as_str())
+    }
+
+    /// Writes a line to the log, if there is one.
+    fn note(&self, message: &str) {
+        if let Some(log) = &self.log {
+            log.note(&self.who(), message, now());
+        }
+    }
+
+    fn go(&self, settings: Config, speaking: &Mutex<()>) -> anyhow::Result<()> {
         let input = read_input(std::io::stdin().lock())?;
         // The agent may have been started elsewhere than where the session is held.
         let settings = match input.cwd.as_deref().filter(|cwd| cwd.is_dir()) {
@@ -126,6 +152,9 @@ impl Work {
             return Ok(());
         }
         let guard = guard_of(&settings);
+        // The rest of the time is for what is done with it.
+        let within = MAX_WAIT_FOR_VECTOR.min(self.limit.mul_f64(0.4));
+        let vectors = query_vectors(&settings, &|name| std::env::var(name).ok(), within);
         let call = Call {
             agent: self.agent,
             event: self.event,
@@ -135,13 +164,23 @@ impl Work {
             categories: settings.categories.value,
             memory: settings.memory,
             guard,
+            vectors,
             subagents: self.args.subagents,
         };
         let event = self.event;
+        let mut is_answered = false;
         let mut say = |answer: Answer| {
-            sender.send(Said::Answer(answer.json(event).to_string())).ok();
+            if !std::mem::replace(&mut is_answered, true) {
+                let _speaking = speaking.lock();
+                // An agent that does not listen any more is no failure.
+                let mut out = std::io::stdout().lock();
+                writeln!(out, "{}", answer.json(event)).and_then(|()| out.flush()).ok();
+            }
         };
         let after = handle(&call, now(), &mut say)?;
+        if let Some(error) = after.without_meaning {
+            self.note(&format!("looked for by words alone: {}", spelled(&error.into())));
+        }
         if after.wants_worker {
             start(&self.global, &call.database).context("cannot start the worker; `afterthought jobs work` does it")?;
         }

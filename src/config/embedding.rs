@@ -17,8 +17,9 @@ pub enum EmbeddingProvider {
     Local,
 }
 
-/// How vectors are made; nothing is by default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// How vectors are made, or what one layer says of it; nothing is by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct EmbeddingSettings {
     /// What makes them; `None`: what the other settings speak of.
     pub provider: Option<EmbeddingProvider>,
@@ -51,32 +52,10 @@ impl EmbeddingSettings {
     }
 }
 
-/// The settings as one layer sets them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PartialEmbedding {
-    /// See [`EmbeddingSettings::provider`].
-    pub provider: Option<EmbeddingProvider>,
-    /// See [`EmbeddingSettings::model`].
-    pub model: Option<String>,
-    /// See [`EmbeddingSettings::base_url`].
-    pub base_url: Option<String>,
-    /// See [`EmbeddingSettings::api_key_env`].
-    pub api_key_env: Option<String>,
-    /// See [`EmbeddingSettings::folder`].
-    pub folder: Option<PathBuf>,
-    /// See [`EmbeddingSettings::dimensions`].
-    pub dimensions: Option<usize>,
-    /// See [`EmbeddingSettings::document_prefix`].
-    pub document_prefix: Option<String>,
-    /// See [`EmbeddingSettings::query_prefix`].
-    pub query_prefix: Option<String>,
-}
-
-impl PartialEmbedding {
-    /// Returns `settings` with what this layer sets in place of its own.
-    pub(super) fn over(self, settings: EmbeddingSettings) -> EmbeddingSettings {
-        EmbeddingSettings {
+impl EmbeddingSettings {
+    /// Returns `settings` with what these, of a stronger layer, set in place of their own.
+    pub(super) fn over(self, settings: Self) -> Self {
+        Self {
             provider: self.provider.or(settings.provider),
             model: self.model.or(settings.model),
             base_url: self.base_url.or(settings.base_url),
@@ -90,7 +69,7 @@ impl PartialEmbedding {
 
     /// Returns the settings that an environment variable stands for.
     pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Self)> {
-        type Setter = fn(String) -> PartialEmbedding;
+        type Setter = fn(String) -> EmbeddingSettings;
         let variables: [(&'static str, Setter); 3] = [
             ("AFTERTHOUGHT_EMBEDDING_MODEL", |value| Self { model: Some(value), ..Self::default() }),
             ("AFTERTHOUGHT_EMBEDDING_BASE_URL", |value| Self { base_url: Some(value), ..Self::default() }),
@@ -120,17 +99,17 @@ mod tests {
             ("provider = 'none'\nfolder = 'm'", EmbeddingProvider::None),
         ];
         for (text, expected) in rows {
-            let partial: PartialEmbedding = toml::from_str(text).unwrap();
+            let partial: EmbeddingSettings = toml::from_str(text).unwrap();
             assert_eq!(partial.over(EmbeddingSettings::default()).provider(), expected, "{text}");
         }
-        assert!(toml::from_str::<PartialEmbedding>("provider = 'onnx'").is_err());
-        assert!(toml::from_str::<PartialEmbedding>("api_key = 'k'").is_err());
+        assert!(toml::from_str::<EmbeddingSettings>("provider = 'onnx'").is_err());
+        assert!(toml::from_str::<EmbeddingSettings>("api_key = 'k'").is_err());
     }
 
     #[test]
     fn a_stronger_layer_sets_its_own_values_only() {
-        let weak = PartialEmbedding { model: Some("m".into()), dimensions: Some(8), ..PartialEmbedding::default() };
-        let strong = PartialEmbedding { model: Some("n".into()), ..PartialEmbedding::default() };
+        let weak = EmbeddingSettings { model: Some("m".into()), dimensions: Some(8), ..EmbeddingSettings::default() };
+        let strong = EmbeddingSettings { model: Some("n".into()), ..EmbeddingSettings::default() };
         let settings = strong.over(weak.over(EmbeddingSettings::default()));
         let expected =
             EmbeddingSettings { model: Some("n".into()), dimensions: Some(8), ..EmbeddingSettings::default() };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, ExtractorChoice, PROJECT_FILE, PartialEmbedding, PartialGuard, PartialMemory};
+use super::{ConfigError, EmbeddingSettings, ExtractorChoice, PROJECT_FILE, PartialGuard, PartialMemory};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Partial {
     /// What to keep and never to keep, in prose.
     pub instructions: Option<String>,
     /// How vectors are made.
-    pub embedding: Option<PartialEmbedding>,
+    pub embedding: Option<EmbeddingSettings>,
     /// What the guard keeps out.
     pub guard: Option<PartialGuard>,
     /// What is remembered, told and kept.
@@ -101,7 +101,7 @@ pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(
     if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
         layers.push((name, Partial { model: Some(value), ..Partial::default() }));
     }
-    let embedding = PartialEmbedding::from_environment(lookup).into_iter();
+    let embedding = EmbeddingSettings::from_environment(lookup).into_iter();
     layers.extend(embedding.map(|(name, set)| (name, Partial { embedding: Some(set), ..Partial::default() })));
     layers
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::memory::{CATEGORIES, Namespace};
 
-pub use embedding::{EmbeddingProvider, EmbeddingSettings, PartialEmbedding};
+pub use embedding::{EmbeddingProvider, EmbeddingSettings};
 pub use error::ConfigError;
 pub use folders::Folders;
 pub use layers::Partial;
@@ -258,6 +258,15 @@ impl Config {
         }
     }
 
+    /// Whether memories are recalled by their meaning, too: an embedding model is configured, and the adapter is not said to
+    /// be the one that goes by words alone.
+    #[must_use]
+    pub fn recalls_by_meaning(&self) -> bool {
+        let adapter = &self.memory.storage_adapter;
+        let by_words_alone = adapter.value == StorageAdapter::Sqlite && adapter.layer != Layer::Default;
+        self.embedding.value.provider() != EmbeddingProvider::None && !by_words_alone
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         self.memory.check()?;
         in_range("jobs", &self.jobs, (1..=256).contains(&self.jobs.value), "between 1 and 256")?;
@@ -319,6 +328,23 @@ mod tests {
         std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert!(error.to_string().contains("must not set base_url"), "{error}");
+    }
+
+    #[test]
+    fn meaning_takes_part_where_a_model_is_named_unless_words_alone_are_asked_for() {
+        let root = tempfile::tempdir().unwrap();
+        let model = "[embedding]\nfolder = \"m\"\n";
+        for (text, expected) in [
+            ("", false),
+            (model, true),
+            (&format!("{model}[memory]\nstorage_adapter = \"vector\""), true),
+            (&format!("{model}[memory]\nstorage_adapter = \"sqlite\""), false),
+            ("[memory]\nstorage_adapter = \"vector\"", false),
+        ] {
+            std::fs::write(root.path().join("user.toml"), text).unwrap();
+            let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
+            assert_eq!(loaded.unwrap().recalls_by_meaning(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!
 //! Off by default. A search without vectors is one by words; so it is where the server is down.
 
+mod asking;
 mod fill;
 mod known;
 mod local;
@@ -24,6 +25,7 @@ use crate::guard::{Guard, Redacted};
 use crate::llm::{Budget, LlmError};
 use crate::store::{Database, StoreError, Unembedded, VectorModel};
 
+pub use asking::{QueryVector, QueryVectors};
 pub use fill::{Filled, Filling, Progress, fill};
 pub use local::LocalModel;
 
@@ -63,6 +65,18 @@ pub enum EmbedError {
         found: usize,
         /// Length of those that are kept.
         expected: usize,
+    },
+    /// The model takes too long.
+    #[error("the sentence model did not answer within {} ms", .within.as_millis())]
+    Late {
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// There is no thread for it.
+    #[error("cannot start a thread for the sentence model")]
+    Thread {
+        /// What the system says.
+        source: std::io::Error,
     },
     /// The server does not answer.
     #[error(transparent)]

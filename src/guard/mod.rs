@@ -23,6 +23,7 @@ mod settle;
 mod shape;
 mod spoken;
 mod steering;
+mod steering_hints;
 #[cfg(test)]
 mod steering_tests;
 mod steering_words;

@@ -2,10 +2,13 @@
 //!
 //! What a conversation says is data. A claim that reads like an order is kept for a person to judge, never recalled.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
+use super::steering_hints::NEEDED;
 use super::{Redact, steering_words as words};
 use crate::memory::{Candidate, MemoryType};
 
@@ -50,10 +53,64 @@ impl Suspicion {
     }
 }
 
-static PATTERNS: LazyLock<Vec<(Suspicion, Regex)>> = LazyLock::new(|| {
-    let compile = |pattern: &&str| Regex::new(&format!("(?i){pattern}")).expect("the tests compile every pattern");
-    words::PATTERNS.iter().flat_map(|(kind, patterns)| patterns.iter().map(move |one| (*kind, compile(one)))).collect()
+/// A pattern, which is compiled when a text first holds what it needs.
+struct Row {
+    kind: Suspicion,
+    pattern: &'static str,
+    /// Groups of literals of [`Table::literals`]; a text that it matches holds one of each.
+    needed: Vec<Vec<usize>>,
+    compiled: OnceLock<Regex>,
+}
+
+struct Table {
+    rows: Vec<Row>,
+    literals: AhoCorasick,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let patterns = words::PATTERNS.iter().flat_map(|(kind, patterns)| patterns.iter().map(move |one| (*kind, *one)));
+    let (mut literals, mut places) = (Vec::new(), HashMap::new());
+    let mut place = |literal: &'static str| {
+        *places.entry(literal).or_insert_with(|| {
+            literals.push(literal);
+            literals.len() - 1
+        })
+    };
+    let rows = patterns.zip(NEEDED).map(|((kind, pattern), groups)| {
+        let needed = groups.iter().map(|group| group.iter().map(|literal| place(literal)).collect()).collect();
+        Row { kind, pattern, needed, compiled: OnceLock::new() }
+    });
+    let rows = rows.collect();
+    // The fastest to build; texts are short.
+    let kind = Some(AhoCorasickKind::NoncontiguousNFA);
+    let literals = AhoCorasick::builder().kind(kind).build(&literals).expect("the literals are few and short");
+    Table { rows, literals }
 });
+
+impl Table {
+    /// Returns the patterns that may match `text`, in their order.
+    fn candidates(&self, text: &str) -> impl Iterator<Item = (Suspicion, &Regex)> {
+        let mut holds = vec![false; self.literals.patterns_len()];
+        for found in self.literals.find_overlapping_iter(&folded(text)) {
+            holds[found.pattern().as_usize()] = true;
+        }
+        let may_match = move |row: &&Row| row.needed.iter().all(|group| group.iter().any(|literal| holds[*literal]));
+        self.rows.iter().filter(may_match).map(|row| (row.kind, row.compiled()))
+    }
+}
+
+impl Row {
+    fn compiled(&self) -> &Regex {
+        let compile = || Regex::new(&format!("(?i){}", self.pattern)).expect("the tests compile every pattern");
+        self.compiled.get_or_init(compile)
+    }
+}
+
+/// Returns the text with letters that a pattern takes for one another made one.
+fn folded(text: &str) -> String {
+    // Of the letters of the patterns, only the long s has a third form that is no capital.
+    text.to_lowercase().replace('ſ', "s")
+}
 
 /// Returns why `candidate` must not be stored as something to go by; `None` for nearly everything that people say.
 #[must_use]
@@ -76,7 +133,7 @@ fn is_rule(candidate: &Candidate) -> bool {
 #[must_use]
 pub fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
-    let mut found = PATTERNS.iter().filter_map(|(kind, pattern)| Some((*kind, pattern.find(&text)?)));
+    let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     found.find(|(_, found)| !is_mentioned(&text, found.start(), found.end())).map(|(kind, _)| kind)
 }
 

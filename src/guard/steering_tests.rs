@@ -111,3 +111,15 @@ fn words_taken_from_elsewhere_are_told() {
         assert!(!is_pasted(text, quote), "{text}");
     }
 }
+
+#[test]
+fn every_pattern_is_found_however_its_letters_are_spelled() {
+    for (text, kind) in ORDERS {
+        for spelled in [text.to_uppercase(), text.replace('s', "ſ"), text.replace('k', "\u{212a}")] {
+            // Capitals of some scripts are other letters, and addresses are matched by their own.
+            if text.is_ascii() {
+                assert_eq!(steers(&spelled), Some(*kind), "{spelled}");
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::command::{only_looks, signature};
 use super::error_line::{is_misuse, likeness};
+use super::session::Session;
 use super::{Call, HookError};
 use crate::consolidate::{Decision, Incoming, settle_by_rules};
 use crate::memory::{
@@ -13,7 +14,7 @@ use crate::memory::{
     Structured,
 };
 use crate::recall;
-use crate::store::{Database, FailedCommand, Filter, Order, Step, Store};
+use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreError};
 use crate::transcript::{MessageTime, hex};
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +28,8 @@ const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
 const MAX_COMMANDS: usize = 3;
 /// Least likeness of two errors of one command for which one remedy is told.
 const MIN_LIKENESS: f64 = 0.34;
+/// Most remedies that are kept for one failure.
+const MAX_KEPT: usize = 5;
 /// Most remedies that are told at a time.
 const MAX_TOLD: usize = 3;
 /// A remedy is told in one session at most once in this time.
@@ -65,30 +68,60 @@ fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Rem
     }
 }
 
-/// Keeps what mended a failure, if that is plain, through the same decisions as everything else that is learnt.
+/// Keeps what mended a failure, if that is plain, and returns the decision.
+///
+/// It is settled as everything else that is learnt, but beside another remedy for the same failure: those do not contradict
+/// each other, however alike they are worded, so each is kept, up to [`MAX_KEPT`].
 pub(super) fn keep(
-    store: &Store,
-    call: &Call,
-    namespace: &Namespace,
+    session: &Session<'_>,
     failed: &FailedCommand,
     succeeded: &str,
-    now: Timestamp,
 ) -> Result<Option<Decision>, HookError> {
+    let (store, call, now) = (session.store, session.call, session.now);
     let allowed = call.categories.iter().any(|name| name == CATEGORY);
     let Some(remedy) = remedy(failed, succeeded, now).filter(|_| allowed) else { return Ok(None) };
     let (candidate, findings) = call.guard.redact(candidate(call, failed, &remedy, now));
-    if !findings.is_empty() {
+    let Some(namespace) = session.namespaces.first().filter(|_| findings.is_empty()) else {
         // A command with a secret in it is not worth telling without it.
         return Ok(None);
-    }
-    let incoming = Incoming {
-        candidate: candidate.into_inner(),
-        namespace: namespace.clone(),
-        source: format!("hook:{}", call.agent.as_str()),
-        method: ExtractionMethod::Auto,
     };
+    let candidate = candidate.into_inner();
+    let source = format!("hook:{}", call.agent.as_str());
+    let others = others(store, namespace, failed, &candidate.claim, now)?;
+    if others > 0 {
+        if others >= MAX_KEPT || store.rejected(namespace, &candidate.claim.content, None)?.is_some() {
+            return Ok(Some(Decision::Skip));
+        }
+        let memory = Memory::new(candidate.claim, namespace.clone(), source, ExtractionMethod::Auto, now);
+        let ((memory, _), (evidence, _)) = (call.guard.redact(memory), call.guard.redact(candidate.evidence));
+        store.write::<_, StoreError>(None, now, |w| w.insert(&memory, &evidence))?;
+        return Ok(Some(Decision::Add));
+    }
+    let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
     let plan = settle_by_rules(store, &call.guard, &[incoming], None, now)?;
     Ok(plan.changes.first().map(|change| change.decision))
+}
+
+/// Returns how many other remedies are known for a failure; none where this one is among them.
+fn others(
+    store: &Store,
+    namespace: &Namespace,
+    failed: &FailedCommand,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<usize, StoreError> {
+    let tags = vec![TAG.to_owned()];
+    let filter =
+        Filter { subject: Some(failed.signature.clone()), tags, ..filter(std::slice::from_ref(namespace), now) };
+    let known = store.list(&filter, Order::Updated, 50, 0)?;
+    if known.iter().any(|memory| memory.claim.content == claim.content) {
+        return Ok(0);
+    }
+    let situation = |claim: &Claim| match &claim.structured {
+        Some(Structured::Episode(episode)) => Some(episode.situation.clone()),
+        _ => None,
+    };
+    Ok(known.iter().filter(|memory| situation(&memory.claim) == situation(claim)).count())
 }
 
 fn candidate(call: &Call, failed: &FailedCommand, remedy: &Remedy, now: Timestamp) -> Candidate {
@@ -146,7 +179,12 @@ pub(super) fn known(
         .map(|memory| (likeness(&failed.error, &error_in(&memory)), memory))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
+    // Of remedies for the same error, those that were told most often, and then the newest.
+    found.sort_by(|(x, a), (y, b)| {
+        let by_use = || b.usage.access_count.cmp(&a.usage.access_count);
+        let by_age = || b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id));
+        y.total_cmp(x).then_with(by_use).then_with(by_age)
+    });
     let mut best: Vec<Memory> = found.into_iter().map(|(_, memory)| memory).collect();
     // What was learnt from conversations speaks of errors, too.
     let asked = format!("{} {}", failed.signature, failed.error);

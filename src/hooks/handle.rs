@@ -1,22 +1,27 @@
 //! What each event leads to.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use jiff::Timestamp;
 
 use super::answer::Answer;
+use super::session::Session;
 use super::work::WORKER_LEASE;
 use super::{Call, Event, HookError, LINGER, logs, prompt, sweep, tools};
+use crate::embed::EmbedError;
 use crate::memory::Namespace;
 use crate::project::Machine;
 use crate::recall::brief::{BriefRequest, Counting, compose, note_shown};
 use crate::store::{Database, Store, StoreError};
 
 /// What is left to the caller.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct After {
     /// Whether there is work and nobody at it.
     pub wants_worker: bool,
+    /// Why something was looked for by words alone though vectors are configured.
+    pub without_meaning: Option<EmbedError>,
 }
 
 /// Does what an event leads to. `say` is told the answer, if there is one, as soon as it is known; what comes after that
@@ -34,38 +39,60 @@ pub fn handle(call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer)) -> Resul
         Ok(store) => store,
         Err(error) => return without_writing(call, now, say, error),
     };
-    let done = answer(&store, call, now, say);
+    let mut has_decided = false;
+    let done = answer(&store, call, now, &mut |answer| {
+        has_decided = matches!(answer, Answer::Block(_));
+        say(answer);
+    });
+    if !has_decided {
+        // Notes only, for which nobody waits until a disk has them. What a person has decided is made sure.
+        store.leave_log()?;
+    }
     // Notes are made after what matters, and are no reason to fail.
     let noted = store.hook_fired(call.agent.as_str(), call.event.as_str(), now);
-    done?;
+    let after = done?;
     noted?;
     let wants_worker = match call.event {
         Event::SessionStart | Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
             is_unattended(&store, now)?
         }
-        Event::UserPromptSubmit | Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure => false,
+        Event::UserPromptSubmit => after.wants_worker && store.lease_holder(WORKER_LEASE, now)?.is_none(),
+        Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure => false,
     };
-    Ok(After { wants_worker })
+    Ok(After { wants_worker, ..after })
 }
 
-fn answer(store: &Store, call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer)) -> Result<(), HookError> {
-    let session = call.input.session.as_deref().unwrap_or_default();
+fn answer(store: &Store, call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer)) -> Result<After, HookError> {
+    let id = call.input.session.as_deref().unwrap_or_default();
+    let session = || -> Result<Session<'_>, HookError> {
+        let (namespaces, without_meaning) = (namespaces(store, call)?, RefCell::default());
+        Ok(Session { store, call, id, namespaces, now, without_meaning })
+    };
+    let mut after = After::default();
     let said = match call.event {
-        Event::SessionStart => return session_start(store, call, session, now, say),
-        Event::UserPromptSubmit => prompt::submitted(store, call, session, &namespaces(store, call)?, now)?,
+        Event::SessionStart => {
+            session_start(store, call, id, now, say)?;
+            None
+        }
+        Event::UserPromptSubmit => {
+            let session = session()?;
+            let said = prompt::submitted(&session)?;
+            // What was just remembered waits for its vector.
+            let has_new = matches!(said, Some(Answer::Block(_))) && call.vectors.is_some();
+            after = After { wants_worker: has_new, without_meaning: session.without_meaning.into_inner() };
+            said
+        }
         // What a person asks for is done all the same.
         Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure if !call.memory.enabled.value => None,
-        Event::PreToolUse => tools::about_to_be_used(store, call, session, &namespaces(store, call)?, now)?,
-        Event::PostToolUse | Event::PostToolUseFailure => {
-            tools::used(store, call, session, &namespaces(store, call)?, now)?
-        }
+        Event::PreToolUse => tools::about_to_be_used(&session()?)?,
+        Event::PostToolUse | Event::PostToolUseFailure => tools::used(&session()?)?,
         Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
             logs::enqueue(store, call, now)?;
             None
         }
     };
     said.into_iter().for_each(say);
-    Ok(())
+    Ok(after)
 }
 
 /// Tells the brief, then puts sessions in line that were missed.

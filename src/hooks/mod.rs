@@ -23,15 +23,18 @@ mod input;
 mod logs;
 mod note;
 mod prompt;
+mod session;
 mod settings;
 mod sweep;
 mod tools;
 mod work;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::config::MemorySettings;
 use crate::consolidate::ApplyError;
+use crate::embed::QueryVectors;
 use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::store::StoreError;
@@ -66,6 +69,8 @@ pub struct Call {
     pub memory: MemorySettings,
     /// What takes secrets out.
     pub guard: Guard,
+    /// What makes vectors of prompts, and how long that may take; `None` for a search by words.
+    pub vectors: Option<Arc<QueryVectors>>,
     /// Whether sessions of sub-agents count, too.
     pub subagents: bool,
 }

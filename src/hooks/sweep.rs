@@ -118,6 +118,7 @@ mod tests {
             categories: Vec::new(),
             memory: MemorySettings::default(),
             guard: Guard::default(),
+            vectors: None,
             subagents: false,
         }
     }

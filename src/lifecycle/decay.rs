@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::memory::MemoryType;
+use crate::memory::{Memory, MemoryType};
 use crate::store::Outline;
 
 /// Uses from which on a memory fades half as fast; the same number makes it hot.
@@ -40,6 +40,48 @@ impl HalfLives {
     }
 }
 
+/// What fades, and how fast.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certainty {
+    /// What is kept, 0–1.
+    pub confidence: f64,
+    /// The type of the memory.
+    pub memory_type: MemoryType,
+    /// Whether a person pinned it.
+    pub pinned: bool,
+    /// How often it was used.
+    pub access_count: u32,
+    /// When it was last used, confirmed or changed.
+    pub last_sure: Timestamp,
+}
+
+impl Certainty {
+    /// Returns what the confidence is worth at `now`; see [`confidence_at`].
+    #[must_use]
+    pub fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
+        let half_life = half_lives.of(self.memory_type);
+        if self.pinned || half_life <= 0.0 {
+            return self.confidence;
+        }
+        let slowed = 1.0 + f64::from(self.access_count.min(FULL_USE)) / f64::from(FULL_USE);
+        self.confidence * 0.5_f64.powf(days_between(self.last_sure, now) / (half_life * slowed))
+    }
+}
+
+impl From<&Memory> for Certainty {
+    /// Of a memory alone it is not known when its evidence was said; its last change and use tell.
+    fn from(memory: &Memory) -> Self {
+        let used = memory.usage.last_accessed_at;
+        Self {
+            confidence: memory.claim.confidence,
+            memory_type: memory.claim.memory_type,
+            pinned: memory.pinned,
+            access_count: memory.usage.access_count,
+            last_sure: used.map_or(memory.updated_at, |used| used.max(memory.updated_at)),
+        }
+    }
+}
+
 /// Returns when a memory was last used, confirmed or changed: from there on it fades.
 #[must_use]
 pub fn last_sure(memory: &Outline) -> Timestamp {
@@ -56,12 +98,14 @@ pub fn last_sure(memory: &Outline) -> Timestamp {
 /// A pinned memory does not fade; nor does one whose type has no half-life.
 #[must_use]
 pub fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
-    let half_life = half_lives.of(memory.memory_type);
-    if memory.pinned || half_life <= 0.0 {
-        return memory.confidence;
-    }
-    let slowed = 1.0 + f64::from(memory.usage.access_count.min(FULL_USE)) / f64::from(FULL_USE);
-    memory.confidence * 0.5_f64.powf(days_between(last_sure(memory), now) / (half_life * slowed))
+    let certainty = Certainty {
+        confidence: memory.confidence,
+        memory_type: memory.memory_type,
+        pinned: memory.pinned,
+        access_count: memory.usage.access_count,
+        last_sure: last_sure(memory),
+    };
+    certainty.at(half_lives, now)
 }
 
 /// Returns the days from `from` to `to`, none if that is later.

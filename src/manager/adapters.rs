@@ -1,9 +1,12 @@
 //! Which adapter opens which address.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::store::Store;
+use crate::embed::QueryVectors;
+use crate::store::{Store, StoreError};
 
+use super::sqlite::SqliteStorage;
 use super::{ManagerError, MemoryStorageAdapter};
 
 /// An opened place for memories.
@@ -16,13 +19,17 @@ pub struct Adapter {
     pub scheme: &'static str,
     /// What it opens, for people.
     pub about: &'static str,
-    /// Opens what stands behind the colon.
-    pub open: fn(&str) -> Result<Opened, ManagerError>,
+    /// Opens what stands behind the colon, to be searched by meaning, too, where there is what makes vectors of queries.
+    pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ManagerError>,
 }
 
 /// Every adapter. An address without a scheme is a path, and means the first.
 pub const ADAPTERS: &[Adapter] = &[
-    Adapter { scheme: "sqlite", about: "a SQLite file, made where it is missing", open: sqlite },
+    Adapter {
+        scheme: "sqlite",
+        about: "a SQLite file, made where it is missing, and only read where it cannot be written",
+        open: sqlite,
+    },
     Adapter { scheme: "file", about: "the same, as SQLite itself spells it", open: sqlite },
     Adapter { scheme: "memory", about: "a SQLite database that is gone when it is closed", open: in_memory },
 ];
@@ -33,8 +40,16 @@ pub const ADAPTERS: &[Adapter] = &[
 /// # Errors
 /// [`ManagerError::UnknownScheme`], naming the known ones, or why it cannot be opened.
 pub fn open_storage(address: &str) -> Result<Opened, ManagerError> {
+    open_storage_with(address, None)
+}
+
+/// Opens the place that `address` names, as [`open_storage`] does, to be searched by meaning, too, where there are `vectors`.
+///
+/// # Errors
+/// As for [`open_storage`].
+pub fn open_storage_with(address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ManagerError> {
     let (adapter, rest) = named(address)?;
-    (adapter.open)(rest)
+    (adapter.open)(rest, vectors)
 }
 
 /// Returns the file that `address` names, for what works on a file alone.
@@ -71,8 +86,14 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
     sound.then_some((scheme, rest))
 }
 
-fn sqlite(path: &str) -> Result<Opened, ManagerError> {
-    Ok(Box::new(Store::open(path_of(path))?))
+fn sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ManagerError> {
+    let path = path_of(path);
+    let store = match Store::open(&path) {
+        // What is known can be read all the same; who writes is told why that cannot be.
+        Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
+        opened => opened,
+    };
+    Ok(Box::new(SqliteStorage { store: store?, vectors }))
 }
 
 fn path_of(path: &str) -> PathBuf {
@@ -82,8 +103,8 @@ fn path_of(path: &str) -> PathBuf {
     }
 }
 
-fn in_memory(_: &str) -> Result<Opened, ManagerError> {
-    Ok(Box::new(Store::in_memory()?))
+fn in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ManagerError> {
+    Ok(Box::new(SqliteStorage { store: Store::in_memory()?, vectors }))
 }
 
 #[cfg(test)]

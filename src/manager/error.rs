@@ -1,6 +1,7 @@
 //! What can go wrong between a caller and the memories, named by what the caller does about it.
 
 use crate::consolidate::ApplyError;
+use crate::embed::EmbedError;
 use crate::llm::{LlmError, PriceError};
 use crate::memory::Status;
 use crate::pipeline::PipelineError;
@@ -113,6 +114,9 @@ pub enum ManagerError {
     /// The model cannot be asked.
     #[error(transparent)]
     Model(#[from] LlmError),
+    /// There are no vectors.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
     /// The prices of the settings cannot be used.
     #[error(transparent)]
     Price(#[from] PriceError),

@@ -22,13 +22,17 @@ mod settle;
 mod sqlite;
 #[cfg(test)]
 mod tests;
+mod vectors;
+
+use std::sync::Arc;
 
 use crate::config::Config;
+use crate::embed::QueryVectors;
 use crate::guard::Guard;
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::{Store, StoreError};
 
-pub use adapters::{ADAPTERS, Adapter, Opened, database_path, open_storage};
+pub use adapters::{ADAPTERS, Adapter, Opened, database_path, open_storage, open_storage_with};
 pub use contract::{Capabilities, MemoryStorageAdapter, NewMemory, Query, SearchOptions, SearchResult};
 pub use edit::{Link, MemoryChange, Past};
 pub use error::ManagerError;
@@ -38,12 +42,14 @@ pub use note::{Author, Kept, MAX_CONTENT_CHARS, Note, unit_importance};
 pub use reach::Reach;
 pub use retrieve::RetrievalOptions;
 pub use settle::ConsolidationResult;
+pub use vectors::{AGENT_WAIT, embed_waiting, embedder, embedding_access, embedding_budget, query_vectors};
 
 /// Memories with everything that can be done with them.
 pub struct Afterthought {
     storage: Opened,
     config: Config,
     guard: Guard,
+    vectors: Option<Arc<QueryVectors>>,
     reach: Option<Reach>,
 }
 
@@ -53,15 +59,25 @@ impl Afterthought {
     /// # Errors
     /// [`ManagerError::UnknownScheme`], or why it cannot be opened.
     pub fn open(config: Config) -> Result<Self, ManagerError> {
-        let storage = open_storage(&config.db.value.to_string_lossy())?;
-        Ok(Self::with_storage(storage, config))
+        let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
+        Self::open_with(config, vectors)
+    }
+
+    /// Opens the place that `config.db` names, to be searched by meaning, too, where there are `vectors`. Several may share
+    /// them.
+    ///
+    /// # Errors
+    /// As for [`Afterthought::open`].
+    pub fn open_with(config: Config, vectors: Option<Arc<QueryVectors>>) -> Result<Self, ManagerError> {
+        let storage = open_storage_with(&config.db.value.to_string_lossy(), vectors.clone())?;
+        Ok(Self { vectors, ..Self::with_storage(storage, config) })
     }
 
     /// Returns a manager over a place that the caller has opened. Without a ledger behind it, it only keeps and finds.
     #[must_use]
     pub fn with_storage(storage: Opened, config: Config) -> Self {
         let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
-        Self { storage, config, guard, reach: None }
+        Self { storage, config, guard, vectors: None, reach: None }
     }
 
     /// Confines everything to the namespaces of `reach`; what lies elsewhere is as if it were not there.
@@ -74,6 +90,12 @@ impl Afterthought {
     #[must_use]
     pub fn storage(&self) -> &dyn MemoryStorageAdapter {
         &*self.storage
+    }
+
+    /// Whether memories can be written; a file that cannot be is opened for reading.
+    #[must_use]
+    pub fn can_write(&self) -> bool {
+        self.storage.as_store().is_none_or(|store| !store.is_read_only())
     }
 
     /// Returns the settings in force.

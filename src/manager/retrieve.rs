@@ -3,6 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Afterthought, ManagerError, Query, Reach, SearchOptions, SearchResult};
+use crate::lifecycle::Rules;
+use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::recall::brief::{self, Brief, BriefRequest, Format};
 use crate::recall::{Parts, score};
@@ -53,9 +55,10 @@ impl Afterthought {
     }
 
     fn foremost(&self, filter: Filter, limit: usize, now: Timestamp) -> Result<Vec<SearchResult>, ManagerError> {
+        let half_lives = Rules::from(&self.config.memory).half_lives;
         let query = Query { filter, limit: MAX_RANKED.max(limit), ..Query::default() };
         let mut found: Vec<SearchResult> =
-            self.storage.query(&query)?.into_iter().map(|one| unasked(one, now)).collect();
+            self.storage.query(&query)?.into_iter().map(|one| unasked(one, &half_lives, now)).collect();
         found.sort_by(|a, b| {
             let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
             b.score.total_cmp(&a.score).then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
@@ -107,7 +110,12 @@ impl Afterthought {
         for namespace in &request.namespaces {
             self.admitted(namespace)?;
         }
-        Ok(brief::compose(self.ledger("compose a brief")?, request, Timestamp::now())?)
+        let store = self.ledger("compose a brief")?;
+        let (brief, without_meaning) = brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?;
+        if let Some(error) = without_meaning {
+            tracing::warn!("the brief goes by words alone: {error}");
+        }
+        Ok(brief)
     }
 
     /// Notes that a brief was put in front of a model.
@@ -148,11 +156,11 @@ impl Afterthought {
 }
 
 /// Returns a memory with the score that it has where every one is as relevant as the other.
-fn unasked(memory: Memory, now: Timestamp) -> SearchResult {
+fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResult {
     let parts = Parts {
         relevance: 1.0,
         importance: memory.claim.importance,
-        confidence: memory.claim.confidence,
+        confidence: Certainty::from(&memory).at(half_lives, now),
         updated_at: memory.updated_at,
         access_count: memory.usage.access_count,
     };

@@ -7,6 +7,7 @@
 //! ```
 
 pub mod brief;
+mod direct;
 mod fuse;
 mod highlight;
 mod rank;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use crate::memory::Memory;
 use crate::store::{Database, Filter, StoreError};
 
+pub use direct::{Direct, direct};
 pub use fuse::{Channel, Fit, WEIGHT_DATE, WEIGHT_NEIGHBOURS, WEIGHT_SPEAKER, WEIGHT_WORDS, Weights, spread};
 pub use highlight::{Highlight, highlight};
 pub use rank::{
@@ -35,7 +37,7 @@ pub use rank::{Parts, Score, relevances, score};
 pub use related::Related;
 pub use search::Search;
 pub use standing::{STANDING, standing};
-pub use vectors::by_vectors;
+pub use vectors::{by_meaning, by_vectors};
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -114,6 +116,22 @@ mod tests {
         assert_eq!(titles(&store, "tea", 1), ["important"]);
         assert_eq!(titles(&store, "tea", 0), [""; 0]);
         assert_eq!(titles(&store, "coffee", 3), [""; 0]);
+    }
+
+    #[test]
+    fn what_fades_fast_comes_after_what_lasts() {
+        let store = Store::in_memory().unwrap();
+        let mut memories = ["happened", "lasts"].map(|title| memory(title, "The user drinks tea."));
+        memories[0].claim.memory_type = crate::memory::MemoryType::Episodic;
+        for memory in &mut memories {
+            memory.claim.summary = Some("happened lasts".into());
+            insert(&store, memory);
+        }
+        let found = search(&store, "tea", &Filter::default(), 2, day(60)).unwrap();
+        let told: Vec<_> = found.iter().map(|hit| (hit.memory.claim.title.as_str(), hit.score.confidence)).collect();
+        assert_eq!(told[0].0, "lasts", "{told:?}");
+        let kept = memories[0].claim.confidence;
+        assert!((told[1].1 - kept / 4.0).abs() < 1e-9, "two half-lives of what happened: {told:?}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Parts {
     pub relevance: f64,
     /// 0–1, from the memory.
     pub importance: f64,
-    /// 0–1, from the memory.
+    /// 0–1, from the memory; as far as it has faded, where that is known.
     pub confidence: f64,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -42,7 +42,7 @@ pub struct Score {
     pub relevance: f64,
     /// How much the memory matters.
     pub importance: f64,
-    /// How sure it is.
+    /// How sure it is, as far as that has faded.
     pub confidence: f64,
     /// How lately it changed.
     pub recency: f64,

@@ -10,6 +10,7 @@ use super::rank::{Parts, Score, relevances, score};
 use super::related::related;
 use super::when::Asked;
 use super::{Found, named, unexpired};
+use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::MemoryId;
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
@@ -45,6 +46,8 @@ pub struct Search<'a> {
     pub with_beside: bool,
     /// Whether the memories that those found are linked to come with them.
     pub with_related: bool,
+    /// How fast confidence fades.
+    pub half_lives: HalfLives,
     /// The time of asking.
     pub now: Timestamp,
 }
@@ -63,6 +66,7 @@ impl<'a> Search<'a> {
             weights: Weights::default(),
             with_beside: false,
             with_related: false,
+            half_lives: HalfLives::default(),
             now,
         }
     }
@@ -157,7 +161,7 @@ impl<'a> Search<'a> {
             .into_iter()
             .zip(relevances(&totals))
             .map(|((memory, fit), relevance)| {
-                let score = score(&parts(&memory, relevance), self.now);
+                let score = score(&parts(&memory, relevance, &self.half_lives, self.now), self.now);
                 (memory, fit, score)
             })
             .collect();
@@ -233,11 +237,18 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 
-fn parts(memory: &Ranked, relevance: f64) -> Parts {
+fn parts(memory: &Ranked, relevance: f64, half_lives: &HalfLives, now: Timestamp) -> Parts {
+    let certainty = Certainty {
+        confidence: memory.confidence,
+        memory_type: memory.memory_type,
+        pinned: memory.pinned,
+        access_count: memory.access_count,
+        last_sure: memory.updated_at.max(memory.last_accessed_at.max(memory.confirmed_at).unwrap_or(memory.updated_at)),
+    };
     Parts {
         relevance,
         importance: memory.importance,
-        confidence: memory.confidence,
+        confidence: certainty.at(half_lives, now),
         updated_at: memory.updated_at,
         access_count: memory.access_count,
     }

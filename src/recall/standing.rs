@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::rank::{Parts, score};
 use super::{Fit, Found, highlight, unexpired};
+use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
@@ -72,7 +73,7 @@ fn found(store: &Database, query: &str, memory: Memory, words: &HashMap<MemoryId
     let parts = Parts {
         relevance: words,
         importance: memory.claim.importance,
-        confidence: memory.claim.confidence,
+        confidence: Certainty::from(&memory).at(&HalfLives::default(), now),
         updated_at: memory.updated_at,
         access_count: memory.usage.access_count,
     };

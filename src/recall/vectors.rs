@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Channel, unexpired};
+use crate::embed::{EmbedError, QueryVectors};
 use crate::store::{Database, Filter, StoreError, VectorModel};
 
 /// What the channel is called in explanations.
@@ -29,9 +30,63 @@ pub fn by_vectors(
     Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
+/// Fewest memories among which it can be told that one stands out.
+const MIN_TO_COMPARE: usize = 5;
+/// Most memories that can stand out.
+const MAX_STANDING_OUT: usize = 5;
+/// Least part of the way from the usual cosine to 1 that a memory must have gone to stand out. Models differ in what is
+/// usual: two texts that have nothing in common have .1 by one and .7 by another.
+const STANDS_OUT: f64 = 0.3;
+
+/// Returns the channel of a query by its meaning; `None` where there are no vectors to compare with.
+///
+/// # Errors
+/// [`EmbedError`] if the vector of the query cannot be had in time, or the file cannot be read.
+pub fn by_meaning(
+    vectors: &QueryVectors,
+    store: &Database,
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Option<Channel>, EmbedError> {
+    let Some(query) = vectors.vector(store, query)? else { return Ok(None) };
+    Ok(Some(by_vectors(store, (&query.model, &query.vector), filter, limit, now)?))
+}
+
+/// Returns those of what has a cosine that are nearer to the query than is usual among them, by far; the nearest first.
+pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
+    let mut sorted: Vec<(T, f64)> = cosines.to_vec();
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let Some(usual) = sorted.get(sorted.len() / 2).map(|(_, cosine)| *cosine).filter(|usual| *usual < 1.0) else {
+        return Vec::new();
+    };
+    if sorted.len() < MIN_TO_COMPARE {
+        return Vec::new();
+    }
+    let stands_out = |cosine: f64| (cosine - usual) / (1.0 - usual) >= STANDS_OUT;
+    let best = sorted.into_iter().take(MAX_STANDING_OUT).filter(|(_, cosine)| stands_out(*cosine));
+    best.map(|(one, _)| one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_far_from_the_usual_stands_out_whatever_the_model_calls_near() {
+        let out = |cosines: &[f64]| {
+            let numbered: Vec<_> = cosines.iter().copied().enumerate().collect();
+            standing_out(&numbered).into_iter().map(|at| cosines[at]).collect::<Vec<_>>()
+        };
+        assert_eq!(out(&[0.55, 0.12, 0.1, 0.05, 0.08]), [0.55]);
+        assert_eq!(out(&[0.72, 0.9, 0.71, 0.7, 0.69]), [0.9]);
+        assert_eq!(out(&[0.3, 0.12, 0.1, 0.05, 0.08]), [0.0; 0], "near, but not by far");
+        assert_eq!(out(&[0.9, 0.1, 0.1]), [0.0; 0], "too few to tell what is usual");
+        assert_eq!(out(&[1.0; 6]), [0.0; 0]);
+        assert_eq!(out(&[]), [0.0; 0]);
+        assert_eq!(out(&[[0.9; 8].as_slice(), &[0.1; 9]].concat()).len(), MAX_STANDING_OUT);
+    }
     use crate::recall::Search;
     use crate::store::samples::{day, insert, memory, write};
     use crate::store::{NewVector, Store};

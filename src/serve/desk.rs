@@ -1,16 +1,24 @@
 //! The connections that requests share, and the namespaces that all of them are confined to.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::config::Config;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, EmbeddingProvider};
+use crate::embed::QueryVectors;
 use crate::guard::Guard;
-use crate::manager::{Afterthought, ManagerError, Reach};
+use crate::manager::{AGENT_WAIT, Afterthought, ManagerError, Reach, database_path, embed_waiting, query_vectors};
 use crate::memory::Namespace;
 use crate::pipeline::project_at;
+use crate::project::Machine;
+use crate::store::Store;
 
 /// Connections that are kept for the next request; more are closed when they come back.
 const MAX_IDLE: usize = 4;
+/// Memories that are embedded after one was written; the rest waits for `embed`.
+const MAX_EMBEDDED: usize = 256;
 
 /// What a server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +35,17 @@ pub enum Serves {
 pub struct Desk {
     config: Config,
     serves: Serves,
+    vectors: Option<Arc<QueryVectors>>,
     reach: OnceLock<Reach>,
     idle: Mutex<Vec<Connection>>,
+    upkeep: Upkeep,
+}
+
+/// Whether vectors are to be made, and whether somebody is at it.
+#[derive(Debug, Default)]
+struct Upkeep {
+    is_wanted: AtomicBool,
+    is_under_way: AtomicBool,
 }
 
 /// What tells one file from another.
@@ -44,7 +61,9 @@ impl Desk {
     /// Returns a desk over the database that `config` names; opens nothing yet.
     #[must_use]
     pub fn new(config: Config, serves: Serves) -> Self {
-        Self { config, serves, reach: OnceLock::new(), idle: Mutex::default() }
+        let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
+        let (reach, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
+        Self { config, serves, vectors, reach, idle, upkeep }
     }
 
     /// Returns the settings in force.
@@ -64,20 +83,43 @@ impl Desk {
         let connection = idle.map_or_else(|| self.open(), Ok)?;
         let done = work(&connection.manager);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MAX_IDLE {
+        // A file that can only be read may be mended any moment.
+        if idle.len() < MAX_IDLE && connection.manager.can_write() {
             idle.push(connection);
         }
         done
     }
 
     fn open(&self) -> Result<Connection, ManagerError> {
-        let manager = Afterthought::open(self.config.clone())?;
+        let manager = Afterthought::open_with(self.config.clone(), self.vectors.clone())?;
         let reach = match self.reach.get() {
             Some(reach) => reach.clone(),
             None => self.reach_of(&manager)?,
         };
         let manager = manager.within(self.reach.get_or_init(|| reach).clone());
         Ok(Connection { manager, file: self.file() })
+    }
+
+    /// Makes the vectors that memories wait for which were just written, unless another thread is at it, which then goes on.
+    /// What fails is told in the log; the memories are there, and wait.
+    pub(super) async fn embed(&self) {
+        if self.config.embedding.value.provider() == EmbeddingProvider::None {
+            return;
+        }
+        self.upkeep.is_wanted.store(true, Ordering::SeqCst);
+        while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
+            self.upkeep.is_wanted.store(false, Ordering::SeqCst);
+            let made = self.embed_waiting().await;
+            self.upkeep.is_under_way.store(false, Ordering::SeqCst);
+            if let Err(error) = made {
+                tracing::warn!("no vectors were made, `afterthought embed` makes them later: {error}");
+            }
+        }
+    }
+
+    async fn embed_waiting(&self) -> Result<(), ManagerError> {
+        let store = Store::open(database_path(&self.config.db.value)?)?;
+        embed_waiting(&self.config, &store, MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
     }
 
     /// Returns what tells the file from another at the same place, where the system can tell.
@@ -99,6 +141,12 @@ impl Desk {
             Serves::ProjectAt(folder) => folder.to_string_lossy(),
         };
         let Some(store) = manager.storage().as_store() else { return Ok(Reach::only(Namespace::global())) };
+        if !manager.can_write() {
+            let sighting = Machine::this().sight_path(&folder);
+            let placement = sighting.map(|sighting| store.placement(&sighting)).transpose()?;
+            let project = placement.map_or_else(Namespace::global, |placement| placement.namespace);
+            return Ok(Reach::of_project(project));
+        }
         let mut warn = |warning: &str| tracing::warn!("{warning}");
         Ok(Reach::of_project(project_at(store, &Guard::default(), &folder, &mut warn)?))
     }

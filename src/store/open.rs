@@ -127,6 +127,27 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Leaves what is written in the log beside the file, when this is the last connection to close, and makes nothing sure
+    /// against a failure of power. For notes of which it is no matter if the last are lost; the next connection that closes
+    /// brings them into the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite refuses.
+    pub fn leave_log(&self) -> Result<(), StoreError> {
+        self.db.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Whether the file was opened for reading only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.conn.is_readonly("main").unwrap_or(true)
+    }
+}
+
 /// SQLite would only say that it cannot open it.
 pub(super) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }

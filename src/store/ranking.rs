@@ -7,10 +7,10 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::filter::{Clauses, Filter};
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, time, time_or_none};
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, spelled as text, time, time_or_none};
 use super::writer::to_json;
 use super::{Database, StoreError};
-use crate::memory::{Memory, MemoryId};
+use crate::memory::{Memory, MemoryId, MemoryType};
 
 /// Pieces of evidence that are passed over to find one of another memory.
 const PASSED_OVER: i64 = 4;
@@ -44,6 +44,14 @@ pub struct Ranked {
     pub valid_to: Option<Timestamp>,
     /// Times it was recalled.
     pub access_count: u32,
+    /// When it was last recalled.
+    pub last_accessed_at: Option<Timestamp>,
+    /// When what it says was last said, as far as its evidence tells.
+    pub confirmed_at: Option<Timestamp>,
+    /// Its type.
+    pub memory_type: MemoryType,
+    /// Whether a person pinned it.
+    pub pinned: bool,
     /// Where in conversations it was learnt, in the order in which it was.
     pub said: Vec<Said>,
 }
@@ -68,7 +76,7 @@ impl Database {
         let clauses = Clauses::of(filter);
         let sql = format!(
             "SELECT m.seq, m.id, m.content, m.importance, m.confidence, m.updated_at, m.created_at, m.valid_from,
-             m.valid_to, u.access_count
+             m.valid_to, u.access_count, u.last_accessed_at, u.confirmed_at, m.type, m.pinned
              FROM json_each(?) wanted CROSS JOIN memories m ON m.seq = wanted.value
              JOIN memory_usage u ON u.memory_id = m.id WHERE {}",
             clauses.sql()
@@ -89,6 +97,10 @@ impl Database {
                         valid_from: time_or_none(row, 7)?,
                         valid_to: time_or_none(row, 8)?,
                         access_count: row.get(9)?,
+                        last_accessed_at: time_or_none(row, 10)?,
+                        confirmed_at: time_or_none(row, 11)?,
+                        memory_type: text(row, 12)?,
+                        pinned: row.get(13)?,
                         said: Vec::new(),
                     })
                 })?;

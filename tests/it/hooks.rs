@@ -8,6 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use super::unprivileged::bound;
 use super::world::{FACTS, Server, World};
 
 /// Log of a session in which rules find something.
@@ -254,34 +256,38 @@ fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_stops_no_hook() {
+fn a_folder_that_cannot_be_written_stops_no_hook_and_what_is_known_is_told() {
     use std::os::unix::fs::PermissionsExt as _;
     let desk = Desk::new();
     let folder = desk.world.path("data");
     fs::create_dir(&folder).unwrap();
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let call = || {
+        let mut said = Vec::new();
         for (agent, event, rest) in recorded() {
             let mut command = desk.command(agent, event);
             command.env("AFTERTHOUGHT_DB", folder.join("memories.db"));
-            let begun = Instant::now();
-            let mut child = command.spawn().unwrap();
-            child.stdin.take().unwrap().write_all(desk.input("s1", &rest).as_bytes()).ok();
-            ended_well(child, begun, event);
+            let mut command = bound(&desk.world, &command);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            said.push(Desk::call(&mut command, event, &desk.input("s1", &rest)));
         }
+        said
     };
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
-    call();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    set(&folder, 0o555);
+    assert!(call().iter().all(String::is_empty), "there is nothing to tell");
+    set(&folder, 0o700);
     let out = desk
         .world
         .command(&["remember", "The user prefers tabs."])
         .env("AFTERTHOUGHT_DB", folder.join("memories.db"))
         .output();
     assert!(out.unwrap().status.success());
-    fs::set_permissions(folder.join("memories.db"), fs::Permissions::from_mode(0o400)).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
-    call();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    set(&folder.join("memories.db"), 0o444);
+    set(&folder, 0o555);
+    let said = call();
+    let told = said.iter().filter(|said| said.contains("The user prefers tabs.")).count();
+    assert_eq!(told, 2, "at the start of a session of either agent: {said:?}");
+    set(&folder, 0o700);
 }
 
 #[test]
@@ -556,6 +562,73 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
 }
 
+#[test]
+fn what_a_person_decides_is_made_sure_and_notes_are_left_to_the_next_that_closes() {
+    let desk = Desk::new();
+    let log = desk.world.path("memories.db-wal");
+    desk.hook("user-prompt-submit", "s1", &json!({"prompt": "/remember The shop sells coffee."}));
+    assert!(desk.world.database().exists() && !log.exists());
+    assert!(desk.told("s1").contains("The shop sells coffee."));
+    assert!(log.exists(), "no disk is waited for");
+    desk.world.good(&["remember", "The shop sells tea."]);
+    assert!(!log.exists());
+    let told: i64 = desk.world.look("SELECT count(*) FROM hook_told", |row| row.get(0)).unwrap()[0];
+    assert_eq!(told, 1, "and no note is lost");
+}
+
+#[test]
+fn slash_commands_are_files_whose_text_the_hook_understands() {
+    let desk = Desk::new();
+    let folder = desk.world.path(".claude/commands");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("recall.md"), "Recall the last release.").unwrap();
+    let shown = desk.world.good(&["init", "claude-code", "--dry-run"]);
+    assert!(shown.contains("+ /remember $ARGUMENTS") && !folder.join("remember.md").exists(), "{shown}");
+    desk.world.good(&["init", "claude-code", "--yes"]);
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(read("recall.md"), "Recall the last release.", "it is somebody else's");
+    let (head, text) = read("remember.md").split_once("\n---\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(head.starts_with("---\ndescription: Remember something for later sessions (afterthought)"), "{head}");
+    // Whether the hook is told what was typed or what became of it.
+    for prompt in ["/remember The shop sells coffee.".to_owned(), text.replace("$ARGUMENTS", "The shop sells tea.")] {
+        let said = desk.hook("user-prompt-submit", "s1", &json!({"prompt": prompt}));
+        let reason = said["reason"].as_str().unwrap();
+        assert!(reason.starts_with("Remembered in") && !reason.contains("/remember"), "{said}");
+    }
+    let again = desk.world.good(&["init", "claude-code", "--yes"]);
+    assert!(again.contains("is as it should be") && !again.contains("is written"), "{again}");
+    fs::write(folder.join("forget.md"), read("forget.md") + "And say so.").unwrap();
+    desk.world.good(&["init", "claude-code", "--undo", "--yes"]);
+    let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["forget.md", "recall.md"], "what a person has changed is theirs");
+}
+
+#[test]
+fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_told_most_comes_first() {
+    let desk = Desk::new();
+    let missing = "Error: Cannot find module 'left-pad'";
+    let fails = bash("npm test", &json!({"error": format!("Exit code 1\n{missing}")}));
+    let works = |command: &str| bash(command, &json!({"tool_response": {"stdout": "ok", "stderr": ""}}));
+    let mend = |session: &str, remedy: &str| {
+        desk.hook("post-tool-use-failure", session, &fails);
+        desk.hook("post-tool-use", session, &works(remedy));
+        desk.hook("post-tool-use", session, &works("npm test"));
+    };
+    mend("s1", "npm ci");
+    mend("s2", "npm install left-pad");
+    let said = desk.hook("post-tool-use-failure", "s3", &fails);
+    let told = context(&said);
+    assert!(told.contains("until `npm ci` was run"), "{told}");
+    assert!(told.contains("until `npm install left-pad` was run"), "{told}");
+    // The one that was told at the second failure was used once more than the other.
+    assert!(told.find("npm ci") < told.find("npm install"), "{told}");
+    // The same remedy again is no further memory.
+    mend("s4", "npm ci");
+    let count = |memories: &str| memories.matches("fails with").count();
+    assert_eq!(count(&desk.world.good(&["list"])), 2);
+}
+
 fn shell(command: &str, desk: &Desk) -> Output {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("HOME", desk.world.path(".")).env("AFTERTHOUGHT_DB", desk.world.database());
@@ -575,6 +648,24 @@ fn a_service_is_written_for_each_manager() {
     assert_eq!(desk.world.done(&["init", "systemd"]).status.code(), Some(2), "it is there already");
     let plist = desk.world.good(&["init", "launchd", "--dry-run"]);
     assert!(plist.contains("<string>watch</string>"), "{plist}");
+    managers_take_them(&desk, &plist);
+}
+
+/// Has those read the files that know what they must be like, where they are on this machine.
+fn managers_take_them(desk: &Desk, plist: &str) {
+    let unit = desk.world.path(".config/systemd/user/afterthought.service");
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--user", "--man=no"]).arg(&unit).env("XDG_RUNTIME_DIR", desk.world.path("."));
+    if let Ok(output) = verify.output() {
+        // It says nothing of a good unit; without a session it may say that it cannot begin.
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("afterthought.service"), "{said}");
+    }
+    fs::write(desk.world.path("a.plist"), plist).unwrap();
+    let read = "import plistlib, sys; print(plistlib.load(open(sys.argv[1], 'rb'))['ProgramArguments'][-1])";
+    if let Ok(output) = Command::new("python3").args(["-c", read]).arg(desk.world.path("a.plist")).output() {
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "watch\n", "{output:?}");
+    }
 }
 
 #[test]

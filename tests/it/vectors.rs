@@ -11,13 +11,13 @@ use super::world::{World, read_body, send, signal};
 
 /// What the server does. A vector has a number for each of some words, so that texts with the same words are near.
 #[derive(Debug, Clone)]
-struct Manner {
+pub struct Manner {
     /// Numbers of a vector.
-    dimension: usize,
+    pub dimension: usize,
     /// Status of every answer but 200, for so many requests.
-    refuses: Option<(u16, usize)>,
+    pub refuses: Option<(u16, usize)>,
     /// Time before each answer.
-    delay: Duration,
+    pub delay: Duration,
     /// Texts of one request at most.
     most_texts: usize,
     /// Characters of one text at most.
@@ -49,13 +49,13 @@ struct State {
     came: Condvar,
 }
 
-struct Server {
+pub struct Server {
     state: Arc<State>,
-    base_url: String,
+    pub base_url: String,
 }
 
 impl Server {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let state = Arc::new(State::default());
@@ -69,20 +69,20 @@ impl Server {
         Self { state, base_url }
     }
 
-    fn set(&self, change: impl FnOnce(&mut Manner)) {
+    pub fn set(&self, change: impl FnOnce(&mut Manner)) {
         change(&mut self.state.manner.lock().unwrap());
     }
 
     /// Returns the texts that were answered since this was last called.
-    fn taken(&self) -> Vec<String> {
+    pub fn taken(&self) -> Vec<String> {
         self.state.asked.lock().unwrap().drain(..).flatten().collect()
     }
 
-    fn requests(&self) -> usize {
+    pub fn requests(&self) -> usize {
         self.state.bodies.lock().unwrap().len()
     }
 
-    fn wait_for(&self, count: usize) -> bool {
+    pub fn wait_for(&self, count: usize) -> bool {
         let bodies = self.state.bodies.lock().unwrap();
         let waited = self.state.came.wait_timeout_while(bodies, Duration::from_mins(1), |all| all.len() < count);
         !waited.unwrap().1.timed_out()
@@ -140,14 +140,14 @@ fn vector(text: &str, dimension: usize) -> Vec<f64> {
     counts.chain(std::iter::repeat(0.02)).take(dimension).collect()
 }
 
-const TEXTS: [&str; 4] = [
+pub const TEXTS: [&str; 4] = [
     "The user drinks green tea.",
     "Mia the cat sleeps all day.",
     "The shop is set up to deploy on Fridays.",
     "The user moved to Köln.",
 ];
 
-fn with(world: &World, server: &Server, arguments: &[&str]) -> Command {
+pub fn with(world: &World, server: &Server, arguments: &[&str]) -> Command {
     let mut command = world.command(arguments);
     command.env("AFTERTHOUGHT_EMBEDDING_BASE_URL", &server.base_url).env("AFTERTHOUGHT_EMBEDDING_MODEL", "m");
     command

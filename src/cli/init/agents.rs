@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
+use super::commands;
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{ADDED, DIM, Printer, REMOVED};
@@ -41,45 +42,89 @@ struct Asking {
     yes: bool,
 }
 
+/// What is to become of a file.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) path: PathBuf,
+    /// What is in it; `None` where it is not there.
+    pub(super) before: Option<String>,
+    /// What is to be in it; `None` where it is to go.
+    pub(super) after: Option<String>,
+}
+
 pub(super) fn run(agent: Agent, args: &AgentArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let path = settings_of(agent, args.project)?;
-    let text = match fs::read_to_string(&path) {
+    let out = context.out;
+    let settings = settings_of(agent, args.project)?;
+    let mut changes: Vec<Change> = settings_change(agent, args, &settings, context)?.into_iter().collect();
+    if changes.is_empty() {
+        tell(out, &settings, if args.undo { "holds no hooks of afterthought" } else { "is as it should be" }, false)?;
+    }
+    if agent == Agent::ClaudeCode {
+        let folder = settings.with_file_name("commands");
+        let found = commands::changes(&folder, args.undo);
+        changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
+        for other in commands::foreign(&folder) {
+            out.note(format_args!("{} is not of afterthought and is left as it is", other.display()));
+        }
+    }
+    if changes.is_empty() {
+        return Ok(ExitStatus::Success);
+    }
+    if !out.is_json() {
+        changes.iter().try_for_each(|change| show(out, change))?;
+    }
+    if args.asking.dry_run {
+        changes.iter().try_for_each(|change| tell(out, &change.path, "would be changed", false))?;
+        return Ok(ExitStatus::Success);
+    }
+    let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
+    if !args.asking.yes && !can_ask() {
+        bail!("nobody can be asked whether to write {names}; add --yes, or --dry-run to look only");
+    }
+    if !args.asking.yes && !is_yes(&format!("Write this to {names}?"))? {
+        changes.iter().try_for_each(|change| tell(out, &change.path, "is left as it is", false))?;
+        return Ok(ExitStatus::NoMatch);
+    }
+    changes.iter().try_for_each(|change| write(change, out))?;
+    advise(agent, args, out);
+    Ok(ExitStatus::Success)
+}
+
+/// Returns what is to become of the settings, if anything.
+fn settings_change(
+    agent: Agent,
+    args: &AgentArgs,
+    path: &Path,
+    context: &Context<'_>,
+) -> anyhow::Result<Option<Change>> {
+    let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
-    let before = parsed(&text, &path)?;
+    let before = parsed(&text, path)?;
     let after =
         if args.undo { uninstall(&before) } else { install(&before, agent, &program(context)?, args.subagents) };
     let after = after.with_context(|| format!("{} is left as it is", path.display()))?;
-    let out = context.out;
     if after == before {
-        tell(out, &path, if args.undo { "holds no hooks of afterthought" } else { "is as it should be" }, false)?;
-        return Ok(ExitStatus::Success);
+        return Ok(None);
     }
-    let written = serde_json::to_string_pretty(&after).context("cannot spell the settings")? + "\n";
-    if !out.is_json() {
-        show(out, &path, &text, &written)?;
-    }
-    if args.asking.dry_run {
-        tell(out, &path, "would be changed", false)?;
-        return Ok(ExitStatus::Success);
-    }
-    if !args.asking.yes && !can_ask() {
-        bail!("nobody can be asked whether to write {}; add --yes, or --dry-run to look only", path.display());
-    }
-    if !args.asking.yes && !is_yes(&format!("Write this to {}?", path.display()))? {
-        tell(out, &path, "is left as it is", false)?;
-        return Ok(ExitStatus::NoMatch);
-    }
-    let backup = if text.is_empty() { None } else { Some(back_up(&path)?) };
-    replace(&path, &written)?;
+    let after = serde_json::to_string_pretty(&after).context("cannot spell the settings")? + "\n";
+    Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
+}
+
+fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
+    let path = &change.path;
+    let Some(after) = &change.after else {
+        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        return tell(out, path, "is removed", true);
+    };
+    let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
+    replace(path, after)?;
     if let Some(backup) = backup {
         out.note(format_args!("{DIM}as it was: {}{DIM:#}", backup.display()));
     }
-    tell(out, &path, "is written", true)?;
-    advise(agent, args, out);
-    Ok(ExitStatus::Success)
+    tell(out, path, "is written", true)
 }
 
 fn advise(agent: Agent, args: &AgentArgs, out: &Printer) {
@@ -147,8 +192,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn show(out: &Printer, path: &Path, before: &str, after: &str) -> anyhow::Result<()> {
-    out.line(format_args!("{DIM}{}{DIM:#}", path.display()))?;
+fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
+    let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().unwrap_or_default());
+    out.line(format_args!("{DIM}{}{DIM:#}", change.path.display()))?;
     for change in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks().flat_map(|hunk| {
         hunk.iter_changes().map(|change| (change.tag(), change.value().trim_end().to_owned())).collect::<Vec<_>>()
     }) {

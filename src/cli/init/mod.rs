@@ -1,6 +1,7 @@
 //! `init`: a settings file to start from, hooks in agents, and a service that watches.
 
 mod agents;
+mod commands;
 mod service;
 
 pub(in crate::cli) use agents::{parsed, settings_of};
@@ -33,7 +34,7 @@ pub struct InitArgs {
 /// What is set up besides.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Put hooks into the settings of Claude Code
+    /// Put hooks into the settings of Claude Code, and the commands /remember, /recall and /forget beside them
     ClaudeCode(agents::AgentArgs),
     /// Put hooks into the settings of Codex
     Codex(agents::AgentArgs),

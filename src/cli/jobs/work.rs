@@ -10,6 +10,7 @@ use afterthought::guard::Guard;
 use afterthought::hooks::{Fault, HookLog, LINGER, Shift, Until, lower_priority, work_off};
 use afterthought::ingest::Found;
 use afterthought::llm::{Budget, Limits, Source};
+use afterthought::manager::embed_waiting;
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary};
 use afterthought::store::{Job, Spent, Store};
 use afterthought::transcript::{Kind, Transcript};
@@ -19,6 +20,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{Context, now};
+use crate::cli::embed::{BESIDE, catch_up};
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{counted, one_line, spelled};
 use crate::cli::run::{Asking, Tape, exchange, guard_of, patterns, reachable, runtime, stop_on_interrupt};
@@ -46,6 +48,8 @@ pub(super) struct WorkArgs {
 pub(super) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.detached {
         lower_priority();
+        // What a person had remembered in a prompt waits for its vector.
+        catch_up(context);
     }
     let store = context.store()?;
     let cancel = CancellationToken::new();
@@ -152,6 +156,10 @@ impl<'a> Extraction<'a> {
             }
         };
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
+        if let Err(error) = embed_waiting(&config, &store, BESIDE, self.cancel.clone()).await {
+            // The memories are there, and wait for `embed` or the next log.
+            self.context.out.detail(format_args!("no vectors were made: {error}"));
+        }
         Ok(Self::judge(job, &summary, &budget))
     }
 

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::embed::{EmbedError, QueryVectors};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
@@ -96,19 +97,36 @@ impl Brief {
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Result<Brief, StoreError> {
+    Ok(compose_with(store, request, None, now)?.0)
+}
+
+/// Returns what a conversation is to be told, as [`compose`] does; what is asked is looked for by its meaning, too, where
+/// there are `vectors`. With it comes why that was left out of account, if it was.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn compose_with(
+    store: &Database,
+    request: &BriefRequest,
+    vectors: Option<&QueryVectors>,
+    now: Timestamp,
+) -> Result<(Brief, Option<EmbedError>), StoreError> {
     let filter =
         Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
     if request.namespaces.is_empty() {
-        return Ok(Brief::default());
+        return Ok((Brief::default(), None));
     }
     let outlines = store.outlines(&filter)?;
-    let to_the_point = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
-        Some(query) => Some(query::to_the_point(store, query, &filter, now)?),
-        None => None,
+    let (to_the_point, without_meaning) = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
+        Some(query) => {
+            let (fits, without_meaning) = query::to_the_point(store, query, &filter, vectors, now)?;
+            (Some(fits), without_meaning)
+        }
+        None => (None, None),
     };
     let weighed = weigh::weigh(&outlines, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
-    Ok(select::select(weighed, texts, request))
+    Ok((select::select(weighed, texts, request), without_meaning))
 }
 
 /// Notes that the memories of `brief` were put in front of a model, and returns whether it could: a file that is locked

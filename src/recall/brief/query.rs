@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
+use crate::embed::{EmbedError, QueryVectors};
 use crate::memory::{Claim, Evidence, Memory, MemoryId};
+use crate::recall::{Direct, Found, direct};
 use crate::store::{Database, Filter, StoreError};
 
 /// Hits that are looked at.
@@ -25,20 +27,27 @@ const EMPTY_WORDS: &[&str] = &[
 ];
 
 /// Returns the memories that bear on `query` with how well they do, 0–1: half the share of what it tells that they hold,
-/// half their relevance among the hits. What holds too little of it is left out, so that there may be none.
+/// half their relevance among the hits. What holds too little of it is left out, unless its meaning stands out; so there
+/// may be none. With them comes why the meaning was left out of account, if it was.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
     filter: &Filter,
+    vectors: Option<&QueryVectors>,
     now: Timestamp,
-) -> Result<HashMap<MemoryId, f64>, StoreError> {
-    let found = crate::recall::search(store, query, filter, HITS, now)?;
+) -> Result<(HashMap<MemoryId, f64>, Option<EmbedError>), StoreError> {
+    let Direct { found, stand_out, without_meaning } = direct(store, query, filter, HITS, vectors, now)?;
     let memories: Vec<_> = found.iter().map(|found| found.memory.clone()).collect();
     let evidence = store.evidence_of(&memories)?;
     let held = |memory: &Memory| words_of(&memory.claim, evidence.get(&memory.id).map_or(&[], Vec::as_slice));
     let shares = shares(&words(query), &memories.iter().map(held).collect::<Vec<_>>());
-    let fits = found.into_iter().zip(shares).filter(|(_, share)| *share >= MIN_SHARE);
-    Ok(fits.map(|(hit, share)| (hit.memory.id, f64::midpoint(share, hit.score.relevance))).collect())
+    // Of what came by its meaning alone, no share of the words tells anything.
+    let by_words = found.iter().zip(shares).map(|(hit, share)| if hit.fit.words > 0.0 { share } else { 0.0 });
+    let shares: Vec<f64> = by_words.collect();
+    let bears = |hit: &Found, share: f64| share >= MIN_SHARE || stand_out.contains(&hit.memory.id);
+    let fits = found.into_iter().zip(shares).filter(|(hit, share)| bears(hit, *share));
+    let fits = fits.map(|(hit, share)| (hit.memory.id, f64::midpoint(share, hit.score.relevance)));
+    Ok((fits.collect(), without_meaning))
 }
 
 /// Returns for each memory the share of what is asked that it holds. A word tells the more the fewer of them hold it; one

@@ -56,6 +56,14 @@ impl MemoryServer {
         TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
     }
 
+    /// Makes vectors of what was just written, while the client has its answer already.
+    fn embed(&self) {
+        let desk = Arc::clone(&self.desk);
+        let runtime = tokio::runtime::Handle::current();
+        // A model in this process works for as long as it takes, and a store is one thread's.
+        tokio::task::spawn_blocking(move || runtime.block_on(desk.embed()));
+    }
+
     /// Does `work` where it may wait for the file.
     async fn with<T: Send + 'static>(
         &self,
@@ -98,6 +106,9 @@ impl ServerHandler for MemoryServer {
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let done = self.with(move |memories| Ok((tool.call)(memories, arguments))).await?;
+        if tool.effect != Effect::Reads {
+            self.embed();
+        }
         let result = match done.map_err(|error| told(&error)).and_then(|done| done) {
             Ok(answer) => CallToolResult::structured(answer),
             Err(why) => CallToolResult::error(vec![ContentBlock::text(format!("{}: {why}", tool.name))]),

@@ -74,8 +74,11 @@ impl Database {
         })
     }
 
-    /// A file of an earlier version that is open for reading only has no tables for them.
-    fn has_vectors(&self) -> Result<bool, StoreError> {
+    /// Whether the file can hold vectors: one of an earlier version that is open for reading only has no tables for them.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn has_vectors(&self) -> Result<bool, StoreError> {
         self.read(|conn| {
             let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
             Ok(conn.prepare_cached(sql)?.query_row((), |row| row.get(0))?)

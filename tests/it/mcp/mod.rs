@@ -1,6 +1,6 @@
 //! The server as clients meet it: raw messages on standard input and over HTTP, and the protocol's own SDK.
 
-mod client;
+pub mod client;
 mod http;
 mod sdk;
 mod stdio;

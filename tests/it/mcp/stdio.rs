@@ -223,6 +223,40 @@ fn a_database_that_cannot_be_used_fails_a_call_and_not_the_server() {
 
 #[cfg(unix)]
 #[test]
+fn what_a_file_holds_that_cannot_be_written_is_read_and_a_write_is_refused_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = crate::world::World::new(None);
+    let folder = world.path("data");
+    let database = folder.join("memories.db");
+    let command = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("AFTERTHOUGHT_DB", &database);
+        command
+    };
+    std::fs::create_dir(&folder).unwrap();
+    assert!(command(&["remember", "Ana drinks tea."]).output().unwrap().status.success());
+    let set = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(&database, 0o444);
+    set(&folder, 0o555);
+    let served = crate::unprivileged::bound(&world, &command(&["mcp"]));
+    let mut client = Piped::of(served);
+    assert_eq!(client.call("memory_recall", json!({"query": "tea"}))["count"], 1);
+    assert_eq!(client.call("memory_list", json!({}))["total"], 1);
+    let brief = client.call("memory_brief", json!({}));
+    assert!(brief["text"].as_str().unwrap().contains("Ana drinks tea."), "{brief}");
+    let why = client.refused("memory_store", store("Bo keeps bees."));
+    assert!(why.contains("cannot write") && why.contains("check its permissions"), "{why}");
+    // As soon as it can be written, it is.
+    set(&folder, 0o777);
+    set(&database, 0o666);
+    client.call("memory_store", store("Bo keeps bees."));
+    assert_eq!(client.call("memory_list", json!({}))["total"], 2);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_database_that_was_moved_away_is_not_written_any_more() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &["--db", "m.db"]);
