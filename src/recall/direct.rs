@@ -9,9 +9,6 @@ use crate::memory::MemoryId;
 use crate::store::{Database, Filter, StoreError};
 use std::collections::HashSet;
 
-/// How many are looked at for each that is asked for: beside each hit there may be what was said before it and after it.
-const PER_RESULT: usize = 3;
-
 /// What was found, and how.
 #[derive(Debug, Default)]
 pub struct Direct {
@@ -36,20 +33,20 @@ pub fn direct(
     vectors: Option<&QueryVectors>,
     now: Timestamp,
 ) -> Result<Direct, StoreError> {
-    let wanted = limit.saturating_mul(PER_RESULT);
-    let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, wanted, now)) {
+    let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
         None => (None, None),
         Some(Ok(channel)) => (channel, None),
         Some(Err(EmbedError::Store(error))) => return Err(error),
         Some(Err(error)) => (None, Some(error)),
     };
-    let stand_out = channel.as_ref().map(standing_out).unwrap_or_default();
+    let near = channel.as_ref().map(|channel| standing_out(&channel.scores)).unwrap_or_default();
+    let stand_out = store.in_rows(&near)?.into_iter().map(|memory| memory.id).collect();
     let channels: Vec<_> = channel.into_iter().collect();
     let weights = Weights::default();
-    let search = Search { limit: wanted, channels: &channels, weights, ..Search::new(query, filter, now) };
+    let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
     let mut found = search.run(store)?;
+    // Something is always nearest in meaning.
     found.retain(|hit| hit.fit.own(&weights) > 0.0);
-    found.truncate(limit);
     Ok(Direct { found, stand_out, without_meaning })
 }
 
