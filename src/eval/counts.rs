@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::case::{ForbiddenKind, Importance};
 use super::meter::Usage;
+use super::rows::{Better, Defined, Formula, Ratio, RowUnit, harmonic};
 
 /// What was counted over one or more cases. Counts add up; measures do not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -132,13 +133,9 @@ impl Counts {
         sum
     }
 
-    fn recall_of(&self, wanted: &[Importance]) -> Option<f64> {
+    fn recall_of(&self, wanted: &[Importance]) -> Ratio {
         let of = |counts: &BTreeMap<Importance, u64>| wanted.iter().filter_map(|one| counts.get(one)).sum::<u64>();
-        ratio(of(&self.recalled), of(&self.required))
-    }
-
-    fn recall(&self) -> Option<f64> {
-        self.recall_of(&[Importance::High, Importance::Medium, Importance::Low])
+        Ratio::of(of(&self.recalled), of(&self.required))
     }
 
     /// Returns the memories that count for or against precision.
@@ -146,25 +143,10 @@ impl Counts {
     pub const fn counted(&self) -> u64 {
         self.right + self.unlisted + self.duplicates + self.distorted + self.forbidden
     }
-
-    fn precision(&self) -> Option<f64> {
-        ratio(self.right, self.counted())
-    }
-
-    fn judged_precision(&self) -> Option<f64> {
-        ratio(self.right + self.unlisted_kept, self.counted())
-    }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of memories are far below 2^52")]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-fn harmonic(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    let (one, other) = (one?, other?);
-    Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
-}
+/// Kind of the rows of conversations that were read.
+pub const KIND: &str = "extraction";
 
 /// A measure: a share, or a number for each case.
 pub struct Measure {
@@ -174,8 +156,34 @@ pub struct Measure {
     pub about: &'static str,
     /// What its numbers are.
     pub unit: Unit,
-    /// How it follows from counts; `None` where there is nothing to tell of.
-    pub of: fn(&Counts) -> Option<f64>,
+    /// How it follows from counts.
+    pub formula: Formula<Counts>,
+}
+
+impl Measure {
+    /// Returns its value for `counts`; `None` where there is nothing to tell of.
+    #[must_use]
+    pub fn of(&self, counts: &Counts) -> Option<f64> {
+        let named = |name: &str| MEASURES.iter().find(|one| one.name == name)?.of(counts);
+        match self.formula {
+            Formula::Ratio(ratio) => ratio(counts).value(RowUnit::Share),
+            Formula::Harmonic([one, other]) => harmonic(named(one), named(other)),
+        }
+    }
+
+    /// Returns what files of results tell of it.
+    #[must_use]
+    pub fn defined(&self) -> Defined {
+        let (better, unit) = match self.unit {
+            Unit::Share => (Better::Higher, RowUnit::Share),
+            Unit::Number => (Better::Lower, RowUnit::Number),
+        };
+        let harmonic_of = match self.formula {
+            Formula::Ratio(_) => None,
+            Formula::Harmonic(names) => Some(names.map(str::to_owned)),
+        };
+        Defined { harmonic_of, ..Defined::new(KIND, self.name, self.about, better, unit) }
+    }
 }
 
 /// What the numbers of a measure are.
@@ -187,28 +195,41 @@ pub enum Unit {
     Number,
 }
 
-const fn share(name: &'static str, about: &'static str, of: fn(&Counts) -> Option<f64>) -> Measure {
-    Measure { name, about, unit: Unit::Share, of }
+const fn share(name: &'static str, about: &'static str, of: fn(&Counts) -> Ratio) -> Measure {
+    Measure { name, about, unit: Unit::Share, formula: Formula::Ratio(of) }
 }
 
 /// Every measure, in the order in which it is told.
 pub const MEASURES: &[Measure] = &[
-    share("recall", "required memories that are there", Counts::recall),
+    share("recall", "required memories that are there", |counts| {
+        counts.recall_of(&[Importance::High, Importance::Medium, Importance::Low])
+    }),
     share("recall high", "those of high importance", |counts| counts.recall_of(&[Importance::High])),
     share("recall medium", "those of medium importance", |counts| counts.recall_of(&[Importance::Medium])),
     share("recall low", "those of low importance", |counts| counts.recall_of(&[Importance::Low])),
-    share("precision", "memories that are right, all unlisted ones taken as wrong", Counts::precision),
-    share("precision judged", "the same, with the verdicts on unlisted ones", Counts::judged_precision),
-    share("F1", "of recall and precision", |counts| harmonic(counts.recall(), counts.precision())),
-    share("type", "types that are right", |counts| ratio(counts.type_right, counts.typed)),
-    share("evidence", "memories that cite the right message", |counts| ratio(counts.evidence_right, counts.evidenced)),
-    share("quotes", "quotes that stand in the message cited", |counts| ratio(counts.quotes_found, counts.quotes)),
-    share("language", "memories in the language of the case", |counts| ratio(counts.in_language, counts.memories)),
+    share("precision", "memories that are right, all unlisted ones taken as wrong", |counts| {
+        Ratio::of(counts.right, counts.counted())
+    }),
+    share("precision judged", "the same, with the verdicts on unlisted ones", |counts| {
+        Ratio::of(counts.right + counts.unlisted_kept, counts.counted())
+    }),
+    Measure {
+        name: "F1",
+        about: "of recall and precision",
+        unit: Unit::Share,
+        formula: Formula::Harmonic(["recall", "precision"]),
+    },
+    share("type", "types that are right", |counts| Ratio::of(counts.type_right, counts.typed)),
+    share("evidence", "memories that cite the right message", |counts| {
+        Ratio::of(counts.evidence_right, counts.evidenced)
+    }),
+    share("quotes", "quotes that stand in the message cited", |counts| Ratio::of(counts.quotes_found, counts.quotes)),
+    share("language", "memories in the language of the case", |counts| Ratio::of(counts.in_language, counts.memories)),
     Measure {
         name: "forbidden",
         about: "forbidden memories a case",
         unit: Unit::Number,
-        of: |counts| ratio(counts.forbidden, counts.cases),
+        formula: Formula::Ratio(|counts| Ratio::of(counts.forbidden, counts.cases)),
     },
 ];
 

@@ -22,7 +22,7 @@ pub struct Interval {
 ///
 /// The same cases in the same order always give the same intervals.
 #[must_use]
-pub fn intervals(cases: &[&Counts], measures: &[fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
+pub fn intervals(cases: &[&Counts], measures: &[impl Fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
     drawn(cases, Counts::sum, measures)
 }
 
@@ -30,7 +30,7 @@ pub fn intervals(cases: &[&Counts], measures: &[fn(&Counts) -> Option<f64>]) -> 
 pub(super) fn drawn<'a, T>(
     cases: &[&'a T],
     sum: impl Fn(Vec<&'a T>) -> T,
-    measures: &[fn(&T) -> Option<f64>],
+    measures: &[impl Fn(&T) -> Option<f64>],
 ) -> Vec<Option<Interval>> {
     if cases.len() < 2 {
         return vec![None; measures.len()];

@@ -25,6 +25,7 @@ mod meter;
 mod prediction;
 pub mod recall;
 mod report;
+pub mod rows;
 mod run;
 mod score;
 mod suite;
@@ -69,6 +70,22 @@ pub enum EvalError {
         /// The memory or entry and its field, with a colon; empty where the reason tells the place.
         place: String,
         /// What is wrong.
+        reason: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}; check the folder, its permissions and the space there", .path.display())]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file of results cannot be used.
+    #[error("{}: {reason}", .path.display())]
+    Results {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what helps.
         reason: String,
     },
     /// No case lies below a path.

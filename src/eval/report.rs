@@ -118,10 +118,10 @@ impl Report {
 impl Group {
     fn of(name: String, cases: &[&Counts]) -> Self {
         let counts = Counts::sum(cases.iter().copied());
-        let formulas: Vec<fn(&Counts) -> Option<f64>> = MEASURES.iter().map(|measure| measure.of).collect();
+        let formulas: Vec<_> = MEASURES.iter().map(|measure| |counts: &Counts| measure.of(counts)).collect();
         let measured = MEASURES.iter().zip(intervals(cases, &formulas)).map(|(measure, interval)| Measured {
             name: measure.name,
-            value: (measure.of)(&counts),
+            value: measure.of(&counts),
             interval,
         });
         Self { name, measures: measured.collect(), counts }

@@ -117,7 +117,7 @@ fn cases(report: &Report, out: &Printer) -> anyhow::Result<()> {
     let cells = |case: &afterthought::eval::CaseReport| {
         let counts = case.counts.as_ref();
         let cell = |of: fn(&Counts) -> String| counts.map_or_else(|| "–".to_owned(), of);
-        let share = |counts: &Counts, at: usize| number((MEASURES[at].of)(counts), Unit::Share);
+        let share = |counts: &Counts, at: usize| number(MEASURES[at].of(counts), Unit::Share);
         [
             case.case.clone(),
             if case.error.is_some() {

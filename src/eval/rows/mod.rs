@@ -1,0 +1,24 @@
+//! The result file of a run: what was run, and one row a case with everything that reports, comparisons and gates need.
+//!
+//! ```text
+//! { "form": "afterthought-eval-results", "version": 1,
+//!   "manifest": { … what was run: program, suites, prompts, model, options … },
+//!   "measures": [ { "kind", "name", "about", "better", "unit", "harmonic_of" } … ],
+//!   "rows":     [ { "suite", "kind", "case", … "measures": { name: { "numerator", "denominator" } }, "cost", "findings" } … ] }
+//! ```
+//!
+//! A measure of many cases is the sum of the numerators over the sum of the denominators, so any rows can be put together
+//! without the cases, the logs or the program that made them. `afterthought eval --schema` prints the form.
+
+mod define;
+mod file;
+mod manifest;
+mod row;
+
+#[cfg(test)]
+mod tests;
+
+pub use define::{Better, Defined, Formula, Ratio, RowUnit, harmonic};
+pub use file::{FORM, Results, VERSION};
+pub use manifest::{Manifest, Suite};
+pub use row::{Confusion, Found, Quoted, Row, Spent, Spoken};
