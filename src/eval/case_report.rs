@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::case::{Importance, Ruling};
 use super::counts::Counts;
@@ -14,7 +14,7 @@ use super::suite::Loaded;
 use crate::memory::MemoryType;
 
 /// What one case came to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaseReport {
     /// `split/id`.
     pub case: String,
@@ -49,7 +49,7 @@ pub struct CaseReport {
 }
 
 /// A gold memory that is not there.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Missed {
     /// Its id.
     pub id: String,
@@ -60,7 +60,7 @@ pub struct Missed {
 }
 
 /// A memory, and what it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
     /// What it is.
     pub standing: Standing,

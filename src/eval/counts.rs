@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::case::{ForbiddenKind, Importance};
 use super::meter::Usage;
 use super::rows::{Better, Defined, Formula, Ratio, RowUnit, harmonic};
 
 /// What was counted over one or more cases. Counts add up; measures do not.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cases that were run and scored.
     pub cases: u64,

@@ -12,6 +12,7 @@
 mod assign;
 mod case;
 mod case_report;
+mod case_row;
 mod check;
 pub mod consolidation;
 mod control;
@@ -27,6 +28,7 @@ pub mod recall;
 mod report;
 pub mod rows;
 mod run;
+mod said;
 mod score;
 mod suite;
 mod text;
@@ -38,6 +40,7 @@ use std::path::PathBuf;
 
 pub use case::{Case, Forbidden, ForbiddenKind, Gold, Importance, Language, Ruling, Verdict, schema};
 pub use case_report::{CaseReport, Entry, Missed};
+pub use case_row::case_row;
 pub use check::flaws;
 pub use control::Control;
 pub use counts::{Counts, MEASURES, Measure, Unit};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::text::{folded, normal};
 use crate::memory::{Evidence, Memory, MemoryType, Structured};
@@ -24,7 +24,7 @@ pub struct Prediction {
 }
 
 /// Words of a message that a memory rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cited {
     /// Key of the transcript.
     pub transcript: String,
@@ -33,7 +33,7 @@ pub struct Cited {
     /// The words.
     pub quote: String,
     /// Who said them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use super::matcher::{Match, Rules};
 use super::prediction::{Messages, Prediction};
 
 /// What a memory is to the gold memories of its case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It says what must not be kept.

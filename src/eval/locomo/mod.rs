@@ -7,7 +7,9 @@
 mod dates;
 mod file;
 mod measure;
+mod row;
 mod words;
 
 pub use file::{Question, Sample, Turn, is_locomo, read};
 pub use measure::{Kept, Retention, measure, run_sample};
+pub use row::{KIND, defined};

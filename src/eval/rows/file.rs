@@ -8,7 +8,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Defined, Manifest, Row};
+use super::{Defined, Manifest, Row, Shared};
 use crate::eval::EvalError;
 
 /// What every file begins with.
@@ -30,6 +30,9 @@ pub struct Results {
     pub measures: Vec<Defined>,
     /// The cases, in the order of the suites; each repeat has rows of its own.
     pub rows: Vec<Row>,
+    /// What was asked for several cases together; what a suite cost is this and its rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<Shared>,
 }
 
 /// What is read first, to tell a file of another kind from a broken one.
@@ -45,7 +48,7 @@ impl Results {
     /// Returns the results of a run.
     #[must_use]
     pub fn new(manifest: Manifest, measures: Vec<Defined>, rows: Vec<Row>) -> Self {
-        Self { form: FORM.to_owned(), version: VERSION, manifest, measures, rows }
+        Self { form: FORM.to_owned(), version: VERSION, manifest, measures, rows, shared: Vec::new() }
     }
 
     /// Reads a file.

@@ -12,13 +12,17 @@
 
 mod define;
 mod file;
+mod keep;
 mod manifest;
 mod row;
+mod suite;
 
 #[cfg(test)]
 mod tests;
 
 pub use define::{Better, Defined, Formula, Ratio, RowUnit, harmonic};
 pub use file::{FORM, Results, VERSION};
+pub use keep::{Keep, key_of, with_ending};
 pub use manifest::{Manifest, Suite};
-pub use row::{Confusion, Found, Quoted, Row, Spent, Spoken};
+pub use row::{Confusion, Found, Quoted, Row, Shared, Spent, Spoken};
+pub use suite::{REPLIES, content};

@@ -117,6 +117,18 @@ impl Spent {
     }
 }
 
+/// What was asked for several cases of a suite together, and so is in no row.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// The suite.
+    pub suite: String,
+    /// Which run of it, from 1.
+    pub repeat: u32,
+    /// What it cost.
+    pub cost: Spent,
+}
+
 /// Something that went wrong in a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
