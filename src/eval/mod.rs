@@ -14,9 +14,12 @@ mod case;
 mod case_report;
 mod case_row;
 mod check;
+pub mod compare;
 pub mod consolidation;
 mod control;
 mod counts;
+pub mod gate;
+mod in_flight;
 mod interval;
 mod language;
 pub mod locomo;
@@ -31,6 +34,7 @@ mod run;
 mod said;
 mod score;
 mod suite;
+mod tally;
 mod text;
 
 #[cfg(test)]
@@ -44,6 +48,7 @@ pub use case_row::case_row;
 pub use check::flaws;
 pub use control::Control;
 pub use counts::{Counts, MEASURES, Measure, Unit};
+pub use in_flight::InFlight;
 pub use interval::{Interval, intervals};
 pub use markdown::markdown;
 pub use matcher::Rules;
@@ -53,6 +58,7 @@ pub use report::{Group, Measured, Report, Unlisted};
 pub use run::{Ran, RunOptions, Subject, run_case, run_logs};
 pub use score::{Finding, Scored, Standing, score};
 pub use suite::{Discovered, Loaded, discover, holds_cases};
+pub use tally::{By, CaseTally, Tally};
 
 /// Why something could not be measured; one variant for each thing a person does differently.
 #[derive(Debug, thiserror::Error)]

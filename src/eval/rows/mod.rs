@@ -21,6 +21,7 @@ mod suite;
 mod tests;
 
 pub use define::{Better, Defined, Formula, Ratio, RowUnit, harmonic};
+pub(super) use file::write_whole;
 pub use file::{FORM, Results, VERSION};
 pub use keep::{Keep, key_of, with_ending};
 pub use manifest::{Manifest, Suite};
