@@ -25,6 +25,7 @@ mod layering;
 mod llm_faults;
 mod machine;
 mod mcp;
+mod measuring;
 mod memory_imports;
 mod packs;
 mod people;

@@ -1,12 +1,19 @@
 //! Running a suite of cases.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
-use afterthought::eval::{self, CaseReport, Discovered, Messages, Report, Usage, flaws, markdown, run_case, score};
+use afterthought::eval::rows::{Row, content};
+use afterthought::eval::{
+    self, CaseReport, Discovered, KIND, MEASURES, Measure, Messages, Report, Usage, case_row, flaws, markdown,
+    run_case, score,
+};
 use anyhow::Context as _;
 use futures::{FutureExt as _, StreamExt as _, stream};
+use serde::{Deserialize, Serialize};
 
-use super::{Job, tell, worst};
+use super::suite::Job;
+use super::{tell, worst};
 use crate::cli::printer::spelled;
 
 /// Runs every case in or below `paths` and tells what came of them; returns whether one failed.
@@ -15,9 +22,9 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let out = job.context.out;
     let (bar, all) = (out.progress(), found.len());
     let done = std::cell::Cell::new(0);
-    let cases: Vec<CaseReport> = stream::iter(found)
+    let ran: Vec<Finished> = stream::iter(found)
         .map(|found| async {
-            let report = one(job, found).await;
+            let report = finished(job, found).await;
             done.set(done.get() + 1);
             bar.set_message(format!("{} of {all} cases", done.get()));
             report
@@ -26,13 +33,19 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         .collect()
         .await;
     bar.finish_and_clear();
+    job.gather.define(MEASURES.iter().map(Measure::defined).collect());
+    let mut cases = Vec::with_capacity(ran.len());
+    for Finished { report, row } in ran {
+        job.gather.row(row, &report.folder, job.repeat);
+        cases.push(report);
+    }
     let mut usage = Usage::default();
     cases.iter().filter_map(|case| case.counts.as_ref()).for_each(|counts| usage += counts.usage);
     let report = Report::new(job.label.clone(), cases, job.cost(usage));
     write_files(job, &report)?;
     if out.is_json() {
         out.json(&report)?;
-    } else {
+    } else if job.is_told() {
         tell::report(&report, out)?;
         worst::tell(&report, out)?;
     }
@@ -42,23 +55,58 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     Ok(report.failed().next().is_some())
 }
 
-async fn one(job: &Job<'_>, found: Discovered) -> CaseReport {
+/// What a case came to, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Finished {
+    report: CaseReport,
+    row: Row,
+}
+
+impl Finished {
+    fn failed(report: CaseReport) -> Self {
+        Self { row: case_row(&report, None, &[]), report }
+    }
+}
+
+/// Returns what an earlier run has kept of a case, else runs it and keeps what it comes to.
+async fn finished(job: &Job<'_>, found: Discovered) -> Finished {
+    let content = content(&found.folder).ok();
+    let key = content.map(|content| job.gather.key(KIND, &format!("{content} {}", found.folder.display()), job.repeat));
+    if let Some(kept) = key.as_ref().and_then(|key| job.gather.kept(key)) {
+        return kept;
+    }
+    let mut finished = one(job, found).await;
+    if let Some(key) = key.filter(|_| finished.report.error.is_none())
+        && let Err(error) = job.gather.keep(&key, &finished)
+    {
+        finished.report.notes.push(format!("it is not kept: {}", spelled(&error)));
+    }
+    finished
+}
+
+async fn one(job: &Job<'_>, found: Discovered) -> Finished {
     let case = match found.loaded {
         Ok(case) => case,
-        Err(error) => return CaseReport::unreadable(found.folder, spelled(&error.into())),
+        Err(error) => return Finished::failed(CaseReport::unreadable(found.folder, spelled(&error.into()))),
     };
     if job.options.cancel.is_cancelled() {
-        return CaseReport::failed(&case, "interrupted before it began".to_owned());
+        return Finished::failed(CaseReport::failed(&case, "interrupted before it began".to_owned()));
     }
+    let begun = Instant::now();
     // Behind a box, since the types of nested futures grow beyond what the compiler follows.
     match run_case(&case, job.subject, job.options).boxed_local().await {
-        Ok(ran) => {
-            let messages = Messages::of(&ran.transcripts);
+        Ok(mut ran) => {
+            let transcripts = std::mem::take(&mut ran.transcripts);
+            let messages = Messages::of(&transcripts);
             let scored = score(&case.rules, case.case.language, &ran.predictions, &messages, &case.verdicts);
             let flaws = flaws(&case.case, &case.rules, &messages);
-            CaseReport::scored(&case, ran, scored, flaws)
+            let report = CaseReport::scored(&case, ran, scored, flaws);
+            let mut row = case_row(&report, Some(&case), &transcripts);
+            row.cost.money = report.counts.as_ref().and_then(|counts| job.cost(counts.usage));
+            row.cost.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            Finished { report, row }
         }
-        Err(error) => CaseReport::failed(&case, spelled(&error.into())),
+        Err(error) => Finished::failed(CaseReport::failed(&case, spelled(&error.into()))),
     }
 }
 

@@ -1,12 +1,15 @@
 //! Answer retention on a `LoCoMo` file.
 
 use std::path::Path;
+use std::time::Instant;
 
+use afterthought::eval::Unit;
 use afterthought::eval::locomo::{self, Kept, Retention, Sample};
-use afterthought::eval::{Ran, Unit};
+use afterthought::eval::rows::{Row, Spent, content};
 use futures::{FutureExt as _, StreamExt as _, stream};
+use serde::{Deserialize, Serialize};
 
-use super::Job;
+use super::suite::Job;
 use super::tell::number;
 use crate::cli::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
@@ -19,33 +22,65 @@ pub(super) async fn run(job: &Job<'_>, file: &Path) -> anyhow::Result<bool> {
     let bar = out.progress();
     bar.set_message(format!("{}", file.display()));
     let samples = locomo::read(file)?;
-    let ran: Vec<(Sample, Result<Ran, _>)> = stream::iter(samples)
+    let file_content = content(file)?;
+    let ran: Vec<(String, anyhow::Result<Finished>)> = stream::iter(samples)
         .map(|sample| async {
-            let ran = locomo::run_sample(&sample, job.subject, job.options).boxed_local().await;
-            (sample, ran)
+            let key = job.gather.key(locomo::KIND, &format!("{file_content} {}", sample.id), job.repeat);
+            let id = sample.id.clone();
+            let finished = match job.gather.kept(&key) {
+                Some(kept) => Ok(kept),
+                None => one(job, sample).boxed_local().await.and_then(|finished| {
+                    job.gather.keep(&key, &finished)?;
+                    Ok(finished)
+                }),
+            };
+            (id, finished)
         })
         .buffered(job.args.jobs)
         .collect()
         .await;
     bar.finish_and_clear();
+    job.gather.define(locomo::defined());
     let mut failed = false;
     let mut good = Vec::new();
-    for (sample, ran) in ran {
-        match ran {
-            Ok(ran) => {
-                ran.notes.iter().for_each(|note| out.warn(format_args!("{}: {note}", sample.id)));
-                good.push((sample, ran));
+    for (id, finished) in ran {
+        match finished {
+            Ok(Finished { retention, notes, cost }) => {
+                notes.iter().for_each(|note| out.warn(format_args!("{id}: {note}")));
+                job.gather.row(Row { cost, ..retention.row(&id) }, file, job.repeat);
+                good.push(retention);
             }
             Err(error) => {
                 failed = true;
-                out.error_text(&format!("{}: {}; it is left out", sample.id, spelled(&error.into())));
+                let told = spelled(&error);
+                out.error_text(&format!("{id}: {told}; it is left out"));
+                let kind = locomo::KIND.to_owned();
+                job.gather.row(Row { kind, case: id, error: Some(told), ..Row::default() }, file, job.repeat);
             }
         }
     }
-    if !good.is_empty() {
-        tell(job, &locomo::measure(&good), out)?;
+    if !good.is_empty() && job.is_told() {
+        tell(job, &Retention::sum(&good), out)?;
     }
     Ok(failed)
+}
+
+/// What a conversation came to, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Finished {
+    retention: Retention,
+    notes: Vec<String>,
+    cost: Spent,
+}
+
+async fn one(job: &Job<'_>, sample: Sample) -> anyhow::Result<Finished> {
+    let begun = Instant::now();
+    let mut ran = locomo::run_sample(&sample, job.subject, job.options).await?;
+    let notes = std::mem::take(&mut ran.notes);
+    let retention = locomo::measure(&[(sample, ran)]);
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let cost = Spent { money: job.cost(retention.usage), ms, ..Spent::of(retention.usage) };
+    Ok(Finished { retention, notes, cost })
 }
 
 fn tell(job: &Job<'_>, found: &Retention, out: &Printer) -> anyhow::Result<()> {
