@@ -141,11 +141,11 @@ pub(super) fn spent(cost: &Spent) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a time since the run began")]
     let seconds = cost.ms as f64 / 1_000.0;
     if cost.calls + cost.failed_calls == 0 {
-        return format!("no call, {seconds:.1} s");
+        return format!("no call, {seconds:.1} s in all cases added up");
     }
     let money = cost.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
     format!(
-        "{}, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s",
+        "{}, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in all cases added up",
         counted(cost.calls, "call"),
         cost.prompt_tokens,
         cost.completion_tokens

@@ -11,6 +11,7 @@
 
 mod flips;
 mod paired;
+mod sides;
 
 use std::collections::BTreeSet;
 
@@ -150,6 +151,22 @@ mod tests {
         assert_eq!(suite.flips.len(), 10);
         let back = compare(&better, &worse).unwrap();
         assert_eq!(back.suites[0].measures[0].verdict, Sure::Worse);
+    }
+
+    #[test]
+    fn more_memories_of_the_same_precision_are_no_difference() {
+        let names: Vec<String> = (0..10).map(|n| format!("c{n}")).collect();
+        // One memory in one case is wrong; the second run finds twice as many, and the same one wrong.
+        let with = |count: u64| {
+            let one = |(n, name): (u64, &'_ String)| (name.clone(), [count - u64::from(n == 0), count]);
+            let each: Vec<_> = (0_u64..).zip(&names).map(one).collect();
+            let each: Vec<_> = each.iter().map(|(name, precision)| (name.as_str(), [1, 1], *precision, 0)).collect();
+            results(&each)
+        };
+        let found = compare(&with(10), &with(20)).unwrap();
+        let precision = &found.suites[0].measures[1];
+        assert_eq!((precision.a, precision.b), (Some(0.99), Some(0.995)));
+        assert!(precision.p > Some(0.3), "{precision:?}");
     }
 
     #[test]

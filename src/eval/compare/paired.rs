@@ -5,13 +5,18 @@
 //! where the runs do not differ, the two results of a case could as well be exchanged. It holds for shares of sums and for
 //! F1, which a t-test does not (Noreen, *Computer-Intensive Methods for Testing Hypotheses*, 1989; Yeh, “More accurate
 //! tests for the statistical significance of result differences”, COLING 2000; Dror and others, “The Hitchhiker's Guide to
-//! Testing Statistical Significance in Natural Language Processing”, ACL 2018). Several measures are tested at once, so
-//! each has a second p after Holm (“A simple sequentially rejective multiple test procedure”, 1979).
+//! Testing Statistical Significance in Natural Language Processing”, ACL 2018). What is held against chance is not the
+//! difference but the difference over its standard error, since two runs may find differently many memories: exchanging
+//! them would change the precision of either although both are equally precise (Janssen, “Studentized permutation tests
+//! for non-i.i.d. hypotheses”, 1997; Chung and Romano, “Exact and asymptotically robust permutation tests”, Annals of
+//! Statistics, 2013). Several measures are tested at once, so each has a second p after Holm (“A simple sequentially
+//! rejective multiple test procedure”, 1979).
 
 use serde::Serialize;
 
+use super::sides::Sides;
 use crate::eval::interval::{Interval, SplitMix, middle};
-use crate::eval::rows::{Better, Ratio, RowUnit};
+use crate::eval::rows::{Better, RowUnit};
 use crate::eval::tally::{CaseTally, Tally};
 
 /// Times that cases are drawn anew.
@@ -26,6 +31,8 @@ const SEED: u64 = 0x5eed_cafe_f00d_0002;
 const POWER: f64 = 2.802;
 /// How close two values are the same.
 const SAME: f64 = 1e-12;
+/// How far sums in another order may lie apart, for one.
+const ROUNDING: f64 = 1e-9;
 
 /// A measure in two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,14 +79,15 @@ pub enum Verdict {
 #[must_use]
 pub fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Vec<Difference> {
     let sides = Sides::new(a, b, pairs);
-    let (first, second) = sides.values(|_| false);
-    let drawn = sides.drawn();
-    let chances = sides.chances();
+    let found = sides.values((0..pairs.len()).map(|at| (at, false)));
+    let drawn = drawn(&sides);
+    let chances = chances(&sides);
     let together = holm(&chances);
     let shared = a.measures.iter().enumerate().filter(|(_, measure)| b.measures.contains(measure));
     shared
         .map(|(at, measure)| {
-            let difference = first[at].zip(second[at]).map(|(one, other)| other - one);
+            let (first, second) = found[at];
+            let difference = first.zip(second).map(|(one, other)| other - one);
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
             let interval = many.and_then(middle);
@@ -87,8 +95,8 @@ pub fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> 
                 name: measure.name.clone(),
                 better: measure.better,
                 unit: measure.unit,
-                a: first[at],
-                b: second[at],
+                a: first,
+                b: second,
                 difference,
                 interval,
                 p: chances[at],
@@ -117,77 +125,38 @@ fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) 
     }
 }
 
-/// The two results of each case, in the order of the first run's measures.
-struct Sides<'a> {
-    tally: &'a Tally,
-    cases: Vec<[Vec<Ratio>; 2]>,
+/// Returns for each measure its difference in every draw.
+fn drawn(sides: &Sides<'_>) -> Vec<Vec<f64>> {
+    let mut random = SplitMix::new(SEED);
+    let mut found = vec![Vec::with_capacity(DRAWS); sides.measures()];
+    for _ in 0..DRAWS {
+        let drawn: Vec<usize> = (0..sides.len()).map(|_| random.below(sides.len())).collect();
+        for (found, (one, other)) in found.iter_mut().zip(sides.values(drawn.into_iter().map(|at| (at, false)))) {
+            found.extend(one.zip(other).map(|(one, other)| other - one));
+        }
+    }
+    found
 }
 
-impl<'a> Sides<'a> {
-    fn new(a: &'a Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Self {
-        let place = |name: &str| b.measures.iter().position(|other| other.name == name);
-        let places: Vec<Option<usize>> = a.measures.iter().map(|measure| place(&measure.name)).collect();
-        let cases = pairs.iter().map(|(one, other)| {
-            let second = places.iter().map(|place| place.map_or_else(Ratio::default, |at| other.ratios[at]));
-            [one.ratios.clone(), second.collect()]
-        });
-        Self { tally: a, cases: cases.collect() }
-    }
-
-    /// Returns the values of both sides, with the results of the cases exchanged of which `is_exchanged` holds.
-    fn values(&self, mut is_exchanged: impl FnMut(usize) -> bool) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
-        self.sums((0..self.cases.len()).map(|at| (at, is_exchanged(at))))
-    }
-
-    fn sums(&self, cases: impl Iterator<Item = (usize, bool)>) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
-        let mut sums =
-            [vec![Ratio::default(); self.tally.measures.len()], vec![Ratio::default(); self.tally.measures.len()]];
-        for (at, exchanged) in cases {
-            for (side, sum) in sums.iter_mut().enumerate() {
-                let from = &self.cases[at][if exchanged { 1 - side } else { side }];
-                sum.iter_mut().zip(from).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
-            }
+/// Returns for each measure how probable a difference as large, for its standard error, is by chance.
+fn chances(sides: &Sides<'_>) -> Vec<Option<f64>> {
+    let seen = sides.standardised(|_| false);
+    let exact = sides.len() <= EXACT;
+    let rounds = if exact { 1_u32 << sides.len() } else { EXCHANGES };
+    let mut random = SplitMix::new(SEED);
+    let mut as_large = vec![0_u32; seen.len()];
+    for round in 0..rounds {
+        let found = sides.standardised(|at| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 });
+        for (count, (seen, found)) in as_large.iter_mut().zip(seen.iter().zip(found)) {
+            // An exchange that leaves nothing to measure speaks for neither.
+            let is_as_large = |found: f64| seen.is_some_and(|seen| found >= seen * (1.0 - ROUNDING));
+            *count += u32::from(found.is_none_or(is_as_large));
         }
-        (self.tally.values(&sums[0]), self.tally.values(&sums[1]))
     }
-
-    /// Returns for each measure its difference in every draw.
-    fn drawn(&self) -> Vec<Vec<f64>> {
-        let mut random = SplitMix::new(SEED);
-        let mut found = vec![Vec::with_capacity(DRAWS); self.tally.measures.len()];
-        for _ in 0..DRAWS {
-            let drawn: Vec<(usize, bool)> =
-                (0..self.cases.len()).map(|_| (random.below(self.cases.len()), false)).collect();
-            let (one, other) = self.sums(drawn.into_iter());
-            for (found, (one, other)) in found.iter_mut().zip(one.into_iter().zip(other)) {
-                found.extend(one.zip(other).map(|(one, other)| other - one));
-            }
-        }
-        found
-    }
-
-    /// Returns for each measure how probable a difference as large is by chance.
-    fn chances(&self) -> Vec<Option<f64>> {
-        let (one, other) = self.values(|_| false);
-        let seen: Vec<Option<f64>> =
-            one.iter().zip(&other).map(|(one, other)| Some(((*other)? - (*one)?).abs())).collect();
-        let exact = self.cases.len() <= EXACT;
-        let rounds = if exact { 1_u32 << self.cases.len() } else { EXCHANGES };
-        let mut random = SplitMix::new(SEED);
-        let mut as_large = vec![0_u32; seen.len()];
-        for round in 0..rounds {
-            let (one, other) = self.values(|at| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 });
-            for (count, (seen, (one, other))) in as_large.iter_mut().zip(seen.iter().zip(one.into_iter().zip(other))) {
-                let found = one.zip(other).map(|(one, other)| (other - one).abs());
-                // An exchange that leaves nothing to measure speaks for neither.
-                *count += u32::from(found.is_none_or(|found| seen.is_some_and(|seen| found >= seen - SAME)));
-            }
-        }
-        // A random exchange counts the one that was seen, too, so that no p is zero.
-        let extra = u32::from(!exact);
-        let share = |count: u32| f64::from(count + extra) / f64::from(rounds + extra);
-        seen.into_iter().zip(as_large).map(|(seen, count)| seen.map(|_| share(count))).collect()
-    }
+    // A random exchange counts the one that was seen, too, so that no p is zero.
+    let extra = u32::from(!exact);
+    let share = |count: u32| f64::from(count + extra) / f64::from(rounds + extra);
+    seen.into_iter().zip(as_large).map(|(seen, count)| seen.map(|_| share(count))).collect()
 }
 
 fn deviation(values: &[f64]) -> Option<f64> {
