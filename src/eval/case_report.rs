@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::{Importance, Ruling};
 use super::counts::Counts;
+use super::details::count_lost;
 use super::matcher::Rules;
 use super::prediction::{Cited, Prediction};
 use super::run::Ran;
@@ -57,6 +58,9 @@ pub struct Missed {
     pub importance: Importance,
     /// What should be remembered.
     pub text: String,
+    /// Whether it was found, and then retired.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// A memory, and what it is.
@@ -108,6 +112,10 @@ impl CaseReport {
     pub fn scored(case: &Loaded, ran: Ran, scored: Scored, flaws: Vec<String>) -> Self {
         let mut counts = scored.counts;
         counts.usage = ran.usage;
+        let lost = count_lost(&case.rules, &scored.recalled, &ran.retired, &mut counts);
+        if let Some((before, grown)) = ran.again {
+            (counts.before_again, counts.grown) = (before, grown);
+        }
         counts.superseded = ran.superseded.len() as u64;
         counts.pending = ran.pending.len() as u64;
         let missed = case.rules.golds.iter().zip(&scored.recalled).filter(|(gold, there)| !**there && !gold.optional);
@@ -115,6 +123,7 @@ impl CaseReport {
             id: gold.id.clone(),
             importance: gold.importance,
             text: gold.text.clone(),
+            lost: lost.contains(&gold.id),
         });
         let entries = ran.predictions.into_iter().zip(scored.findings);
         Self {

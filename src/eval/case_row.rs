@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::case_report::{CaseReport, Entry, Missed};
-use super::counts::{KIND, MEASURES};
+use super::measures::{KIND, MEASURES};
 use super::prediction::Cited;
 use super::rows::{Confusion, Formula, Found, Quoted, Row, Spent};
 use super::said::{holding, label, said};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::text::{folded, normal};
@@ -18,6 +19,12 @@ pub struct Prediction {
     pub content: String,
     /// What it rests on.
     pub evidence: Vec<Cited>,
+    /// How much it matters, from 0 to 1; `None` where the extractor does not tell.
+    #[serde(skip)]
+    pub importance: Option<f64>,
+    /// From when and until when it holds in the world, as far as it tells.
+    #[serde(skip)]
+    pub valid: Vec<Timestamp>,
     /// Title, content, value and structured parts, normalised, one a line.
     #[serde(skip)]
     pub(super) searched: String,
@@ -41,7 +48,14 @@ impl Prediction {
     /// Returns a memory that says `content` and nothing besides.
     #[must_use]
     pub fn new(memory_type: MemoryType, content: &str, evidence: Vec<Cited>) -> Self {
-        Self { memory_type, content: content.to_owned(), evidence, searched: normal(content) }
+        Self {
+            memory_type,
+            content: content.to_owned(),
+            evidence,
+            importance: None,
+            valid: Vec::new(),
+            searched: normal(content),
+        }
     }
 
     /// Returns a stored memory with what it rests on.
@@ -74,6 +88,8 @@ impl Prediction {
             memory_type: claim.memory_type,
             content: claim.content.clone(),
             evidence: cited.collect(),
+            importance: Some(claim.importance),
+            valid: [claim.valid_from, claim.valid_to, claim.expires_at].into_iter().flatten().collect(),
             searched: lines.join("\n"),
         }
     }

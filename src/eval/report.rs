@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::case_report::{CaseReport, Entry};
-use super::counts::{Counts, MEASURES};
+use super::counts::Counts;
 use super::interval::{Interval, intervals};
+use super::measures::MEASURES;
 use super::prediction::Cited;
 use super::score::Standing;
 

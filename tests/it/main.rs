@@ -12,6 +12,7 @@ mod desk;
 mod exports;
 mod faults;
 mod estimate;
+mod eval_suites;
 mod evals;
 mod filters;
 mod forgetting;

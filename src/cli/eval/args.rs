@@ -15,7 +15,7 @@ use crate::cli::run::price;
 
 /// Measure the quality of extraction and consolidation on cases that say what is right
 ///
-/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a LoCoMo file. Each conversation runs
+/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem. Each conversation runs
 /// through the whole pipeline into a store of its own; what is active afterwards is scored without any judge. Files named
 /// *-pairs.jsonl and *-streams.jsonl hold memories that arrive where others are known: what is decided about them, and
 /// what is left in the end, is scored. With --recall, the search is measured, on LoCoMo files alone. Exits 3 if a case could not be read or run; it is named and counts for nothing.
@@ -36,6 +36,9 @@ pub struct EvalArgs {
     /// What is measured; all but the first three must fail [default: auto]
     #[arg(long, value_enum)]
     pub(super) extractor: Option<ExtractorArg>,
+    /// What answers the queries of *-recall.jsonl, *-brief.jsonl and *-qa.jsonl; all but the first must fail
+    #[arg(long, value_enum, default_value_t = RetrieverArg::Search)]
+    pub(super) retriever: RetrieverArg,
     /// Name of the model [env: AFTERTHOUGHT_MODEL]
     #[arg(long)]
     model: Option<String>,
@@ -57,6 +60,18 @@ pub struct EvalArgs {
     /// Invented memories in each namespace of a consolidation case, to find what matters among
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) distractors: usize,
+    /// Tell how far likeness of words, and of meaning where the settings name a model, agrees with the patterns of cases
+    #[arg(long)]
+    pub(super) agreement: bool,
+    /// Let the model judge too, beside the patterns: on *-triples.jsonl, and with --agreement on cases
+    #[arg(long)]
+    pub(super) judge: bool,
+    /// Published corrections of LoCoMo's labels: a file, or a folder with errors*.json below it
+    #[arg(long, value_name = "PATH")]
+    pub(super) corrections: Option<PathBuf>,
+    /// Read every log a second time into the same store, and measure how much that adds
+    #[arg(long)]
+    pub(super) again: bool,
     /// Cases at a time; in consolidation, calls at a time
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(super) jobs: usize,
@@ -118,8 +133,35 @@ pub(super) enum ExtractorArg {
     EverySentence,
     /// Control: keeps every sentence in which people speak of themselves
     FirstPerson,
+    /// Control: keeps what nobody said, with quotes that stand nowhere
+    Invented,
     /// Control, of consolidation alone: goes by the likeness of words
     Similarity,
+}
+
+/// What answers queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RetrieverArg {
+    /// The search and the brief
+    Search,
+    /// Control: memories drawn at random
+    Random,
+    /// Control: all that may be recalled, the latest first
+    Everything,
+    /// Control: nothing
+    Nothing,
+}
+
+impl RetrieverArg {
+    /// Returns its name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Random => "random",
+            Self::Everything => "everything",
+            Self::Nothing => "nothing",
+        }
+    }
 }
 
 impl EvalArgs {
@@ -153,6 +195,7 @@ impl EvalArgs {
             Some(ExtractorArg::None) => Some(Control::Nothing),
             Some(ExtractorArg::EverySentence) => Some(Control::EverySentence),
             Some(ExtractorArg::FirstPerson) => Some(Control::FirstPerson),
+            Some(ExtractorArg::Invented) => Some(Control::Invented),
             Some(ExtractorArg::Llm | ExtractorArg::Rules | ExtractorArg::Auto | ExtractorArg::Similarity) | None => {
                 None
             }
@@ -165,6 +208,7 @@ impl EvalArgs {
             Some(ExtractorArg::None) => Some("none"),
             Some(ExtractorArg::EverySentence) => Some("every-sentence"),
             Some(ExtractorArg::FirstPerson) => Some("first-person"),
+            Some(ExtractorArg::Invented) => Some("invented"),
             Some(ExtractorArg::Similarity) => Some("similarity"),
             Some(ExtractorArg::Llm | ExtractorArg::Rules | ExtractorArg::Auto) | None => None,
         }
@@ -180,6 +224,7 @@ impl EvalArgs {
                 | ExtractorArg::None
                 | ExtractorArg::EverySentence
                 | ExtractorArg::FirstPerson
+                | ExtractorArg::Invented
                 | ExtractorArg::Similarity,
             ) => Some(ExtractorChoice::Rules),
             None => None,

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use afterthought::eval::matchers::{self, Judge, Vectors};
 use afterthought::eval::rows::{Row, content};
 use afterthought::eval::{
-    self, CaseReport, Discovered, KIND, MEASURES, Measure, Messages, Report, Usage, case_row, flaws, markdown,
-    run_case, score,
+    self, CaseReport, Discovered, KIND, Loaded, MEASURES, Measure, Messages, Ran, Report, Usage, case_row, flaws,
+    markdown, run_case, score,
 };
 use anyhow::Context as _;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 
 use super::suite::Job;
-use super::{tell, worst};
+use super::{matching, tell, worst};
+use crate::cli::embed::embedder;
 use crate::cli::printer::spelled;
 
 /// Runs every case in or below `paths` and tells what came of them; returns whether one failed.
@@ -22,9 +24,11 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let out = job.context.out;
     let (bar, all) = (out.progress(), found.len());
     let done = std::cell::Cell::new(0);
+    let embedder = if job.args.agreement { embedder(&job.context.settings()?)? } else { None };
+    let vectors = embedder.as_ref().map(Vectors::of).transpose()?.flatten();
     let ran: Vec<Finished> = stream::iter(found)
         .map(|found| async {
-            let report = finished(job, found).await;
+            let report = finished(job, found, vectors.as_ref()).await;
             done.set(done.get() + 1);
             bar.set_message(format!("{} of {all} cases", done.get()));
             report
@@ -34,8 +38,9 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         .await;
     bar.finish_and_clear();
     job.gather.define(MEASURES.iter().map(Measure::defined).collect());
-    let mut cases = Vec::with_capacity(ran.len());
-    for Finished { report, row } in ran {
+    let (mut cases, mut agreed) = (Vec::with_capacity(ran.len()), Vec::new());
+    for Finished { report, row, agreement } in ran {
+        agreed.extend(agreement);
         job.gather.row(row, &report.folder, job.repeat);
         cases.push(report);
     }
@@ -49,6 +54,9 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         tell::report(&report, out)?;
         worst::tell(&report, out)?;
     }
+    if let Some(place) = paths.first().filter(|_| job.args.agreement) {
+        matching::tell(job, place, agreed, vectors.is_some())?;
+    }
     for (case, error) in report.failed() {
         out.error_text(&format!("{}: {error}", case.case));
     }
@@ -60,22 +68,29 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
 struct Finished {
     report: CaseReport,
     row: Row,
+    /// How the ways of matching agree with its patterns, where that was asked for.
+    agreement: Option<Row>,
 }
 
 impl Finished {
     fn failed(report: CaseReport) -> Self {
-        Self { row: case_row(&report, None, &[]), report }
+        Self { row: case_row(&report, None, &[]), report, agreement: None }
     }
 }
 
 /// Returns what an earlier run has kept of a case, else runs it and keeps what it comes to.
-async fn finished(job: &Job<'_>, found: Discovered) -> Finished {
+async fn finished(job: &Job<'_>, found: Discovered, vectors: Option<&Vectors<'_>>) -> Finished {
     let content = content(&found.folder).ok();
-    let key = content.map(|content| job.gather.key(KIND, &format!("{content} {}", found.folder.display()), job.repeat));
+    // A file may hold many cases.
+    let label = found.loaded.as_ref().map(Loaded::label).unwrap_or_default();
+    let place = format!("{} {label}", found.folder.display());
+    // What is told of the ways of matching depends on models of its own.
+    let content = content.filter(|_| !job.args.agreement);
+    let key = content.map(|content| job.gather.key(KIND, &format!("{content} {place}"), job.repeat));
     if let Some(kept) = key.as_ref().and_then(|key| job.gather.kept(key)) {
         return kept;
     }
-    let mut finished = one(job, found).await;
+    let mut finished = one(job, found, vectors).await;
     if let Some(key) = key.filter(|_| finished.report.error.is_none())
         && let Err(error) = job.gather.keep(&key, &finished)
     {
@@ -84,7 +99,7 @@ async fn finished(job: &Job<'_>, found: Discovered) -> Finished {
     finished
 }
 
-async fn one(job: &Job<'_>, found: Discovered) -> Finished {
+async fn one(job: &Job<'_>, found: Discovered, vectors: Option<&Vectors<'_>>) -> Finished {
     let case = match found.loaded {
         Ok(case) => case,
         Err(error) => return Finished::failed(CaseReport::unreadable(found.folder, spelled(&error.into()))),
@@ -100,14 +115,22 @@ async fn one(job: &Job<'_>, found: Discovered) -> Finished {
             let messages = Messages::of(&transcripts);
             let scored = score(&case.rules, case.case.language, &ran.predictions, &messages, &case.verdicts);
             let flaws = flaws(&case.case, &case.rules, &messages);
+            let agreement = if job.args.agreement { agreement(job, &case, &ran, vectors).await } else { None };
             let report = CaseReport::scored(&case, ran, scored, flaws);
             let mut row = case_row(&report, Some(&case), &transcripts);
             row.cost.money = report.counts.as_ref().and_then(|counts| job.cost(counts.usage));
             row.cost.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            Finished { report, row }
+            Finished { report, row, agreement }
         }
         Err(error) => Finished::failed(CaseReport::failed(&case, spelled(&error.into()))),
     }
+}
+
+async fn agreement(job: &Job<'_>, case: &Loaded, ran: &Ran, vectors: Option<&Vectors<'_>>) -> Option<Row> {
+    let judge = job.judge.map(Judge::new);
+    let row = matchers::agreement(&case.label(), &case.rules, &ran.predictions, vectors, judge.as_ref()).await;
+    // What a model that fails does not say counts for nothing.
+    row.ok()
 }
 
 fn write_files(job: &Job<'_>, report: &Report) -> anyhow::Result<()> {

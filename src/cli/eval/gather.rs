@@ -180,6 +180,9 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
         ("categories", json!(config.categories.value)),
         ("namespace", json!(namespace)),
         ("distractors", json!(args.distractors)),
+        ("retriever", json!(args.retriever.name())),
+        ("again", json!(args.again)),
+        ("corrections", json!(args.corrections)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()

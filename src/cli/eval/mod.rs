@@ -1,10 +1,14 @@
 //! `eval`: how good extraction and consolidation are, on cases that say what is right.
 
 mod args;
+mod asking;
 mod cases;
 mod compare;
 mod gate;
 mod gather;
+mod imported;
+mod matching;
+mod measured;
 mod recall;
 mod replies;
 mod report;
@@ -46,6 +50,9 @@ fn schema() -> serde_json::Value {
     let mut schema = eval::schema();
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("consolidation".to_owned(), consolidation::schemas());
+        fields.insert("short".to_owned(), eval::short::schema());
+        fields.insert("asking".to_owned(), eval::asking::schemas());
+        fields.insert("triples".to_owned(), eval::matchers::schema());
         fields.insert("results".to_owned(), schemars::schema_for!(Results).to_value());
         fields.insert("baseline".to_owned(), schemars::schema_for!(Baseline).to_value());
     }

@@ -86,7 +86,7 @@ fn decider<'a, C: Complete>(job: &Job<'_>, model: Option<&'a C>) -> anyhow::Resu
         (_, _, Some(model)) => Decider::Model(model),
         (_, Subject::Rules | Subject::Llm(_), None) => Decider::Rules,
         (_, Subject::Control(Control::Nothing), _) => Decider::AlwaysNew,
-        (_, Subject::Control(Control::EverySentence | Control::FirstPerson), _) => {
+        (_, Subject::Control(Control::EverySentence | Control::FirstPerson | Control::Invented), _) => {
             bail!("consolidation has no such control; use --extractor none or similarity")
         }
     })

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::eval::{self, RunOptions, Subject, Usage, consolidation, locomo};
+use afterthought::eval::external::Set;
+use afterthought::eval::{self, RunOptions, Subject, Usage, asking, consolidation, external, matchers};
 use afterthought::extract::{WindowBudget, rules};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, Source};
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{EvalArgs, ExtractorArg};
 use super::gather::{Gather, Told};
-use super::{cases, replies, retention, settling};
+use super::{cases, imported, replies, settling};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::run::{Tape, exchange, guard_of, model_settings, runtime, stop_on_interrupt};
@@ -55,6 +56,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         instructions: config.instructions.value.clone(),
         window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
         calls_in_flight: config.jobs.value,
+        again: args.again,
         keep: args.keep.clone(),
         cancel: cancel.clone(),
     };
@@ -63,14 +65,19 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         let mut failed = false;
         for repeat in 1..=args.repeat {
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
-            let source = if asks { Some(answering(args, &config, replay, kept.as_deref(), &guard)?) } else { None };
+            let source = if asks || args.judge {
+                Some(answering(args, &config, replay, kept.as_deref(), &guard)?)
+            } else {
+                None
+            };
             let subject = match (args.control(), &source) {
                 (Some(control), _) => Subject::Control(control),
-                (None, Some(source)) => Subject::Llm(source),
-                (None, None) => Subject::Rules,
+                (None, Some(source)) if asks => Subject::Llm(source),
+                (None, Some(_) | None) => Subject::Rules,
             };
+            let judge = source.as_ref().filter(|_| args.judge);
             let (options, label) = (&options, label.clone());
-            let job = Job { args, context, options, subject, label, price, gather: &gather, repeat };
+            let job = Job { args, context, options, subject, judge, label, price, gather: &gather, repeat };
             failed |= job.go().await?;
         }
         anyhow::Ok(failed)
@@ -103,6 +110,8 @@ pub(super) struct Job<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) options: &'a RunOptions<'a>,
     pub(super) subject: Subject<'a, Source<'a>>,
+    /// The model that judges, where one is asked to.
+    pub(super) judge: Option<&'a Source<'a>>,
     pub(super) label: String,
     /// What a model costs, where it is known.
     pub(super) price: Option<Price>,
@@ -115,10 +124,17 @@ impl Job<'_> {
     /// Returns whether something failed.
     async fn go(&self) -> anyhow::Result<bool> {
         let (files, suites): (Vec<PathBuf>, Vec<PathBuf>) =
-            self.args.paths.iter().cloned().partition(|path| locomo::is_locomo(path));
+            self.args.paths.iter().cloned().partition(|path| Set::of(path).is_some());
         let settled: Vec<PathBuf> = suites.iter().flat_map(|path| consolidation::files(path)).collect();
-        // A folder may hold cases of both kinds; one with neither is told of.
-        let holds_cases = |path: &PathBuf| consolidation::files(path).is_empty() || eval::holds_cases(path);
+        let asked: Vec<PathBuf> = suites.iter().flat_map(|path| asking::files(path)).collect();
+        let triples: Vec<PathBuf> = suites.iter().flat_map(|path| matchers::files(path)).collect();
+        let sets: Vec<PathBuf> = suites.iter().flat_map(|path| external::files(path)).collect();
+        // A folder may hold cases of several kinds; one with none is told of.
+        let holds_cases = |path: &PathBuf| {
+            let others =
+                [consolidation::files(path), asking::files(path), matchers::files(path), external::files(path)];
+            others.iter().all(Vec::is_empty) || eval::holds_cases(path)
+        };
         let suites: Vec<PathBuf> = suites.into_iter().filter(holds_cases).collect();
         let conversations = !suites.is_empty() || !files.is_empty();
         ensure!(
@@ -132,8 +148,17 @@ impl Job<'_> {
         if !settled.is_empty() {
             failed |= settling::run(self, &settled, suites.is_empty()).await?;
         }
+        if !asked.is_empty() {
+            failed |= super::asking::run(self, &asked).await?;
+        }
+        if !triples.is_empty() {
+            failed |= super::matching::run(self, &triples).await?;
+        }
         for file in &files {
-            failed |= retention::run(self, file).await?;
+            failed |= imported::run(self, file, self.args.corrections.as_deref()).await?;
+        }
+        for set in &sets {
+            failed |= imported::look(self, set).await?;
         }
         Ok(failed)
     }

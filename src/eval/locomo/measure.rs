@@ -8,15 +8,16 @@ use super::dates::{Open, open_date};
 use super::file::{Question, Sample, Turn};
 use super::words::content_words;
 use crate::eval::meter::Usage;
+use crate::eval::place::{Place, prepare};
 use crate::eval::prediction::Prediction;
-use crate::eval::run::{Place, RunOptions, Subject, prepare, run_logs};
+use crate::eval::run::{RunOptions, Subject, run_logs};
 use crate::eval::{EvalError, Ran};
 use crate::llm::Complete;
 use crate::pipeline::Sources;
 use crate::tokens;
 
 /// Share of an answer's content words that must be left, in hundredths.
-const LEAST_SHARE: usize = 67;
+pub(super) const LEAST_SHARE: usize = 67;
 
 /// Texts with the turns that each rests on, and how many answers are left in them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
