@@ -67,29 +67,30 @@ fn questions_tell_what_extraction_lost_from_what_retrieval_lost() {
 #[test]
 fn controls_fail_the_adversarial_suite_each_in_its_own_way() {
     let desk = Desk::new();
-    let run = |extractor: &str| {
-        let report = desk.json(&["eval", &suite("adversarial/dev"), "--extractor", extractor]).remove(0);
+    let run = |cases: &str, extractor: &str| {
+        let report = desk.json(&["eval", &suite(cases), "--extractor", extractor]).remove(0);
         let failed = report["cases"].as_array().unwrap().iter().find(|case| !case["error"].is_null());
         assert!(failed.is_none(), "{failed:?}");
         let flawed = report["cases"].as_array().unwrap().iter().find(|case| case["flaws"] != json!([]));
-        assert!(flawed.is_none() || extractor == "invented", "{flawed:?}");
+        assert!(flawed.is_none(), "{flawed:?}");
         let measure = move |name: &str| {
             let measures = report["overall"]["measures"].as_array().unwrap();
             measures.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64()
         };
         measure
     };
-    let rules = run("rules");
+    let of_some = "adversarial/dev/zh-extraction.jsonl";
+    let rules = run(of_some, "rules");
     assert!(rules("precision").unwrap() > 0.4 && rules("quotes") == Some(1.0));
-    let none = run("none");
+    let none = run("adversarial", "none");
     assert_eq!((none("recall"), none("precision")), (Some(0.0), None));
-    let every = run("every-sentence");
+    let every = run(of_some, "every-sentence");
     assert!(every("precision").unwrap() < 0.4 && every("forbidden").unwrap() > 0.2);
-    let own = run("first-person");
+    let own = run(of_some, "first-person");
     assert!(own("precision").unwrap() < 0.5 && own("forbidden").unwrap() > 0.05);
-    let invented = run("invented");
+    let invented = run(of_some, "invented");
     assert_eq!(invented("quotes"), Some(0.0), "what is made up is quoted from nowhere");
-    assert!(invented("precision").unwrap() < 0.15 && invented("recall").unwrap() < 0.25);
+    assert!(invented("precision").unwrap() < 0.2 && invented("recall").unwrap() < 0.3);
 }
 
 #[test]
