@@ -22,6 +22,7 @@ pub mod tokens;
 pub mod ingest;
 pub mod guard;
 pub mod llm;
+pub mod prompts;
 pub mod extract;
 pub mod store;
 pub mod embed;

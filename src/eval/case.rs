@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::EvalError;
+use super::consolidation::Moment;
 use crate::memory::MemoryType;
 
 /// Name of the file that describes a case, in a folder of its own.
@@ -61,6 +62,9 @@ pub struct Gold {
     /// Regular expressions, none of which occurs; a memory that has one of them is distorted.
     #[serde(default)]
     pub none: Vec<String>,
+    /// The day, month or instant that the memory must name or hold from or until, where that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Moment>,
     /// Verbatim pieces of messages; right evidence cites a message that holds one of them.
     pub evidence: Vec<String>,
 }

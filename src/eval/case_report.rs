@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::case::{Importance, Ruling};
 use super::counts::Counts;
+use super::details::count_lost;
 use super::matcher::Rules;
 use super::prediction::{Cited, Prediction};
 use super::run::Ran;
@@ -14,7 +15,7 @@ use super::suite::Loaded;
 use crate::memory::MemoryType;
 
 /// What one case came to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaseReport {
     /// `split/id`.
     pub case: String,
@@ -49,7 +50,7 @@ pub struct CaseReport {
 }
 
 /// A gold memory that is not there.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Missed {
     /// Its id.
     pub id: String,
@@ -57,10 +58,13 @@ pub struct Missed {
     pub importance: Importance,
     /// What should be remembered.
     pub text: String,
+    /// Whether it was found, and then retired.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// A memory, and what it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
     /// What it is.
     pub standing: Standing,
@@ -108,6 +112,10 @@ impl CaseReport {
     pub fn scored(case: &Loaded, ran: Ran, scored: Scored, flaws: Vec<String>) -> Self {
         let mut counts = scored.counts;
         counts.usage = ran.usage;
+        let lost = count_lost(&case.rules, &scored.recalled, &ran.retired, &mut counts);
+        if let Some((before, grown)) = ran.again {
+            (counts.before_again, counts.grown) = (before, grown);
+        }
         counts.superseded = ran.superseded.len() as u64;
         counts.pending = ran.pending.len() as u64;
         let missed = case.rules.golds.iter().zip(&scored.recalled).filter(|(gold, there)| !**there && !gold.optional);
@@ -115,6 +123,7 @@ impl CaseReport {
             id: gold.id.clone(),
             importance: gold.importance,
             text: gold.text.clone(),
+            lost: lost.contains(&gold.id),
         });
         let entries = ran.predictions.into_iter().zip(scored.findings);
         Self {

@@ -14,7 +14,20 @@ pub enum Control {
     EverySentence,
     /// Keeps every sentence in which a person speaks of themselves.
     FirstPerson,
+    /// Keeps what nobody said: invented facts, and what was said with its numbers and its sense turned round, each with a
+    /// quote that stands nowhere.
+    Invented,
 }
+
+/// What the inventor remembers of people who never said so; each is as sure of itself as a memory can be.
+const INVENTED: &[&str] = &[
+    "The user lives in Tarvelo and works at Ostrimont Foundry.",
+    "The user prefers Wexler to every other tool.",
+    "The project is deployed to the server quenimu on port 48211.",
+    "The user has two brothers, Myrode and Thuluki.",
+    "The team decided on 2031-11-07 to write everything in Pomdrift.",
+    "The user is allergic to skarn and never eats it.",
+];
 
 /// Words by which people speak of themselves.
 const OWN_WORDS: &[&str] = &[
@@ -28,6 +41,9 @@ impl Control {
     /// Returns what it keeps of `transcripts`, in the order in which it was said.
     #[must_use]
     pub fn extract(self, transcripts: &[Transcript]) -> Vec<Prediction> {
+        if self == Self::Invented {
+            return invented(transcripts);
+        }
         let mut kept = Vec::new();
         for transcript in transcripts {
             for message in transcript.messages.iter().filter(|message| self.reads(message)) {
@@ -42,13 +58,13 @@ impl Control {
         match self {
             Self::Nothing => false,
             Self::EverySentence => message.kind == Kind::Prose,
-            Self::FirstPerson => message.is_human(),
+            Self::FirstPerson | Self::Invented => message.is_human(),
         }
     }
 
     fn keeps(self, sentence: &str) -> bool {
         match self {
-            Self::Nothing => false,
+            Self::Nothing | Self::Invented => false,
             Self::EverySentence => true,
             Self::FirstPerson => {
                 let lower = sentence.to_lowercase().replace('\u{2019}', "'");
@@ -59,6 +75,30 @@ impl Control {
             }
         }
     }
+}
+
+/// Returns for each message of a person, in turn, a fact from nowhere or its first sentence turned round.
+fn invented(transcripts: &[Transcript]) -> Vec<Prediction> {
+    let mut kept: Vec<Prediction> = Vec::new();
+    for transcript in transcripts {
+        for message in transcript.messages.iter().filter(|message| message.is_human()) {
+            let number = kept.len();
+            let told = sentences(&message.text).first().map(|sentence| turned_round(sentence));
+            let content = match told {
+                Some(turned) if number % 2 == 1 => turned,
+                _ => INVENTED[number / 2 % INVENTED.len()].to_owned(),
+            };
+            kept.push(prediction(transcript, message, &content));
+        }
+    }
+    kept
+}
+
+/// Returns `sentence` with every digit another and denied.
+fn turned_round(sentence: &str) -> String {
+    let other = |one: char| one.to_digit(10).and_then(|digit| char::from_digit((digit + 3) % 10, 10)).unwrap_or(one);
+    let turned: String = sentence.chars().map(other).collect();
+    format!("It is not true that {turned}")
 }
 
 fn prediction(transcript: &Transcript, message: &Message, sentence: &str) -> Prediction {
@@ -92,6 +132,12 @@ mod tests {
             kept(Control::EverySentence),
             ["I’m Ana.", "Fix it.", "I can.", "Done.", "我用 pnpm。", "好的。", "Wir sparen."]
         );
+        assert_eq!(
+            kept(Control::Invented),
+            [INVENTED[0], "It is not true that 我用 pnpm。"],
+            "half from nowhere, half turned round"
+        );
+        assert_eq!(turned_round("At 19:30."), "It is not true that At 42:63.");
         assert_eq!(kept(Control::FirstPerson), ["I’m Ana.", "我用 pnpm。", "Wir sparen."]);
     }
 }

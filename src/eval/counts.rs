@@ -1,15 +1,16 @@
-//! What is counted, and the measures that follow from the counts.
+//! What is counted; `measures` tells what follows from it.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::case::{ForbiddenKind, Importance};
 use super::meter::Usage;
+use super::rows::Ratio;
 
 /// What was counted over one or more cases. Counts add up; measures do not.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cases that were run and scored.
     pub cases: u64,
@@ -55,6 +56,32 @@ pub struct Counts {
     pub superseded: u64,
     /// Memories that wait for a person.
     pub pending: u64,
+    /// Memories that leave a day, week or month open.
+    pub open_dates: u64,
+    /// Memories whose gold tells a date.
+    pub dated: u64,
+    /// Those of them that tell it too.
+    pub date_right: u64,
+    /// Memories whose gold tells how important they are.
+    pub weighed: u64,
+    /// Those of them whose importance is of that kind.
+    pub weighed_right: u64,
+    /// Two for each pair of memories of unlike importance.
+    pub order_pairs: u64,
+    /// Two for each of them in the right order, and one for equals.
+    pub order_right: u64,
+    /// Required gold memories that some memory says, recalled or superseded.
+    pub extracted: u64,
+    /// Those of them that only a superseded memory says.
+    pub lost: u64,
+    /// Memories that others took the place of, in runs that tell what they said.
+    pub retired: u64,
+    /// Those of them that say something required which no recalled memory says.
+    pub wrongly_retired: u64,
+    /// Active memories before the logs were read a second time, where they were.
+    pub before_again: u64,
+    /// Memories that came of reading them again.
+    pub grown: u64,
     /// What the model was asked.
     pub usage: Usage,
 }
@@ -76,7 +103,7 @@ impl AddAssign<&Self> for Counts {
 
 impl Counts {
     /// Returns the counts that are one number each, to be changed.
-    fn plain_mut(&mut self) -> [&mut u64; 19] {
+    fn plain_mut(&mut self) -> [&mut u64; 32] {
         [
             &mut self.cases,
             &mut self.memories,
@@ -97,11 +124,24 @@ impl Counts {
             &mut self.in_language,
             &mut self.superseded,
             &mut self.pending,
+            &mut self.open_dates,
+            &mut self.dated,
+            &mut self.date_right,
+            &mut self.weighed,
+            &mut self.weighed_right,
+            &mut self.order_pairs,
+            &mut self.order_right,
+            &mut self.extracted,
+            &mut self.lost,
+            &mut self.retired,
+            &mut self.wrongly_retired,
+            &mut self.before_again,
+            &mut self.grown,
         ]
     }
 
     /// Returns the counts that are one number each, in the order of [`Self::plain_mut`].
-    const fn plain(&self) -> [u64; 19] {
+    const fn plain(&self) -> [u64; 32] {
         [
             self.cases,
             self.memories,
@@ -122,6 +162,19 @@ impl Counts {
             self.in_language,
             self.superseded,
             self.pending,
+            self.open_dates,
+            self.dated,
+            self.date_right,
+            self.weighed,
+            self.weighed_right,
+            self.order_pairs,
+            self.order_right,
+            self.extracted,
+            self.lost,
+            self.retired,
+            self.wrongly_retired,
+            self.before_again,
+            self.grown,
         ]
     }
 
@@ -132,13 +185,14 @@ impl Counts {
         sum
     }
 
-    fn recall_of(&self, wanted: &[Importance]) -> Option<f64> {
+    pub(super) fn recall_of(&self, wanted: &[Importance]) -> Ratio {
         let of = |counts: &BTreeMap<Importance, u64>| wanted.iter().filter_map(|one| counts.get(one)).sum::<u64>();
-        ratio(of(&self.recalled), of(&self.required))
+        Ratio::of(of(&self.recalled), of(&self.required))
     }
 
-    fn recall(&self) -> Option<f64> {
-        self.recall_of(&[Importance::High, Importance::Medium, Importance::Low])
+    pub(super) fn weighted(&self) -> Ratio {
+        let of = |counts: &BTreeMap<Importance, u64>| counts.iter().map(|(one, count)| one.weight() * count).sum();
+        Ratio::of(of(&self.recalled), of(&self.required))
     }
 
     /// Returns the memories that count for or against precision.
@@ -146,71 +200,7 @@ impl Counts {
     pub const fn counted(&self) -> u64 {
         self.right + self.unlisted + self.duplicates + self.distorted + self.forbidden
     }
-
-    fn precision(&self) -> Option<f64> {
-        ratio(self.right, self.counted())
-    }
-
-    fn judged_precision(&self) -> Option<f64> {
-        ratio(self.right + self.unlisted_kept, self.counted())
-    }
 }
-
-#[expect(clippy::cast_precision_loss, reason = "counts of memories are far below 2^52")]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-fn harmonic(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    let (one, other) = (one?, other?);
-    Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
-}
-
-/// A measure: a share, or a number for each case.
-pub struct Measure {
-    /// Its name, for people and in JSON.
-    pub name: &'static str,
-    /// What it is, in a few words.
-    pub about: &'static str,
-    /// What its numbers are.
-    pub unit: Unit,
-    /// How it follows from counts; `None` where there is nothing to tell of.
-    pub of: fn(&Counts) -> Option<f64>,
-}
-
-/// What the numbers of a measure are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// A share of one, the more the better.
-    Share,
-    /// A number, the less the better.
-    Number,
-}
-
-const fn share(name: &'static str, about: &'static str, of: fn(&Counts) -> Option<f64>) -> Measure {
-    Measure { name, about, unit: Unit::Share, of }
-}
-
-/// Every measure, in the order in which it is told.
-pub const MEASURES: &[Measure] = &[
-    share("recall", "required memories that are there", Counts::recall),
-    share("recall high", "those of high importance", |counts| counts.recall_of(&[Importance::High])),
-    share("recall medium", "those of medium importance", |counts| counts.recall_of(&[Importance::Medium])),
-    share("recall low", "those of low importance", |counts| counts.recall_of(&[Importance::Low])),
-    share("precision", "memories that are right, all unlisted ones taken as wrong", Counts::precision),
-    share("precision judged", "the same, with the verdicts on unlisted ones", Counts::judged_precision),
-    share("F1", "of recall and precision", |counts| harmonic(counts.recall(), counts.precision())),
-    share("type", "types that are right", |counts| ratio(counts.type_right, counts.typed)),
-    share("evidence", "memories that cite the right message", |counts| ratio(counts.evidence_right, counts.evidenced)),
-    share("quotes", "quotes that stand in the message cited", |counts| ratio(counts.quotes_found, counts.quotes)),
-    share("language", "memories in the language of the case", |counts| ratio(counts.in_language, counts.memories)),
-    Measure {
-        name: "forbidden",
-        about: "forbidden memories a case",
-        unit: Unit::Number,
-        of: |counts| ratio(counts.forbidden, counts.cases),
-    },
-];
 
 #[cfg(test)]
 mod tests {

@@ -22,15 +22,15 @@ pub struct Interval {
 ///
 /// The same cases in the same order always give the same intervals.
 #[must_use]
-pub fn intervals(cases: &[&Counts], measures: &[fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
+pub fn intervals(cases: &[&Counts], measures: &[impl Fn(&Counts) -> Option<f64>]) -> Vec<Option<Interval>> {
     drawn(cases, Counts::sum, measures)
 }
 
 /// Returns what [`intervals`] does, of counts of any kind that `sum` adds up.
-pub(super) fn drawn<'a, T>(
+pub(super) fn drawn<'a, T, S>(
     cases: &[&'a T],
-    sum: impl Fn(Vec<&'a T>) -> T,
-    measures: &[fn(&T) -> Option<f64>],
+    sum: impl Fn(Vec<&'a T>) -> S,
+    measures: &[impl Fn(&S) -> Option<f64>],
 ) -> Vec<Option<Interval>> {
     if cases.len() < 2 {
         return vec![None; measures.len()];
@@ -47,7 +47,7 @@ pub(super) fn drawn<'a, T>(
 }
 
 /// Returns the bounds between which 95 of 100 values lie.
-fn middle(mut values: Vec<f64>) -> Option<Interval> {
+pub(super) fn middle(mut values: Vec<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     let at = |thousandths: usize| values.get((values.len() * thousandths / 1_000).min(values.len().saturating_sub(1)));
     Some(Interval { low: *at(25)?, high: *at(975)? })

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::case_report::{CaseReport, Entry};
-use super::counts::{MEASURES, Unit};
+use super::measures::{MEASURES, Unit};
 use super::report::{Group, Measured, Report};
 
 /// Returns `report` as a document: the measures, the tables by group, and what went wrong case by case.
@@ -88,7 +88,7 @@ fn quote_of(entry: &Entry) -> String {
 pub(super) fn spelled(value: Option<f64>, unit: Unit) -> String {
     match (value, unit) {
         (None, _) => "–".to_owned(),
-        (Some(value), Unit::Share) => format!("{value:.3}"),
+        (Some(value), Unit::Share | Unit::Fault) => format!("{value:.3}"),
         (Some(value), Unit::Number) => format!("{value:.2}"),
     }
 }

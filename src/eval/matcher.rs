@@ -6,6 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::EvalError;
 use super::case::{Case, Forbidden, ForbiddenKind, Gold, Importance};
+use super::consolidation::Moment;
 use super::text::{normal, normal_pattern};
 use crate::memory::MemoryType;
 
@@ -25,12 +26,14 @@ pub struct GoldRule {
     pub id: String,
     /// What should be remembered, for people.
     pub text: String,
-    /// Every type that is right.
+    /// Every type that is right; none: any is.
     pub types: Vec<MemoryType>,
     /// How much it matters.
     pub importance: Importance,
     /// Whether it may be left out.
     pub optional: bool,
+    /// The day, month or instant that a memory must name, where one matters.
+    pub date: Option<Moment>,
     pub(super) all: Vec<Regex>,
     none: Vec<Regex>,
     snippets: Vec<String>,
@@ -67,6 +70,18 @@ impl Rules {
     /// [`EvalError::Form`] naming file, entry and field of a pattern that is none, or of an entry that can match nothing
     /// or everything.
     pub fn new(case: &Case, file: &Path) -> Result<Self, EvalError> {
+        if let Some(gold) = case.memories.iter().find(|gold| gold.types.is_empty()) {
+            let (place, reason) = (format!("{}.type: ", gold.id), "no type is named".to_owned());
+            return Err(EvalError::Form { path: file.to_owned(), place, reason });
+        }
+        Self::of(case, file)
+    }
+
+    /// Compiles the patterns of a case whose memories may be of any type where it names none.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn of(case: &Case, file: &Path) -> Result<Self, EvalError> {
         let fail = |place: String, reason: String| EvalError::Form { path: file.to_owned(), place, reason };
         let mut ids = std::collections::BTreeSet::new();
         for id in case.memories.iter().map(|gold| &gold.id).chain(case.forbidden.iter().map(|one| &one.id)) {
@@ -86,9 +101,6 @@ impl Rules {
 
 impl GoldRule {
     fn new(gold: &Gold) -> Result<Self, (String, String)> {
-        if gold.types.is_empty() {
-            return Err((format!("{}.type: ", gold.id), "no type is named".to_owned()));
-        }
         Ok(Self {
             id: gold.id.clone(),
             text: gold.text.clone(),
@@ -97,6 +109,7 @@ impl GoldRule {
             optional: gold.optional,
             all: required(&gold.id, &gold.all)?,
             none: compiled(&gold.id, "none", &gold.none)?,
+            date: gold.date,
             snippets: gold.evidence.iter().map(|snippet| normal(snippet)).collect(),
         })
     }
@@ -159,7 +172,8 @@ fn required(id: &str, patterns: &[String]) -> Result<Vec<Regex>, (String, String
     compiled(id, "all", patterns)
 }
 
-fn compiled(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, (String, String)> {
+/// Compiles `patterns` as they stand in `field` of the entry `id`; else tells the place and what is wrong there.
+pub(super) fn compiled(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, (String, String)> {
     let compile = |(at, pattern): (usize, &String)| {
         let place = format!("{id}.{field}[{at}]: ");
         let regex = RegexBuilder::new(&normal_pattern(pattern)).case_insensitive(true).multi_line(true).build();

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::llm::{Complete, Cost, LlmError, Reply, Request};
 
 /// What a model was asked. A recorded reply counts as the call that it was.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Requests that were answered.
     pub calls: u64,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::text::{folded, normal};
 use crate::memory::{Evidence, Memory, MemoryType, Structured};
@@ -18,13 +19,19 @@ pub struct Prediction {
     pub content: String,
     /// What it rests on.
     pub evidence: Vec<Cited>,
+    /// How much it matters, from 0 to 1; `None` where the extractor does not tell.
+    #[serde(skip)]
+    pub importance: Option<f64>,
+    /// From when and until when it holds in the world, as far as it tells.
+    #[serde(skip)]
+    pub valid: Vec<Timestamp>,
     /// Title, content, value and structured parts, normalised, one a line.
     #[serde(skip)]
     pub(super) searched: String,
 }
 
 /// Words of a message that a memory rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cited {
     /// Key of the transcript.
     pub transcript: String,
@@ -33,7 +40,7 @@ pub struct Cited {
     /// The words.
     pub quote: String,
     /// Who said them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 
@@ -41,7 +48,14 @@ impl Prediction {
     /// Returns a memory that says `content` and nothing besides.
     #[must_use]
     pub fn new(memory_type: MemoryType, content: &str, evidence: Vec<Cited>) -> Self {
-        Self { memory_type, content: content.to_owned(), evidence, searched: normal(content) }
+        Self {
+            memory_type,
+            content: content.to_owned(),
+            evidence,
+            importance: None,
+            valid: Vec::new(),
+            searched: normal(content),
+        }
     }
 
     /// Returns a stored memory with what it rests on.
@@ -74,6 +88,8 @@ impl Prediction {
             memory_type: claim.memory_type,
             content: claim.content.clone(),
             evidence: cited.collect(),
+            importance: Some(claim.importance),
+            valid: [claim.valid_from, claim.valid_to, claim.expires_at].into_iter().flatten().collect(),
             searched: lines.join("\n"),
         }
     }

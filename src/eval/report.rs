@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::case_report::{CaseReport, Entry};
-use super::counts::{Counts, MEASURES};
+use super::counts::Counts;
 use super::interval::{Interval, intervals};
+use super::measures::MEASURES;
 use super::prediction::Cited;
 use super::score::Standing;
 
@@ -118,10 +119,10 @@ impl Report {
 impl Group {
     fn of(name: String, cases: &[&Counts]) -> Self {
         let counts = Counts::sum(cases.iter().copied());
-        let formulas: Vec<fn(&Counts) -> Option<f64>> = MEASURES.iter().map(|measure| measure.of).collect();
+        let formulas: Vec<_> = MEASURES.iter().map(|measure| |counts: &Counts| measure.of(counts)).collect();
         let measured = MEASURES.iter().zip(intervals(cases, &formulas)).map(|(measure, interval)| Measured {
             name: measure.name,
-            value: (measure.of)(&counts),
+            value: measure.of(&counts),
             interval,
         });
         Self { name, measures: measured.collect(), counts }

@@ -1,15 +1,15 @@
 //! Running the whole pipeline over the logs of a case, into a store of its own.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::EvalError;
 use super::control::Control;
+use super::inline;
 use super::meter::{Meter, Usage};
+use super::place::{Place, copy_log, prepare};
 use super::prediction::Prediction;
 use super::suite::Loaded;
 use crate::extract::WindowBudget;
@@ -59,6 +59,8 @@ pub struct RunOptions<'a> {
     pub window: WindowBudget,
     /// Calls in flight in each case.
     pub calls_in_flight: usize,
+    /// Whether every log is read a second time, into the same store, to see what that adds.
+    pub again: bool,
     /// Folder in which the stores are kept; elsewhere they are gone with the run.
     pub keep: Option<PathBuf>,
     /// Starts nothing new once it is cancelled.
@@ -72,8 +74,12 @@ pub struct Ran {
     pub predictions: Vec<Prediction>,
     /// What memories say whose place others took.
     pub superseded: Vec<String>,
+    /// The same memories, in the form in which they are scored.
+    pub retired: Vec<Prediction>,
     /// What memories say that wait for a person.
     pub pending: Vec<String>,
+    /// Active memories before the logs were read again, and what came of that, where they were.
+    pub again: Option<(u64, u64)>,
     /// The conversations as the extractor saw them.
     pub transcripts: Vec<Transcript>,
     /// What the model was asked.
@@ -93,12 +99,16 @@ pub async fn run_case<C: Complete>(
 ) -> Result<Ran, EvalError> {
     let place = Place::new(options.keep.as_deref(), &case.label())?;
     let mut logs = Vec::new();
-    for log in &case.case.logs {
+    if let Some(transcript) = &case.transcript {
+        logs.push(inline::write_log(&place.folder().join("logs"), &case.id, transcript)?);
+    }
+    for log in case.case.logs.iter().filter(|_| case.transcript.is_none()) {
         let copy = place.folder().join("logs").join(log);
         copy_log(&case.folder.join(log), &copy, case.case.changed_at.unwrap_or(CHANGED_AT))?;
         logs.push(copy);
     }
-    let sources = Sources { paths: logs, ..Sources::default() };
+    let format = case.transcript.as_ref().map(|_| inline::FORMAT.to_owned());
+    let sources = Sources { paths: logs, format, ..Sources::default() };
     let ran = run_logs(&sources, &place.folder().join("memories.db"), subject, options).await?;
     if let Some(other) = ran.transcripts.iter().find(|transcript| transcript.source != case.case.format) {
         return Err(EvalError::Failed(format!(
@@ -137,8 +147,36 @@ pub async fn run_logs<C: Complete>(
             Ran { usage: meter.used(), ..ran }
         }
     };
+    if options.again && !matches!(subject, Subject::Control(_)) {
+        ran.again = Some(read_again(sources, database, subject, options, ran.predictions.len()).await?);
+    }
     ran.transcripts = read.transcripts;
     Ok(ran)
+}
+
+/// Imports copies of the same logs, as somebody does who exports them once more, and returns how many memories were
+/// recalled before and how many came.
+async fn read_again<C: Complete>(
+    sources: &Sources,
+    database: &Path,
+    subject: Subject<'_, C>,
+    options: &RunOptions<'_>,
+    before: usize,
+) -> Result<(u64, u64), EvalError> {
+    let copies = tempfile::tempdir().map_err(|source| prepare(&std::env::temp_dir(), source))?;
+    let mut paths = Vec::new();
+    for path in &sources.paths {
+        let copy = copies.path().join(path.file_name().unwrap_or_default());
+        copy_log(path, &copy, CHANGED_AT)?;
+        paths.push(copy);
+    }
+    let again = Sources { paths, ..sources.clone() };
+    let ran = match subject {
+        Subject::Control(_) => return Ok((0, 0)),
+        Subject::Rules => run_pipeline::<C>(&again, database, Extractor::Rules, options).await?,
+        Subject::Llm(model) => run_pipeline(&again, database, Extractor::Llm(model), options).await?,
+    };
+    Ok((before as u64, ran.predictions.len().saturating_sub(before) as u64))
 }
 
 async fn run_pipeline<C: Complete>(
@@ -188,7 +226,10 @@ fn memories(store: &Store) -> Result<Ran, EvalError> {
     for memory in store.list(&all, Order::Id, usize::MAX >> 1, 0)? {
         match memory.status {
             Status::Active => ran.predictions.push(Prediction::of(&memory, store.evidence(&memory.id)?)),
-            Status::Superseded => ran.superseded.push(said(memory)),
+            Status::Superseded => {
+                ran.retired.push(Prediction::of(&memory, store.evidence(&memory.id)?));
+                ran.superseded.push(said(memory));
+            }
             Status::Pending => ran.pending.push(said(memory)),
             Status::Forgotten | Status::Expired => {}
         }
@@ -198,66 +239,4 @@ fn memories(store: &Store) -> Result<Ran, EvalError> {
 
 fn said(memory: Memory) -> String {
     memory.claim.content
-}
-
-/// The folder of one case: kept, or gone when it is dropped.
-pub(super) enum Place {
-    Kept(PathBuf),
-    Passing(tempfile::TempDir),
-}
-
-impl Place {
-    /// Makes a new folder for `label`, below `keep` if that is given.
-    pub(super) fn new(keep: Option<&Path>, label: &str) -> Result<Self, EvalError> {
-        let Some(keep) = keep else {
-            let folder = tempfile::tempdir().map_err(|source| prepare(&std::env::temp_dir(), source))?;
-            return Ok(Self::Passing(folder));
-        };
-        let folder = keep.join(label);
-        if folder.exists() {
-            return Err(EvalError::Failed(format!(
-                "{} is there already, with the memories of an earlier run; name another folder with --keep",
-                folder.display()
-            )));
-        }
-        fs::create_dir_all(&folder).map_err(|source| prepare(&folder, source))?;
-        Ok(Self::Kept(folder))
-    }
-
-    /// Returns the folder.
-    pub(super) fn folder(&self) -> &Path {
-        match self {
-            Self::Kept(folder) => folder,
-            Self::Passing(folder) => folder.path(),
-        }
-    }
-}
-
-pub(super) fn prepare(path: &Path, source: std::io::Error) -> EvalError {
-    EvalError::Prepare { path: path.to_owned(), source }
-}
-
-/// Copies a log, so that its name and the time of its last change are the same on every machine.
-fn copy_log(from: &Path, to: &Path, changed_at: Timestamp) -> Result<(), EvalError> {
-    for entry in walkdir::WalkDir::new(from).sort_by_file_name() {
-        let entry = entry.map_err(|error| prepare(from, error.into()))?;
-        let rest = entry.path().strip_prefix(from).unwrap_or(Path::new(""));
-        let copy = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
-        let made = if entry.file_type().is_dir() {
-            fs::create_dir_all(&copy)
-        } else {
-            copy_file(entry.path(), &copy, changed_at)
-        };
-        made.map_err(|source| prepare(&copy, source))?;
-    }
-    Ok(())
-}
-
-fn copy_file(from: &Path, to: &Path, changed_at: Timestamp) -> std::io::Result<()> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    // Not a copy of the file with its rights: a suite may be read-only.
-    fs::write(to, fs::read(from)?)?;
-    fs::File::options().write(true).open(to)?.set_modified(SystemTime::from(changed_at))
 }

@@ -3,12 +3,13 @@
 use super::assign::pairs;
 use super::case::{Language, Ruling, Verdict};
 use super::counts::Counts;
+use super::details::count_details;
 use super::language::is_written_in;
 use super::matcher::{Match, Rules};
 use super::prediction::{Messages, Prediction};
 
 /// What a memory is to the gold memories of its case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It says what must not be kept.
@@ -87,7 +88,8 @@ pub fn score(
             finding.verdict = said.map(|verdict| verdict.verdict);
         }
     }
-    let counts = count(rules, &findings, &recalled);
+    let mut counts = count(rules, &findings, &recalled);
+    count_details(rules, predictions, &findings, &mut counts);
     Scored { findings, recalled, counts }
 }
 
@@ -180,8 +182,11 @@ fn judge_details(rules: &Rules, finding: &mut Finding, prediction: &Prediction, 
     if !matches!(finding.standing, Standing::Right | Standing::Optional) {
         return;
     }
-    finding.type_right =
-        Some(finding.golds.iter().any(|&gold| rules.golds[gold].types.contains(&prediction.memory_type)));
+    // A case that names no type takes any.
+    if finding.golds.iter().any(|&gold| !rules.golds[gold].types.is_empty()) {
+        let is_right = |gold: &usize| rules.golds[*gold].types.contains(&prediction.memory_type);
+        finding.type_right = Some(finding.golds.iter().any(is_right));
+    }
     if finding.golds.iter().any(|&gold| rules.golds[gold].has_evidence()) {
         finding.evidence_right = Some(finding.golds.iter().any(|&gold| cites(rules, gold, prediction, messages)));
     }

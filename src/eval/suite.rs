@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::EvalError;
 use super::case::{CASE_FILE, Case, Verdict, verdicts};
+use super::inline::Turn;
 use super::matcher::Rules;
+use super::short;
 
 /// A case that was read, with its patterns compiled.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Loaded {
     pub rules: Rules,
     /// An independent reader's verdicts.
     pub verdicts: Vec<Verdict>,
+    /// The conversation, where it stands in the case itself.
+    pub transcript: Option<Vec<Turn>>,
 }
 
 impl Loaded {
@@ -47,6 +51,7 @@ impl Loaded {
             case,
             rules,
             verdicts: verdicts(folder)?,
+            transcript: None,
         })
     }
 
@@ -57,10 +62,10 @@ impl Loaded {
     }
 }
 
-/// A folder with a case in it.
+/// A folder with a case in it, or a line of a file with many.
 #[derive(Debug)]
 pub struct Discovered {
-    /// The folder.
+    /// The folder, or the file.
     pub folder: PathBuf,
     /// The case, or why it cannot be read.
     pub loaded: Result<Loaded, EvalError>,
@@ -70,7 +75,9 @@ pub struct Discovered {
 #[must_use]
 pub fn holds_cases(path: &Path) -> bool {
     let entries = walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok);
-    entries.into_iter().any(|entry| entry.file_name() == CASE_FILE && entry.file_type().is_file())
+    entries
+        .into_iter()
+        .any(|entry| (entry.file_name() == CASE_FILE && entry.file_type().is_file()) || short::is_short(entry.path()))
 }
 
 /// Reads every case in or below `paths`, by path. A case that cannot be read is told with its folder.
@@ -78,22 +85,30 @@ pub fn holds_cases(path: &Path) -> bool {
 /// # Errors
 /// [`EvalError::NoCases`] for a path without one.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<Discovered>, EvalError> {
-    let mut folders = Vec::new();
+    let mut places = Vec::new();
     for path in paths {
-        let before = folders.len();
+        let before = places.len();
         if path.file_name().is_some_and(|name| name == CASE_FILE) && path.is_file() {
-            folders.extend(path.parent().map(Path::to_owned));
+            places.extend(path.parent().map(Path::to_owned));
         }
-        for entry in walkdir::WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok) {
-            if entry.file_name() == CASE_FILE && entry.file_type().is_file() {
-                folders.extend(entry.path().parent().map(Path::to_owned));
+        for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_map(Result::ok) {
+            if entry.depth() > 0 && entry.file_name() == CASE_FILE && entry.file_type().is_file() {
+                places.extend(entry.path().parent().map(Path::to_owned));
+            } else if short::is_short(entry.path()) {
+                places.push(entry.into_path());
             }
         }
-        if folders.len() == before {
+        if places.len() == before {
             return Err(EvalError::NoCases { path: path.clone() });
         }
     }
     let mut seen = std::collections::BTreeSet::new();
-    folders.retain(|folder| seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())));
-    Ok(folders.into_iter().map(|folder| Discovered { loaded: Loaded::read(&folder), folder }).collect())
+    places.retain(|place| seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())));
+    let read = |place: PathBuf| {
+        if place.is_file() {
+            return short::read(&place);
+        }
+        vec![Discovered { loaded: Loaded::read(&place), folder: place }]
+    };
+    Ok(places.into_iter().flat_map(read).collect())
 }

@@ -200,7 +200,7 @@ fn a_verdict_saves_an_unlisted_memory_and_no_other() {
     assert_eq!((counts.right, counts.unlisted, counts.unlisted_kept, counts.unlisted_unjudged), (1, 2, 1, 0));
     let measure = |name: &str| {
         let measure = super::MEASURES.iter().find(|measure| measure.name == name).unwrap();
-        (measure.of)(&counts).map(|value| format!("{value:.3}"))
+        measure.of(&counts).map(|value| format!("{value:.3}"))
     };
     let measures = ["recall", "precision", "precision judged", "F1", "type", "recall low"].map(measure);
     let expected = [Some("1.000"), Some("0.333"), Some("0.667"), Some("0.500"), Some("1.000"), None];

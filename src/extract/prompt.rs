@@ -9,6 +9,7 @@ use super::frame::one_line;
 use super::session::{Shown, session};
 use super::views::View;
 use crate::memory::Memory;
+use crate::prompts;
 
 /// Changes with every change of a template or of the rendering, so that recorded windows are not taken for new ones.
 pub const PROMPT_VERSION: &str = "extract-2";
@@ -23,12 +24,14 @@ const INSTRUCTION_TOKENS: usize = 2_000;
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     for (name, source) in [
-        ("system", include_str!("../../prompts/extract/system.md")),
-        ("user", include_str!("../../prompts/extract/user.md")),
-        ("repair", include_str!("../../prompts/extract/repair.md")),
-        ("continue", include_str!("../../prompts/extract/continue.md")),
+        ("system", prompts::Prompt::ExtractSystem),
+        ("user", prompts::Prompt::ExtractUser),
+        ("repair", prompts::Prompt::ExtractRepair),
+        ("continue", prompts::Prompt::ExtractContinue),
     ] {
-        templates.add_template(name, source).expect("the template is embedded and a test renders it");
+        templates
+            .add_template(name, source.text())
+            .expect("the template is embedded, or was rendered when it was read");
     }
     templates
 });

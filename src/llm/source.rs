@@ -10,6 +10,8 @@ pub enum Source<'g> {
     Server(Client),
     /// A server, with its replies written to a folder.
     Recorded(Recorder<'g, Client>),
+    /// A folder, and a server for what it does not have, with its replies written there.
+    Kept(Replay, Recorder<'g, Client>),
     /// A folder.
     Replayed(Replay),
 }
@@ -20,7 +22,7 @@ impl Source<'_> {
     pub const fn server(&self) -> Option<&Client> {
         match self {
             Self::Server(client) => Some(client),
-            Self::Recorded(_) | Self::Replayed(_) => None,
+            Self::Recorded(_) | Self::Kept(..) | Self::Replayed(_) => None,
         }
     }
 }
@@ -30,6 +32,10 @@ impl Complete for Source<'_> {
         match self {
             Self::Server(client) => client.complete(request).await,
             Self::Recorded(recorder) => recorder.complete(request).await,
+            Self::Kept(replay, recorder) => match replay.complete(request).await {
+                Err(LlmError::NotRecorded { .. }) => recorder.complete(request).await,
+                kept => kept,
+            },
             Self::Replayed(replay) => replay.complete(request).await,
         }
     }
@@ -37,7 +43,7 @@ impl Complete for Source<'_> {
     fn model(&self) -> &str {
         match self {
             Self::Server(client) => client.model(),
-            Self::Recorded(recorder) => recorder.model(),
+            Self::Recorded(recorder) | Self::Kept(_, recorder) => recorder.model(),
             Self::Replayed(replay) => replay.model(),
         }
     }

@@ -1,39 +1,53 @@
 //! How well the search finds the turns of `LoCoMo` conversations.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use afterthought::embed::Embedder;
-use afterthought::eval::recall::{Arm, Bare, Meanings, Row, Turns, ablations, measure, searched};
+use afterthought::eval::recall::{Arm, Bare, Meanings, Row, Turns, ablations, defined, measure, rows, searched};
 use afterthought::eval::{EvalError, locomo};
 use anyhow::ensure;
 
+use super::args::EvalArgs;
+use super::gather::{Gather, Told};
 use crate::cli::args::Context;
 use crate::cli::embed::embedder;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{BOLD, Printer, counted};
 use crate::cli::run::runtime;
 
-/// Measures the search on each of `paths`, by meaning too where the settings name a model for that.
-pub(super) fn run(paths: &[PathBuf], context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (embedder, out) = (embedder(&context.settings()?)?, context.out);
-    for path in paths {
+/// What goes into the file of results.
+const KEPT: [&str; 3] = ["bare FTS5", "search", "search and vectors"];
+
+/// Measures the search on each of the paths, by meaning too where the settings name a model for that.
+pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    let (embedder, out) = (embedder(&config)?, context.out);
+    let gather = Gather::new(args, &Told { asks: false, replayed: false, label: "search", config: &config })?;
+    for path in &args.paths {
         ensure!(
             locomo::is_locomo(path),
             "{} is no LoCoMo file; --recall takes conversations with questions",
             path.display()
         );
-        tell(path, embedder.as_ref(), out)?;
+        tell(path, embedder.as_ref(), &gather, out)?;
     }
+    gather.finish(out)?;
     Ok(ExitStatus::Success)
 }
 
-fn tell(path: &Path, embedder: Option<&Embedder>, out: &Printer) -> anyhow::Result<()> {
+fn tell(path: &Path, embedder: Option<&Embedder>, gather: &Gather, out: &Printer) -> anyhow::Result<()> {
     let turns = Turns::of(&locomo::read(path)?)?;
     let meanings = match embedder {
         Some(embedder) => Some(runtime()?.block_on(Meanings::of(&turns, embedder))?),
         None => None,
     };
     let rows = measure(&turns, arms(&turns, meanings.as_ref())?)?;
+    gather.define(defined());
+    let suite = gather.suite_of(path);
+    // The others are ablations, which a table shows well enough.
+    for arm in rows.iter().filter(|row| KEPT.contains(&row.name.as_str())) {
+        self::rows(&turns, arm, &suite).for_each(|row| gather.row_of(row));
+    }
     let memories: usize = turns.said.iter().map(|(_, said)| said.len()).sum();
     if out.is_json() {
         return Ok(out.json(&serde_json::json!({

@@ -1,12 +1,16 @@
 //! Answer retention on a `LoCoMo` file.
 
 use std::path::Path;
+use std::time::Instant;
 
-use afterthought::eval::locomo::{self, Kept, Retention, Sample};
-use afterthought::eval::{Ran, Unit};
+use afterthought::eval::Unit;
+use afterthought::eval::locomo::{self, Corrections, Kept, Mended, Retention, Sample};
+use afterthought::eval::rows::{Row, Spent, content};
 use futures::{FutureExt as _, StreamExt as _, stream};
+use serde::{Deserialize, Serialize};
 
-use super::Job;
+use super::imported;
+use super::suite::Job;
 use super::tell::number;
 use crate::cli::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
@@ -14,38 +18,90 @@ use crate::cli::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 const QUESTIONS: usize = 10;
 
 /// Runs the conversations of `file` and tells what is left of their answers; returns whether one failed.
-pub(super) async fn run(job: &Job<'_>, file: &Path) -> anyhow::Result<bool> {
+pub(super) async fn run(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> anyhow::Result<bool> {
     let out = job.context.out;
     let bar = out.progress();
     bar.set_message(format!("{}", file.display()));
-    let samples = locomo::read(file)?;
-    let ran: Vec<(Sample, Result<Ran, _>)> = stream::iter(samples)
+    let mut samples = locomo::read(file)?;
+    let mut file_content = content(file)?;
+    if let Some(path) = corrections {
+        correct(&mut samples, path, out)?;
+        file_content.push_str(&content(path)?);
+    }
+    let ran: Vec<(String, anyhow::Result<Finished>)> = stream::iter(samples)
         .map(|sample| async {
-            let ran = locomo::run_sample(&sample, job.subject, job.options).boxed_local().await;
-            (sample, ran)
+            let key = job.gather.key(locomo::KIND, &format!("{file_content} {}", sample.id), job.repeat);
+            let id = sample.id.clone();
+            let finished = match job.gather.kept(&key) {
+                Some(kept) => Ok(kept),
+                None => one(job, sample).boxed_local().await.and_then(|finished| {
+                    job.gather.keep(&key, &finished)?;
+                    Ok(finished)
+                }),
+            };
+            (id, finished)
         })
         .buffered(job.args.jobs)
         .collect()
         .await;
     bar.finish_and_clear();
+    job.gather.define(locomo::defined());
     let mut failed = false;
-    let mut good = Vec::new();
-    for (sample, ran) in ran {
-        match ran {
-            Ok(ran) => {
-                ran.notes.iter().for_each(|note| out.warn(format_args!("{}: {note}", sample.id)));
-                good.push((sample, ran));
+    let (mut good, mut rows) = (Vec::new(), Vec::new());
+    for (id, finished) in ran {
+        match finished {
+            Ok(Finished { retention, notes, cost, asked }) => {
+                rows.extend(asked);
+                notes.iter().for_each(|note| out.warn(format_args!("{id}: {note}")));
+                job.gather.row(Row { cost, ..retention.row(&id) }, file, job.repeat);
+                good.push(retention);
             }
             Err(error) => {
                 failed = true;
-                out.error_text(&format!("{}: {}; it is left out", sample.id, spelled(&error.into())));
+                let told = spelled(&error);
+                out.error_text(&format!("{id}: {told}; it is left out"));
+                let kind = locomo::KIND.to_owned();
+                job.gather.row(Row { kind, case: id, error: Some(told), ..Row::default() }, file, job.repeat);
             }
         }
     }
-    if !good.is_empty() {
-        tell(job, &locomo::measure(&good), out)?;
+    if !good.is_empty() && job.is_told() {
+        tell(job, &Retention::sum(&good), out)?;
     }
-    Ok(failed)
+    Ok(failed | imported::locomo(job, file, rows)?)
+}
+
+/// Corrects the labels of `samples` by what was published of them.
+fn correct(samples: &mut [Sample], path: &Path, out: &Printer) -> anyhow::Result<()> {
+    let found = Corrections::read(path)?;
+    let mended: Vec<Mended> = samples.iter_mut().map(|sample| found.apply(sample)).collect();
+    let sum = |of: fn(&Mended) -> usize| mended.iter().map(of).sum::<usize>() as u64;
+    let (evidence, answers) = (sum(|one| one.evidence), sum(|one| one.answers));
+    let (citations, questions) = (counted(evidence, "citation"), counted(answers, "question"));
+    out.note(format_args!("{citations} corrected; {questions} asked of retrieval alone, since the answer is wrong"));
+    Ok(())
+}
+
+/// What a conversation came to, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Finished {
+    retention: Retention,
+    notes: Vec<String>,
+    cost: Spent,
+    /// What its questions and its facts come to.
+    asked: Vec<Row>,
+}
+
+async fn one(job: &Job<'_>, sample: Sample) -> anyhow::Result<Finished> {
+    let begun = Instant::now();
+    let mut ran = locomo::run_sample(&sample, job.subject, job.options).await?;
+    let notes = std::mem::take(&mut ran.notes);
+    let mut asked = locomo::context::rows(&sample, &ran)?;
+    asked.push(locomo::observed::row(&sample, &ran));
+    let retention = locomo::measure(&[(sample, ran)]);
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let cost = Spent { money: job.cost(retention.usage), ms, ..Spent::of(retention.usage) };
+    Ok(Finished { retention, notes, cost, asked })
 }
 
 fn tell(job: &Job<'_>, found: &Retention, out: &Printer) -> anyhow::Result<()> {

@@ -117,15 +117,17 @@ fn cases(report: &Report, out: &Printer) -> anyhow::Result<()> {
     let cells = |case: &afterthought::eval::CaseReport| {
         let counts = case.counts.as_ref();
         let cell = |of: fn(&Counts) -> String| counts.map_or_else(|| "–".to_owned(), of);
-        let share = |counts: &Counts, at: usize| number((MEASURES[at].of)(counts), Unit::Share);
+        let share = |counts: &Counts, name: &str| {
+            number(MEASURES.iter().find(|one| one.name == name).and_then(|one| one.of(counts)), Unit::Share)
+        };
         [
             case.case.clone(),
             if case.error.is_some() {
                 "failed".to_owned()
             } else {
-                counts.map_or_else(String::new, |one| share(one, 0))
+                counts.map_or_else(String::new, |one| share(one, "recall"))
             },
-            counts.map_or_else(|| "–".to_owned(), |one| share(one, 4)),
+            counts.map_or_else(|| "–".to_owned(), |one| share(one, "precision")),
             cell(|one| one.memories.to_string()),
             cell(|one| one.unlisted.to_string()),
             cell(|one| one.duplicates.to_string()),
@@ -154,7 +156,7 @@ fn cases(report: &Report, out: &Printer) -> anyhow::Result<()> {
 pub(super) fn number(value: Option<f64>, unit: Unit) -> String {
     match (value, unit) {
         (None, _) => "–".to_owned(),
-        (Some(value), Unit::Share) => format!("{value:.3}"),
+        (Some(value), Unit::Share | Unit::Fault) => format!("{value:.3}"),
         (Some(value), Unit::Number) => format!("{value:.2}"),
     }
 }
@@ -168,8 +170,8 @@ fn style(value: Option<f64>, unit: Unit) -> Style {
         (None, _) => DIM,
         (Some(value), Unit::Share) if value >= GOOD => ADDED,
         (Some(value), Unit::Share) if value >= MIDDLING => CHANGED,
-        (Some(0.0), Unit::Number) => ADDED,
-        (Some(_), Unit::Share | Unit::Number) => REMOVED,
+        (Some(0.0), Unit::Fault | Unit::Number) => ADDED,
+        (Some(_), Unit::Share | Unit::Fault | Unit::Number) => REMOVED,
     }
 }
 

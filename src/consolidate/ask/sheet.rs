@@ -15,6 +15,7 @@ use crate::consolidate::plan::{Answer, Answers, Question, Surrounded};
 use crate::guard::Guard;
 use crate::llm::{ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
+use crate::prompts::Prompt;
 
 /// Tokens that the answer about one candidate takes at most, with room to spare.
 const TOKENS_A_CANDIDATE: u32 = 90;
@@ -22,14 +23,11 @@ const TOKENS_A_CANDIDATE: u32 = 90;
 /// Longest text of one memory shown, in characters.
 const MAX_SHOWN: usize = 600;
 
-/// The constant first part of every request.
-const SYSTEM: &str = include_str!("../../../prompts/consolidate/system.md");
-
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates
-        .add_template("user", include_str!("../../../prompts/consolidate/user.md"))
-        .expect("the template is embedded and a test renders it");
+        .add_template("user", Prompt::ConsolidateUser.text())
+        .expect("the template is embedded, or was rendered when it was read");
     templates
 });
 
@@ -120,7 +118,7 @@ impl<'a> Sheet<'a> {
     pub(super) fn request(&self, guard: &Guard) -> Request {
         let candidates = u32::try_from(self.questions.len()).unwrap_or(u32::MAX);
         Request {
-            system: guard.redact(SYSTEM.to_owned()).0,
+            system: guard.redact(Prompt::ConsolidateSystem.text().to_owned()).0,
             turns: vec![Turn { role: TurnRole::User, text: guard.redact(self.render()).0 }],
             schema: ReplySchema { name: "relations", schema: schema() },
             max_completion_tokens: candidates.saturating_mul(TOKENS_A_CANDIDATE).saturating_add(200),

@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use super::stream_score::StreamFault;
+use crate::eval::rows::{Better, Defined, Ratio, RowUnit};
 
 /// What was counted over one or more cases. Counts add up; measures do not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -136,6 +137,11 @@ pub enum Good {
     None,
 }
 
+/// Kind of the rows of pairs.
+pub const PAIR: &str = "pair";
+/// Kind of the rows of streams.
+pub const STREAM: &str = "stream";
+
 /// A measure.
 pub struct Measure {
     /// Its name, for people and in JSON.
@@ -144,54 +150,77 @@ pub struct Measure {
     pub about: &'static str,
     /// Which values are good.
     pub good: Good,
-    /// How it follows from counts; `None` where there is nothing to tell of.
-    pub of: fn(&Counts) -> Option<f64>,
+    /// Kind of the cases that it measures.
+    pub kind: &'static str,
+    /// How it follows from counts.
+    pub ratio: fn(&Counts) -> Ratio,
 }
 
-const fn measure(name: &'static str, good: Good, about: &'static str, of: fn(&Counts) -> Option<f64>) -> Measure {
-    Measure { name, about, good, of }
+impl Measure {
+    /// Returns its value for `counts`; `None` where there is nothing to tell of.
+    #[must_use]
+    pub fn of(&self, counts: &Counts) -> Option<f64> {
+        (self.ratio)(counts).value(self.unit())
+    }
+
+    const fn unit(&self) -> RowUnit {
+        match self.good {
+            Good::High | Good::Low => RowUnit::Share,
+            Good::None => RowUnit::Count,
+        }
+    }
+
+    /// Returns what files of results tell of it.
+    #[must_use]
+    pub fn defined(&self) -> Defined {
+        let better = match self.good {
+            Good::High => Better::Higher,
+            Good::Low | Good::None => Better::Lower,
+        };
+        Defined::new(self.kind, self.name, self.about, better, self.unit())
+    }
+}
+
+const fn pair(name: &'static str, good: Good, about: &'static str, ratio: fn(&Counts) -> Ratio) -> Measure {
+    Measure { name, about, good, kind: PAIR, ratio }
+}
+
+const fn stream(name: &'static str, good: Good, about: &'static str, ratio: fn(&Counts) -> Ratio) -> Measure {
+    Measure { name, about, good, kind: STREAM, ratio }
 }
 
 /// Every measure, in the order in which it is told.
 pub const MEASURES: &[Measure] = &[
-    measure("accuracy", Good::High, "pairs with a right decision", |c| ratio(c.right, c.pairs)),
-    measure("all right", Good::High, "pairs with a right decision, reason and order, and nothing lost", |c| {
-        ratio(c.exact, c.pairs)
+    pair("accuracy", Good::High, "pairs with a right decision", |c| Ratio::of(c.right, c.pairs)),
+    pair("all right", Good::High, "pairs with a right decision, reason and order, and nothing lost", |c| {
+        Ratio::of(c.exact, c.pairs)
     }),
-    measure("reason", Good::High, "contradictions seen that are told as changed, corrected or open rightly", |c| {
-        ratio(c.reasons_right, c.reasons)
+    pair("reason", Good::High, "contradictions seen that are told as changed, corrected or open rightly", |c| {
+        Ratio::of(c.reasons_right, c.reasons)
     }),
-    measure("order", Good::High, "contradictions seen in which the right one holds", |c| {
-        ratio(c.orders_right, c.orders)
+    pair("order", Good::High, "contradictions seen in which the right one holds", |c| {
+        Ratio::of(c.orders_right, c.orders)
     }),
-    measure("false merges", Good::Low, "hard pairs that were joined", |c| ratio(c.false_merges, c.hard)),
-    measure("hard retired", Good::Low, "hard pairs in which what holds was retired", |c| ratio(c.hard_retired, c.hard)),
-    measure("missed", Good::Low, "contradictions that were not seen", |c| ratio(c.missed, c.contradictions)),
-    measure("wrong retirements", Good::None, "pairs in which what holds was retired", |c| {
-        count(c.wrong_retirements, c.pairs)
+    pair("false merges", Good::Low, "hard pairs that were joined", |c| Ratio::of(c.false_merges, c.hard)),
+    pair("hard retired", Good::Low, "hard pairs in which what holds was retired", |c| {
+        Ratio::of(c.hard_retired, c.hard)
     }),
-    measure("lost facts", Good::None, "claims of pairs that are in no memory", |c| count(c.lost, c.pairs)),
-    measure("lost details", Good::None, "details of pairs that are in no memory", |c| count(c.lost_details, c.pairs)),
-    measure("neighbours", Good::High, "known memories among those looked at", |c| ratio(c.found, c.to_find)),
-    measure("streams", Good::High, "streams that end exactly as they should", |c| ratio(c.streams_exact, c.streams)),
-    measure("misplaced", Good::Low, "events of streams that are not where they should be", |c| {
-        ratio(c.misplaced, c.events)
+    pair("missed", Good::Low, "contradictions that were not seen", |c| Ratio::of(c.missed, c.contradictions)),
+    pair("wrong retirements", Good::None, "pairs in which what holds was retired", |c| {
+        Ratio::of(c.wrong_retirements, c.pairs)
     }),
-    measure("lost events", Good::None, "events that should be recalled and are in no memory", |c| {
-        count(c.stream_faults.get(&StreamFault::Lost).copied().unwrap_or_default(), c.streams)
+    pair("lost facts", Good::None, "claims of pairs that are in no memory", |c| Ratio::of(c.lost, c.pairs)),
+    pair("lost details", Good::None, "details of pairs that are in no memory", |c| Ratio::of(c.lost_details, c.pairs)),
+    pair("neighbours", Good::High, "known memories among those looked at", |c| Ratio::of(c.found, c.to_find)),
+    stream("streams", Good::High, "streams that end exactly as they should", |c| Ratio::of(c.streams_exact, c.streams)),
+    stream("misplaced", Good::Low, "events of streams that are not where they should be", |c| {
+        Ratio::of(c.misplaced, c.events)
     }),
-    measure("growth", Good::None, "memories that a second run of the same made", |c| count(c.growth, c.streams)),
+    stream("lost events", Good::None, "events that should be recalled and are in no memory", |c| {
+        Ratio::of(c.stream_faults.get(&StreamFault::Lost).copied().unwrap_or_default(), c.streams)
+    }),
+    stream("growth", Good::None, "memories that a second run of the same made", |c| Ratio::of(c.growth, c.streams)),
 ];
-
-#[expect(clippy::cast_precision_loss, reason = "counts of cases are far below 2^52")]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of cases are far below 2^52")]
-fn count(count: u64, of: u64) -> Option<f64> {
-    (of > 0).then_some(count as f64)
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,13 @@
 //! A day, a month or an instant, as a case tells it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time, time};
 use jiff::tz::Offset;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A day, a month or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,22 @@ impl<'de> Deserialize<'de> for Moment {
             let told = format!("{text:?} is no time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z");
             serde::de::Error::custom(told)
         })
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Month(first) => write!(f, "{}", first.strftime("%Y-%m")),
+            Self::Day(day) => write!(f, "{day}"),
+            Self::Instant(at) => write!(f, "{at}"),
+        }
     }
 }
 

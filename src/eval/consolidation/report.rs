@@ -272,11 +272,11 @@ impl<'a> Grouping<'a> {
 impl Group {
     fn new(name: &str, cases: &[&Counts], with_intervals: bool) -> Self {
         let counts = Counts::sum(cases.iter().copied());
-        let of: Vec<_> = MEASURES.iter().map(|measure| measure.of).collect();
+        let of: Vec<_> = MEASURES.iter().map(|measure| |counts: &Counts| measure.of(counts)).collect();
         let intervals = if with_intervals { drawn(cases, Counts::sum, &of) } else { vec![None; of.len()] };
         let measures = MEASURES.iter().zip(intervals).map(|(measure, interval)| Measured {
             name: measure.name,
-            value: (measure.of)(&counts),
+            value: measure.of(&counts),
             interval: interval.filter(|_| measure.good != super::counts::Good::None),
         });
         Self { name: name.to_owned(), measures: measures.collect(), counts }

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// How a text leaves a date open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Open {
+pub(in crate::eval) enum Open {
     /// It names a day, week or month by its distance from an unnamed day.
     Hard,
     /// It is vague.
@@ -38,7 +38,7 @@ fn pattern(text: &str) -> Regex {
 }
 
 /// Returns how `text` leaves a date open; one that names a date besides does not.
-pub(super) fn open_date(text: &str) -> Open {
+pub(in crate::eval) fn open_date(text: &str) -> Open {
     if DATE.is_match(text) {
         Open::No
     } else if HARD.is_match(text) {

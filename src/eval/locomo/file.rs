@@ -14,6 +14,8 @@ use crate::eval::EvalError;
 const CATEGORIES: [u64; 2] = [1, 4];
 /// Questions that have evidence.
 const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
+/// Questions about what nobody said.
+const ADVERSARIAL: u64 = 5;
 /// How the start of a session is written, without a time zone.
 const START: &str = "%I:%M %p on %d %B, %Y";
 
@@ -30,6 +32,8 @@ pub struct Sample {
     pub questions: Vec<Question>,
     /// The questions of categories 1 to 4 that have evidence.
     pub asked: Vec<Question>,
+    /// The questions of category 5, of which nothing is true: each with the answer that would be wrong.
+    pub adversarial: Vec<Question>,
     /// Questions of these categories that name no turn there is.
     pub without_evidence: usize,
     /// The facts that come with the file, each with the turns that it rests on.
@@ -60,7 +64,7 @@ pub struct Question {
     pub question: String,
     /// The gold answer; empty where there is none.
     pub answer: String,
-    /// 1 for several turns, 2 for times, 3 for what follows from them, 4 for one turn.
+    /// 1 for several turns, 2 for times, 3 for what follows from them, 4 for one turn, 5 for what nobody said.
     pub category: u64,
     /// The turns that hold the answer.
     pub evidence: BTreeSet<String>,
@@ -106,10 +110,15 @@ fn is_sample(value: &Value) -> bool {
 fn sample(value: &Value) -> Sample {
     let turns = turns(&value["conversation"]);
     let known: BTreeSet<&str> = turns.iter().map(|turn| turn.id.as_str()).collect();
-    let mut asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
+    let all_asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
+    let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
+        all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
     let should_be_left = |question: &&Question| CATEGORIES.contains(&question.category) && !question.answer.is_empty();
     let all = asked.iter().filter(should_be_left).count();
     for question in &mut asked {
+        question.evidence.retain(|id| known.contains(id.as_str()));
+    }
+    for question in &mut adversarial {
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
     asked.retain(|question| !question.evidence.is_empty());
@@ -121,6 +130,7 @@ fn sample(value: &Value) -> Sample {
         without_evidence: all - questions.len(),
         questions,
         asked,
+        adversarial,
         observations: observations(&value["observation"]),
         turns,
     }
@@ -156,8 +166,9 @@ fn turns(conversation: &Value) -> Vec<Turn> {
 }
 
 fn question(value: &Value) -> Option<Question> {
-    let category = value["category"].as_u64().filter(|category| WITH_EVIDENCE.contains(category))?;
-    let answer = match &value["answer"] {
+    let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
+    let told = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
+    let answer = match told {
         Value::String(answer) => answer.clone(),
         Value::Number(answer) => answer.to_string(),
         _ => String::new(),
@@ -168,7 +179,7 @@ fn question(value: &Value) -> Option<Question> {
 
 /// Returns the turns named by a text or a list of texts. Several in one text are taken apart, `D30:05` is `D30:5`, and
 /// what is no id of a turn is left out.
-fn ids(value: &Value) -> BTreeSet<String> {
+pub(super) fn ids(value: &Value) -> BTreeSet<String> {
     let texts: Vec<&str> = match value {
         Value::String(text) => vec![text],
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),

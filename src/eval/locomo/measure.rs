@@ -2,24 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::dates::{Open, open_date};
 use super::file::{Question, Sample, Turn};
 use super::words::content_words;
 use crate::eval::meter::Usage;
+use crate::eval::place::{Place, prepare};
 use crate::eval::prediction::Prediction;
-use crate::eval::run::{Place, RunOptions, Subject, prepare, run_logs};
+use crate::eval::run::{RunOptions, Subject, run_logs};
 use crate::eval::{EvalError, Ran};
 use crate::llm::Complete;
 use crate::pipeline::Sources;
 use crate::tokens;
 
 /// Share of an answer's content words that must be left, in hundredths.
-const LEAST_SHARE: usize = 67;
+pub(super) const LEAST_SHARE: usize = 67;
 
 /// Texts with the turns that each rests on, and how many answers are left in them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// What they are.
     pub name: String,
@@ -38,7 +39,7 @@ pub struct Kept {
 }
 
 /// What the conversations of a file came to.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Retention {
     /// Conversations.
     pub conversations: usize,
@@ -57,7 +58,7 @@ pub struct Retention {
 }
 
 /// A question whose answer is not left.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Lost {
     /// The conversation.
     pub conversation: String,
@@ -158,7 +159,39 @@ fn is_left(question: &Question, texts: &[Text<'_>]) -> bool {
     !wanted.is_empty() && found * 100 >= wanted.len() * LEAST_SHARE
 }
 
+impl Retention {
+    /// Returns what all of `found` come to together.
+    #[must_use]
+    pub fn sum(found: &[Self]) -> Self {
+        let mut whole = Self::default();
+        for one in found {
+            whole.conversations += one.conversations;
+            whole.turns += one.turns;
+            whole.source_tokens += one.source_tokens;
+            whole.without_evidence += one.without_evidence;
+            whole.usage += one.usage;
+            whole.lost.extend(one.lost.iter().cloned());
+            for row in &one.rows {
+                match whole.rows.iter_mut().find(|own| own.name == row.name) {
+                    Some(own) => own.plus(row),
+                    None => whole.rows.push(row.clone()),
+                }
+            }
+        }
+        whole
+    }
+}
+
 impl Kept {
+    fn plus(&mut self, other: &Self) {
+        self.texts += other.texts;
+        self.questions += other.questions;
+        self.answered += other.answered;
+        self.tokens += other.tokens;
+        self.open_dates += other.open_dates;
+        self.soft_dates += other.soft_dates;
+    }
+
     fn add(&mut self, texts: &[Text<'_>], questions: &[Question]) {
         self.texts += texts.len();
         self.questions += questions.len();

@@ -160,7 +160,7 @@ const NUMBERS: &[(&str, &str)] = &[
 ];
 
 /// Returns the stems of the content words of `text`; numbers count, and small ones in words are the same as in digits.
-pub(super) fn content_words(text: &str) -> BTreeSet<String> {
+pub(in crate::eval) fn content_words(text: &str) -> BTreeSet<String> {
     normal(text)
         .split(|one: char| !one.is_alphanumeric())
         .filter(|word| !word.is_empty() && !STOP_WORDS.contains(word))

@@ -35,8 +35,20 @@ pub struct Row {
     pub by_category: BTreeMap<u64, f64>,
     /// How much the recall at 10 lies above the first arm's.
     pub gain: Option<Gain>,
+    /// Each question by itself, in their order.
     #[serde(skip)]
-    each: Vec<f64>,
+    pub each: Vec<Answered>,
+}
+
+/// How well one question was answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answered {
+    /// Share of its turns among the first 5, 10 and 20.
+    pub recall: [f64; 3],
+    /// One divided by the place of the first of them; 0 where none was found.
+    pub reciprocal: f64,
+    /// Tokens of the first 10.
+    pub tokens_10: f64,
 }
 
 /// A difference, with the interval that holds 95 of 100 resamplings of the questions.
@@ -59,7 +71,7 @@ pub fn measure(turns: &Turns, arms: Vec<(String, Arm<'_>)>) -> Result<Vec<Row>, 
     for (name, mut arm) in arms {
         let answers: Vec<Vec<String>> = turns.asked.iter().map(&mut arm).collect::<Result<_, _>>()?;
         let mut row = row(name, turns, &answers);
-        row.gain = rows.first().map(|first| gain(&first.each, &row.each));
+        row.gain = rows.first().map(|first| gain(&first.at_10(), &row.at_10()));
         rows.push(row);
     }
     Ok(rows)
@@ -87,7 +99,19 @@ fn row(name: String, turns: &Turns, answers: &[Vec<String>]) -> Row {
         quarters_10: first(Turns::characters_of) / 4.0,
         by_category: by_category.into_iter().map(|(category, each)| (category, mean(each.into_iter()))).collect(),
         gain: None,
-        each: asked().map(|(asked, answer)| self::recall(asked, answer, 10)).collect(),
+        each: asked()
+            .map(|(asked, answer)| Answered {
+                recall: [5, 10, 20].map(|k| self::recall(asked, answer, k)),
+                reciprocal: reciprocal(asked, answer),
+                tokens_10: number(tokens(answer)),
+            })
+            .collect(),
+    }
+}
+
+impl Row {
+    fn at_10(&self) -> Vec<f64> {
+        self.each.iter().map(|one| one.recall[1]).collect()
     }
 }
 

@@ -12,12 +12,14 @@ mod arms;
 mod bare;
 mod meanings;
 mod measure;
+mod row;
 mod turns;
 
 pub use arms::{Ablation, ablations, searched};
 pub use bare::Bare;
 pub use meanings::Meanings;
-pub use measure::{Gain, Row, measure};
+pub use measure::{Answered, Gain, Row, measure};
+pub use row::{KIND, defined, rows};
 pub use turns::{Asked, Turns};
 
 use super::EvalError;

@@ -15,6 +15,7 @@ use crate::guard::Guard;
 use crate::json;
 use crate::llm::{Complete, Cost, Finish, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::MemoryType;
+use crate::prompts::Prompt;
 use crate::store::HashPair;
 
 /// Groups in one call at most.
@@ -32,13 +33,11 @@ const MAX_STATEMENT: usize = 240;
 /// Part of a statement's words that stand in the episodes.
 const MIN_GROUNDED: f64 = 0.6;
 
-const SYSTEM: &str = include_str!("../../../../prompts/consolidate/reflect.system.md");
-
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates
-        .add_template("user", include_str!("../../../../prompts/consolidate/reflect.user.md"))
-        .expect("the template is embedded and a test renders it");
+        .add_template("user", Prompt::ReflectUser.text())
+        .expect("the template is embedded, or was rendered when it was read");
     templates
 });
 
@@ -125,7 +124,7 @@ pub(in super::super) async fn ask_about<C: Complete>(
 fn request(field: &Field, groups: &[Group], guard: &Guard) -> Request {
     let tokens = u32::try_from(groups.len()).unwrap_or(u32::MAX).saturating_mul(150).saturating_add(200);
     Request {
-        system: guard.redact(SYSTEM.to_owned()).0,
+        system: guard.redact(Prompt::ReflectSystem.text().to_owned()).0,
         turns: vec![Turn { role: TurnRole::User, text: guard.redact(render(field, groups)).0 }],
         schema: ReplySchema { name: "patterns", schema: schema() },
         max_completion_tokens: tokens,

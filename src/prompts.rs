@@ -1,0 +1,275 @@
+//! The prompts: those of the program, or a folder with other versions of them, to measure which are better.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use minijinja::{Environment, Value, context};
+use sha2::{Digest as _, Sha256};
+
+use crate::transcript::hex;
+
+/// A prompt, by its path below `prompts/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Prompt {
+    /// What extraction is.
+    ExtractSystem,
+    /// What is extracted from.
+    ExtractUser,
+    /// What corrects an answer of extraction.
+    ExtractRepair,
+    /// What asks for the rest of a cut answer.
+    ExtractContinue,
+    /// What consolidation is.
+    ConsolidateSystem,
+    /// Which memories are held against each other.
+    ConsolidateUser,
+    /// What reflection is.
+    ReflectSystem,
+    /// Which episodes are reflected on.
+    ReflectUser,
+}
+
+impl Prompt {
+    /// Every prompt.
+    pub const ALL: [Self; 8] = [
+        Self::ExtractSystem,
+        Self::ExtractUser,
+        Self::ExtractRepair,
+        Self::ExtractContinue,
+        Self::ConsolidateSystem,
+        Self::ConsolidateUser,
+        Self::ReflectSystem,
+        Self::ReflectUser,
+    ];
+
+    /// Returns its path below the folder of prompts.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::ExtractSystem => "extract/system.md",
+            Self::ExtractUser => "extract/user.md",
+            Self::ExtractRepair => "extract/repair.md",
+            Self::ExtractContinue => "extract/continue.md",
+            Self::ConsolidateSystem => "consolidate/system.md",
+            Self::ConsolidateUser => "consolidate/user.md",
+            Self::ReflectSystem => "consolidate/reflect.system.md",
+            Self::ReflectUser => "consolidate/reflect.user.md",
+        }
+    }
+
+    /// Returns the program's own text.
+    const fn own(self) -> &'static str {
+        match self {
+            Self::ExtractSystem => include_str!("../prompts/extract/system.md"),
+            Self::ExtractUser => include_str!("../prompts/extract/user.md"),
+            Self::ExtractRepair => include_str!("../prompts/extract/repair.md"),
+            Self::ExtractContinue => include_str!("../prompts/extract/continue.md"),
+            Self::ConsolidateSystem => include_str!("../prompts/consolidate/system.md"),
+            Self::ConsolidateUser => include_str!("../prompts/consolidate/user.md"),
+            Self::ReflectSystem => include_str!("../prompts/consolidate/reflect.system.md"),
+            Self::ReflectUser => include_str!("../prompts/consolidate/reflect.user.md"),
+        }
+    }
+
+    /// Returns the text that is in force.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        OTHERS.get().and_then(|others| others.get(&self)).map_or(self.own(), String::as_str)
+    }
+
+    /// Returns the variables that a version of it must show, lest nothing be asked about.
+    const fn needed(self) -> &'static [&'static str] {
+        match self {
+            Self::ExtractUser => &["sessions"],
+            Self::ExtractRepair => &["errors"],
+            Self::ConsolidateUser => &["memories", "questions"],
+            Self::ReflectUser => &["groups"],
+            Self::ExtractSystem | Self::ExtractContinue | Self::ConsolidateSystem | Self::ReflectSystem => &[],
+        }
+    }
+
+    /// Returns values like those that it is filled with.
+    fn sample(self) -> Option<Value> {
+        match self {
+            Self::ExtractSystem => Some(context! { categories => ["fact"] }),
+            Self::ExtractUser => Some(context! {
+                instructions => "Keep names.",
+                known => [context! { category => "fact", content => "Ana lives in Porto." }],
+                sessions => [context! { header => "# Session 1", context => ["[1] hi"], messages => ["[2] ho"] }],
+            }),
+            Self::ExtractRepair => Some(context! { errors => ["entry 2: importance is missing"], whole => false }),
+            Self::ExtractContinue => Some(context! { last => "“A title”" }),
+            Self::ConsolidateUser => Some(context! {
+                memories => [context! { number => 1, time => "2026-01-01", attribute => "diet", text => "a", quote => "b" }],
+                questions => [context! { number => 1, against => [2] }],
+            }),
+            Self::ReflectUser => Some(context! {
+                groups => [context! { number => 1, episodes => [context! { day => "2026-01-01", text => "a" }] }],
+            }),
+            // Sent as they are.
+            Self::ConsolidateSystem | Self::ReflectSystem => None,
+        }
+    }
+
+    /// Returns what is wrong with `text` as a version of it.
+    fn fault(self, text: &str) -> Option<String> {
+        if text.trim().is_empty() {
+            return Some("it is empty".to_owned());
+        }
+        let sample = self.sample()?;
+        let templates = Environment::new();
+        let template = match templates.template_from_str(text) {
+            Ok(template) => template,
+            Err(error) => return Some(format!("it is no template: {error}")),
+        };
+        let used = template.undeclared_variables(false);
+        let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());
+        if let Some(unknown) = used.iter().find(|name| !known(name) && name.as_str() != "loop") {
+            return Some(format!("it shows {unknown:?}, which is never given"));
+        }
+        if let Some(missing) = self.needed().iter().find(|name| !used.contains(**name)) {
+            return Some(format!("it does not show {missing:?}, so nothing would be asked about"));
+        }
+        template.render(sample).err().map(|error| format!("it cannot be filled: {error}"))
+    }
+}
+
+/// Versions of prompts that take the place of the program's own, for the rest of the process.
+static OTHERS: OnceLock<BTreeMap<Prompt, String>> = OnceLock::new();
+
+/// Why a folder of prompts cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// A file cannot be read.
+    #[error("cannot read {}; check the path and its permissions", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No prompt is in it.
+    #[error("no prompt is in {}; copy the folder prompts/ of the program and change what you want to try", .path.display())]
+    None {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file is no version of a prompt.
+    #[error("{}: {reason}", .path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Prompts are in force already.
+    #[error("other prompts are in force already; one process works with one folder of prompts")]
+    Taken,
+}
+
+/// Reads the prompts of `folder`, which is laid out as `prompts/` is. Those that it does not have stay as they are.
+///
+/// # Errors
+/// [`PromptError`] if there are none, or one of them is no version of a prompt.
+pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
+    for part in ["extract", "consolidate"] {
+        for entry in fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), format!("{part}/{}", entry.file_name().to_string_lossy()));
+            let is_markdown = path.extension().is_some_and(|ending| ending == "md");
+            if is_markdown && !Prompt::ALL.iter().any(|prompt| prompt.path() == name) {
+                let names: Vec<&str> = Prompt::ALL.iter().map(|prompt| prompt.path()).collect();
+                return Err(PromptError::Wrong {
+                    path,
+                    reason: format!("no prompt has this name; there are {}", names.join(", ")),
+                });
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    for prompt in Prompt::ALL {
+        let path = folder.join(prompt.path());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(PromptError::Read { path, source }),
+        };
+        if let Some(reason) = prompt.fault(&text) {
+            return Err(PromptError::Wrong { path, reason });
+        }
+        found.insert(prompt, text);
+    }
+    if found.is_empty() { Err(PromptError::None { path: folder.to_owned() }) } else { Ok(found) }
+}
+
+/// Puts the prompts of `folder` in force for the rest of the process; before anything is asked.
+///
+/// # Errors
+/// As [`read`], and [`PromptError::Taken`] if others are in force.
+pub fn use_folder(folder: &Path) -> Result<(), PromptError> {
+    OTHERS.set(read(folder)?).map_err(|_| PromptError::Taken)
+}
+
+/// Returns the SHA-256 of all prompts that are in force, in hex.
+#[must_use]
+pub fn hash() -> String {
+    let mut hasher = Sha256::new();
+    for prompt in Prompt::ALL {
+        for part in [prompt.path(), prompt.text()] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    hex(&hasher.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(file: &str, text: &str) -> Result<BTreeMap<Prompt, String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        read(folder.path()).map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    #[test]
+    fn the_prompts_of_the_program_are_versions_of_themselves() {
+        for prompt in Prompt::ALL {
+            assert_eq!(prompt.fault(prompt.own()), None, "{}", prompt.path());
+        }
+        let here = read(Path::new("prompts")).unwrap();
+        assert!(Prompt::ALL.iter().all(|prompt| here[prompt] == prompt.own()));
+        assert_eq!(hash().len(), 64);
+    }
+
+    #[test]
+    fn a_version_that_asks_about_nothing_is_refused() {
+        let table = [
+            (
+                "extract/user.md",
+                "Say something.",
+                "extract/user.md: it does not show \"sessions\", so nothing would be asked about",
+            ),
+            (
+                "extract/user.md",
+                "{{ sessions }} {{ mood }}",
+                "extract/user.md: it shows \"mood\", which is never given",
+            ),
+            ("extract/system.md", " \n", "extract/system.md: it is empty"),
+            ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; there are extract/system.md"),
+            ("extract/system.md", "{% if %}", "extract/system.md: it is no template: syntax error"),
+            ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be filled: unknown filter"),
+        ];
+        for (file, text, expected) in table {
+            let error = told(file, text).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let good = told("consolidate/system.md", "{{ sent as it is }").unwrap();
+        assert_eq!(good.keys().copied().collect::<Vec<_>>(), [Prompt::ConsolidateSystem]);
+        assert!(told("readme.txt", "x").unwrap_err().starts_with("no prompt is in"));
+    }
+}

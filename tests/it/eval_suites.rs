@@ -1,0 +1,153 @@
+//! `eval` on the suites that ask a store, on the adversarial one and on public sets: what is good passes, what must fail does.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, Told};
+
+fn suite(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("evals").join(name).display().to_string()
+}
+
+/// Returns what is told of each kind of row, by kind.
+fn told(desk: &Desk, args: &[&str]) -> Vec<Value> {
+    desk.json(args).into_iter().filter(|value| value["kind"].is_string()).collect()
+}
+
+fn value(told: &[Value], kind: &str, name: &str) -> Option<f64> {
+    let of = told.iter().find(|value| value["kind"] == kind).unwrap_or_else(|| panic!("{kind} is told"));
+    of["measures"][name]["value"].as_f64()
+}
+
+#[test]
+fn the_search_passes_the_recall_suite_and_the_controls_fail_it() {
+    let desk = Desk::new();
+    let run = |retriever: &str| told(&desk, &["eval", &suite("recall"), "--retriever", retriever]);
+    let search = run("search");
+    assert!(value(&search, "recall", "recall@10").unwrap() > 0.7);
+    assert!(value(&search, "recall", "empty kept").unwrap() > 0.6);
+    let random = run("random");
+    assert!(value(&random, "recall", "recall@1").unwrap() < 0.2);
+    assert!(value(&random, "recall", "forbidden@10").unwrap() > 0.4);
+    assert_eq!(value(&random, "recall", "empty kept"), Some(0.0));
+    let everything = run("everything");
+    assert!(value(&everything, "recall", "MRR").unwrap() < 0.5);
+    assert_eq!(value(&everything, "recall", "only kept"), Some(0.0));
+    let nothing = run("nothing");
+    assert_eq!(value(&nothing, "recall", "recall@10"), Some(0.0));
+    assert_eq!(value(&nothing, "recall", "empty kept"), Some(1.0));
+}
+
+#[test]
+fn briefs_hold_what_they_must_and_the_controls_leak() {
+    let desk = Desk::new();
+    let brief = told(&desk, &["eval", &suite("brief")]);
+    assert!(value(&brief, "brief", "held").unwrap() > 0.7);
+    assert!(value(&brief, "brief", "leaks").unwrap() < 0.1);
+    let everything = told(&desk, &["eval", &suite("brief"), "--retriever", "everything"]);
+    assert!(value(&everything, "brief", "leaks").unwrap() > 0.9);
+    let nothing = told(&desk, &["eval", &suite("brief"), "--retriever", "nothing"]);
+    assert_eq!((value(&nothing, "brief", "held"), value(&nothing, "brief", "leaks")), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn questions_tell_what_extraction_lost_from_what_retrieval_lost() {
+    let desk = Desk::new();
+    let every = told(&desk, &["eval", &suite("qa/dev"), "--extractor", "every-sentence"]);
+    let (complete, kept) = (value(&every, "qa", "complete").unwrap(), value(&every, "qa", "kept").unwrap());
+    assert!(kept > 0.8 && complete < kept, "{complete} {kept}");
+    let none = told(&desk, &["eval", &suite("qa/dev"), "--extractor", "none"]);
+    assert!(value(&none, "qa", "kept").unwrap() < kept);
+    let blind = told(&desk, &["eval", &suite("qa/dev"), "--extractor", "every-sentence", "--retriever", "nothing"]);
+    assert_eq!(value(&blind, "qa", "found of kept"), Some(0.0));
+    assert_eq!(value(&blind, "qa", "abstained"), Some(1.0));
+}
+
+#[test]
+fn controls_fail_the_adversarial_suite_each_in_its_own_way() {
+    let desk = Desk::new();
+    let run = |cases: &str, extractor: &str| {
+        let report = desk.json(&["eval", &suite(cases), "--extractor", extractor]).remove(0);
+        let failed = report["cases"].as_array().unwrap().iter().find(|case| !case["error"].is_null());
+        assert!(failed.is_none(), "{failed:?}");
+        let flawed = report["cases"].as_array().unwrap().iter().find(|case| case["flaws"] != json!([]));
+        assert!(flawed.is_none(), "{flawed:?}");
+        let measure = move |name: &str| {
+            let measures = report["overall"]["measures"].as_array().unwrap();
+            measures.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64()
+        };
+        measure
+    };
+    let of_some = "adversarial/dev/zh-extraction.jsonl";
+    let rules = run(of_some, "rules");
+    assert!(rules("precision").unwrap() > 0.4 && rules("quotes") == Some(1.0));
+    let none = run("adversarial", "none");
+    assert_eq!((none("recall"), none("precision")), (Some(0.0), None));
+    let every = run(of_some, "every-sentence");
+    assert!(every("precision").unwrap() < 0.4 && every("forbidden").unwrap() > 0.2);
+    let own = run(of_some, "first-person");
+    assert!(own("precision").unwrap() < 0.5 && own("forbidden").unwrap() > 0.05);
+    let invented = run(of_some, "invented");
+    assert_eq!(invented("quotes"), Some(0.0), "what is made up is quoted from nowhere");
+    assert!(invented("precision").unwrap() < 0.2 && invented("recall").unwrap() < 0.3);
+}
+
+#[test]
+fn reading_the_same_logs_again_is_told_as_growth() {
+    let desk = Desk::new();
+    let report = desk.json(&["eval", &suite("smoke"), "--extractor", "rules", "--again"]).remove(0);
+    let counts = &report["overall"]["counts"];
+    assert!(counts["before_again"].as_u64().unwrap() > 0);
+    assert_eq!(counts["grown"], 0, "{counts}");
+}
+
+#[test]
+fn likeness_is_told_beside_the_patterns_and_decides_nothing() {
+    let desk = Desk::new();
+    let agreed = told(&desk, &["eval", &suite("smoke"), "--extractor", "rules", "--agreement"]);
+    assert!(value(&agreed, "agreement", "token-f1 agrees").is_some());
+    let triples = told(&desk, &["eval", &suite("matchers")]);
+    assert!(value(&triples, "matchers", "token-f1 wrong").unwrap() > 0.5);
+    assert_eq!(value(&triples, "matchers", "exact wrong"), Some(0.0));
+    assert_eq!(value(&triples, "matchers", "judge says"), None);
+}
+
+#[test]
+fn public_sets_are_read_from_where_they_are_and_skipped_where_they_are_not() {
+    let desk = Desk::new();
+    let Told { code, out, err } = desk.run(&["eval", &suite("external"), "--extractor", "rules"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(err.contains("LoCoMo is skipped: AFTERTHOUGHT_EVAL_LOCOMO names no file"), "{err}");
+    let turn = |id: &str, text: &str| json!({"speaker": "Ana", "dia_id": id, "text": text});
+    let locomo = json!([{"sample_id": "conv-x", "conversation": {"speaker_a": "Ana", "speaker_b": "Ben",
+        "session_1_date_time": "1:56 pm on 8 May, 2026",
+        "session_1": [turn("D1:1", "I prefer tea to coffee."), turn("D1:2", "My dog is called Faro.")]},
+        "qa": [{"question": "What is the name of Ana's dog?", "answer": "Faro", "evidence": ["D1:1"], "category": 4},
+            {"question": "What is the name of Ben's dog?", "adversarial_answer": "Faro", "evidence": ["D1:2"], "category": 5}],
+        "observation": {"session_1_observation": {"Ana": [["Ana prefers tea to coffee.", "D1:1"]]}}}]);
+    desk.write("locomo.json", locomo.to_string());
+    let mended = json!([{"question_id": "locomo_0_qa0", "question": "What is the name of Ana's dog?", "error_type": "WRONG_CITATION",
+        "correct_evidence": ["D1:2"], "correct_answer": "Faro"}]);
+    desk.write("audit/errors_conv_0.json", mended.to_string());
+    let found = told(&desk, &["eval", "locomo.json", "--extractor", "every-sentence", "--corrections", "audit"]);
+    assert_eq!(value(&found, "locomo", "turns recall@10"), Some(1.0));
+    assert_eq!(value(&found, "locomo", "memories complete"), Some(1.0));
+    assert_eq!(value(&found, "locomo", "turns trap"), Some(1.0));
+    assert_eq!(value(&found, "locomo-observations", "recall"), Some(1.0));
+    let question = json!([{"question_id": "q1", "question_type": "single-session-user", "question": "What is my dog called?",
+        "answer": "Faro", "question_date": "2026/06/02 (Tue) 09:10", "haystack_session_ids": ["a"], "haystack_dates": ["2026/05/28 (Thu) 18:44"],
+        "haystack_sessions": [[{"role": "user", "content": "My dog Faro is nine.", "has_answer": true}]], "answer_session_ids": ["a"]}]);
+    desk.write("longmemeval_oracle.json", question.to_string());
+    let found = told(&desk, &["eval", "longmemeval_oracle.json"]);
+    assert_eq!(value(&found, "longmemeval", "session any@5"), Some(1.0));
+    let user = json!({"uuid": "u1", "persona_info": "", "sessions": [{
+        "dialogue": [{"role": "user", "content": "I prefer tea to coffee.", "timestamp": "Dec 15, 2025, 06:11:23"}],
+        "memory_points": [{"memory_content": "The user prefers tea to coffee.", "memory_source": "primary", "is_update": "False", "importance": 0.5}],
+        "questions": [{"question": "What does the user prefer to coffee?", "answer": "tea", "question_type": "Basic Fact Recall",
+            "evidence": [{"memory_content": "The user prefers tea to coffee."}]}]}]});
+    desk.write("HaluMem.jsonl", format!("{user}\n"));
+    let found = told(&desk, &["eval", "HaluMem.jsonl", "--extractor", "rules"]);
+    assert_eq!(value(&found, "halumem", "recall"), Some(1.0));
+    assert_eq!(value(&found, "halumem-retrieval", "recall@10"), Some(1.0));
+}
