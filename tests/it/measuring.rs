@@ -169,7 +169,7 @@ fn a_report_stands_alone_and_shows_what_was_said_as_text() {
     let told = desk.run(&["eval", "report", "every.json", "--out", "report"]);
     assert_eq!((told.code, told.err.lines().count()), (0, 3), "{}", told.err);
     let page = fs::read_to_string(desk.path("report/report.html")).unwrap();
-    for markup in ["<script", "<img", "onerror=alert(2)>", "src=", "href=", "http:", "https:", "url("] {
+    for markup in ["<script", "<img", "onerror=alert(2)>", "src=\"", "href=\"", "http:", "https:", "url("] {
         assert!(!page.contains(markup), "{markup}");
     }
     for words in ["&lt;script&gt;alert(1)", "&lt;script&gt;A", "role=\"img\"", "<desc", "prefers-color-scheme: dark"] {
