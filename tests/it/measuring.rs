@@ -66,7 +66,7 @@ fn what_a_run_has_finished_is_not_run_again_until_it_is_asked_for() {
     // As if it had been killed while it wrote the third.
     let kept = fs::read_to_string(desk.path("out.json.kept.jsonl")).unwrap();
     assert_eq!(kept.lines().count(), 3);
-    desk.write("out.json.kept.jsonl", &kept[..kept.trim_end().len() - 20]);
+    desk.write("out.json.kept.jsonl", &kept.as_bytes()[..kept.len() - 20]);
     fs::remove_file(desk.path("out.json")).unwrap();
     let told = desk.run(&args);
     assert_eq!((told.code, told.err.as_str()), (0, "3 rows, 2 of them from an earlier run are in out.json\n"));
@@ -198,7 +198,7 @@ fn prompts_are_checked_before_anything_is_asked() {
 #[test]
 fn a_limit_holds_for_consolidation_and_what_it_cut_short_measures_nothing() {
     let desk = Desk::new();
-    let (suite, replies) = (root("evals/consolidation/later"), root("evals/consolidation/replies"));
+    let (suite, replies) = (root("evals/consolidation/later/en-pairs.jsonl"), root("evals/consolidation/replies"));
     let args = ["eval", &suite, "--model", "bridge", "--replay", &replies, "--max-tokens", "10", "--out", "out.json"];
     let told = desk.run(&args);
     assert_eq!(told.code, 3, "{}", told.err);
