@@ -154,6 +154,14 @@ impl Tally {
         drawn(&ratios, |drawn: Vec<&CaseTally>| self.over(&drawn), &measures)
     }
 
+    /// Returns each measure over all cases, with its interval where there is a value.
+    #[must_use]
+    pub fn whole(&self) -> Vec<(Option<f64>, Option<Interval>)> {
+        let all = self.everything();
+        let each = self.over(&all).into_iter().zip(self.intervals(&all));
+        each.map(|(value, interval)| (value, interval.filter(|_| value.is_some()))).collect()
+    }
+
     /// Returns the cases by what they have in common, by name.
     #[must_use]
     pub fn groups(&self, by: By) -> Vec<(String, Vec<&CaseTally>)> {

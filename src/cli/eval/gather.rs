@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use afterthought::config::Config;
-use afterthought::eval::rows::{Defined, Keep, Manifest, Results, Row, Shared, Suite, key_of, with_ending};
+use afterthought::eval::rows::{Defined, Keep, Manifest, Results, Row, Shared, Spent, Suite, key_of, with_ending};
 use afterthought::prompts;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -132,9 +132,9 @@ impl Gather {
     }
 
     /// Takes in what was asked for all cases together that lie at `place`.
-    pub(super) fn shared(&self, shared: Shared, place: &Path) {
+    pub(super) fn shared(&self, cost: Spent, place: &Path, repeat: u32) {
         let suite = self.suite_of(place);
-        self.found.borrow_mut().shared.push(Shared { suite, ..shared });
+        self.found.borrow_mut().shared.push(Shared { suite, repeat, cost });
     }
 
     /// Returns the name of the suite that `place` lies in.

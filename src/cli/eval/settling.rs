@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use afterthought::eval::consolidation::{self, Decider, Report};
-use afterthought::eval::rows::{Shared, Spent};
+use afterthought::eval::rows::Spent;
 use afterthought::eval::{Control, InFlight, Subject};
 use afterthought::llm::{Budgeted, Complete};
 use anyhow::{Context as _, bail};
@@ -76,7 +76,7 @@ fn gather(job: &Job<'_>, files: &[PathBuf], report: &Report, refused: Option<&st
     let ms = (report.seconds * 1_000.0) as u64;
     let cost = Spent { money: report.cost, ms, ..Spent::of(report.usage) };
     if let Some(place) = files.first() {
-        job.gather.shared(Shared { repeat: job.repeat, cost, ..Shared::default() }, place);
+        job.gather.shared(cost, place, job.repeat);
     }
 }
 

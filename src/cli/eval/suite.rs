@@ -38,9 +38,10 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let replay = args.replay.as_deref().or(recorded.as_ref().map(|found| found.folder.as_path()));
     let asks = args.control().is_none()
         && pipeline::choose(config.extractor.value, model_settings(&config)?.is_some() || replay.is_some())?;
-    let label = match asks {
-        true => answering(args, &config, replay, None, &guard)?.model().to_owned(),
-        false => args.control_name().unwrap_or(rules::VERSION).to_owned(),
+    let label = if asks {
+        answering(args, &config, replay, None, &guard)?.model().to_owned()
+    } else {
+        args.control_name().unwrap_or(rules::VERSION).to_owned()
     };
     let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };

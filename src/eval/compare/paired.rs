@@ -1,16 +1,16 @@
 //! How sure a difference is.
 //!
 //! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to the
-//! Bootstrap*, 1993). The test is a paired randomisation test, also called approximate randomisation or permutation test:
-//! where the runs do not differ, the two results of a case could as well be exchanged. It holds for shares of sums and for
-//! F1, which a t-test does not (Noreen, *Computer-Intensive Methods for Testing Hypotheses*, 1989; Yeh, “More accurate
-//! tests for the statistical significance of result differences”, COLING 2000; Dror and others, “The Hitchhiker's Guide to
-//! Testing Statistical Significance in Natural Language Processing”, ACL 2018). What is held against chance is not the
-//! difference but the difference over its standard error, since two runs may find differently many memories: exchanging
-//! them would change the precision of either although both are equally precise (Janssen, “Studentized permutation tests
-//! for non-i.i.d. hypotheses”, 1997; Chung and Romano, “Exact and asymptotically robust permutation tests”, Annals of
-//! Statistics, 2013). Several measures are tested at once, so each has a second p after Holm (“A simple sequentially
-//! rejective multiple test procedure”, 1979).
+//! Bootstrap*, 1993). The test is a paired randomisation test: where the runs do not differ, what a case adds to the
+//! difference could as well be taken from it. Where both runs have as much to tell of a case, as of recall, that is to
+//! exchange their results, the test that is recommended for shares of sums (Noreen, *Computer-Intensive Methods for Testing
+//! Hypotheses*, 1989; Yeh, “More accurate tests for the statistical significance of result differences”, COLING 2000; Dror
+//! and others, “The Hitchhiker's Guide to Testing Statistical Significance in Natural Language Processing”, ACL 2018).
+//! Of precision one run may have more to tell, since it finds more; exchanging the results would then change how much there
+//! is, and tell of that. So what is turned is the contribution of the case to the linearised difference (Hemerik, Goeman and
+//! Finos, “Robust testing in generalized linear models by sign flipping score contributions”, Journal of the Royal
+//! Statistical Society B, 2020). Several measures are tested at once, so each has a second p after Holm (“A simple
+//! sequentially rejective multiple test procedure”, 1979).
 
 use serde::Serialize;
 
@@ -21,9 +21,9 @@ use crate::eval::tally::{CaseTally, Tally};
 
 /// Times that cases are drawn anew.
 const DRAWS: usize = 2_000;
-/// Times that results are exchanged at random, where there are too many ways to try all.
+/// Times that cases are turned at random, where there are too many ways to try all.
 const EXCHANGES: u32 = 5_000;
-/// Cases up to which every way to exchange them is tried.
+/// Cases up to which every way to turn them is tried.
 const EXACT: usize = 12;
 /// Makes every comparison of the same files the same.
 const SEED: u64 = 0x5eed_cafe_f00d_0002;
@@ -138,25 +138,27 @@ fn drawn(sides: &Sides<'_>) -> Vec<Vec<f64>> {
     found
 }
 
-/// Returns for each measure how probable a difference as large, for its standard error, is by chance.
+/// Returns for each measure how probable a difference as large is by chance.
 fn chances(sides: &Sides<'_>) -> Vec<Option<f64>> {
-    let seen = sides.standardised(|_| false);
-    let exact = sides.len() <= EXACT;
-    let rounds = if exact { 1_u32 << sides.len() } else { EXCHANGES };
+    sides.pulls().into_iter().map(|pulls| pulls.map(|pulls| chance(&pulls))).collect()
+}
+
+/// Returns how often a sum is as large when each of `pulls` goes either way.
+fn chance(pulls: &[f64]) -> f64 {
+    let seen = pulls.iter().sum::<f64>().abs();
+    let size: f64 = pulls.iter().map(|pull| pull.abs()).sum();
+    let exact = pulls.len() <= EXACT;
+    let rounds = if exact { 1_u32 << pulls.len() } else { EXCHANGES };
     let mut random = SplitMix::new(SEED);
-    let mut as_large = vec![0_u32; seen.len()];
+    let mut as_large = 0_u32;
     for round in 0..rounds {
-        let found = sides.standardised(|at| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 });
-        for (count, (seen, found)) in as_large.iter_mut().zip(seen.iter().zip(found)) {
-            // An exchange that leaves nothing to measure speaks for neither.
-            let is_as_large = |found: f64| seen.is_some_and(|seen| found >= seen * (1.0 - ROUNDING));
-            *count += u32::from(found.is_none_or(is_as_large));
-        }
+        let mut is_turned = |at: usize| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 };
+        let sum: f64 = pulls.iter().enumerate().map(|(at, pull)| if is_turned(at) { -pull } else { *pull }).sum();
+        as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
     }
-    // A random exchange counts the one that was seen, too, so that no p is zero.
+    // Random turns count the one that was seen, too, so that no p is zero.
     let extra = u32::from(!exact);
-    let share = |count: u32| f64::from(count + extra) / f64::from(rounds + extra);
-    seen.into_iter().zip(as_large).map(|(seen, count)| seen.map(|_| share(count))).collect()
+    f64::from(as_large + extra) / f64::from(rounds + extra)
 }
 
 fn deviation(values: &[f64]) -> Option<f64> {

@@ -3,9 +3,6 @@
 use crate::eval::rows::{Ratio, RowUnit, harmonic};
 use crate::eval::tally::{CaseTally, Tally};
 
-/// A difference below this is none.
-const NOTHING: f64 = 1e-12;
-
 /// The two results of each case, in the order of the first run's measures.
 pub(super) struct Sides<'a> {
     tally: &'a Tally,
@@ -54,63 +51,48 @@ impl<'a> Sides<'a> {
         sums
     }
 
-    /// Returns for each measure the size of its difference over the standard error of that, with the results of the cases
-    /// exchanged of which `is_exchanged` holds; endless where all cases agree on a difference, 0 where there is none.
+    /// Returns for each measure how far each case pulls the difference up or down; their sum is the difference, for shares
+    /// of one size and counts exactly, else as far as a line can follow it. `None` where a side has nothing to tell.
     ///
-    /// The error is that of the linearised measure: how far each case pulls it on either side.
-    pub(super) fn standardised(&self, mut is_exchanged: impl FnMut(usize) -> bool) -> Vec<Option<f64>> {
-        let exchanged: Vec<bool> = (0..self.len()).map(&mut is_exchanged).collect();
-        let sums = self.sums(exchanged.iter().copied().enumerate());
-        let values = sums.each_ref().map(|sums| self.tally.values(sums));
-        let mut squares = vec![0.0; self.measures()];
-        for (case, exchanged) in self.cases.iter().zip(&exchanged) {
-            let (first, second) = if *exchanged { (&case[1], &case[0]) } else { (&case[0], &case[1]) };
-            let pulls = [self.pulls(first, &sums[0]), self.pulls(second, &sums[1])];
-            for (at, square) in squares.iter_mut().enumerate() {
-                *square += (pulls[1][at] - pulls[0][at]).powi(2);
+    /// A case pulls by what it has beyond its due, which follows from both sides together. So a run that merely finds more,
+    /// as well as the other, is not pulled anywhere.
+    pub(super) fn pulls(&self) -> Vec<Option<Vec<f64>>> {
+        let sums = self.sums((0..self.len()).map(|at| (at, false)));
+        let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();
+        let measures = &self.tally.measures;
+        let plain = |at: usize| self.plain_pulls(at, [sums[0][at], sums[1][at]], together[at]);
+        let place = |name: &String| measures.iter().position(|own| own.name == *name && own.harmonic_of.is_none());
+        let value = |at: usize| together[at].value(measures[at].unit);
+        let each = measures.iter().enumerate().map(|(at, measure)| {
+            let Some(names) = &measure.harmonic_of else { return plain(at) };
+            let [one, other] = names.each_ref().map(place);
+            let (one, other) = (one?, other?);
+            let (a, b) = (value(one)?, value(other)?);
+            let mean = harmonic(Some(a), Some(b)).filter(|mean| *mean > 0.0)?;
+            // The derivative of 2ab/(a+b) by a is 2b²/(a+b)², that is (mean/a)²/2.
+            let (by_one, by_other) = ((mean / a).powi(2) / 2.0, (mean / b).powi(2) / 2.0);
+            let both = plain(one)?.into_iter().zip(plain(other)?);
+            Some(both.map(|(first, second)| by_one * first + by_other * second).collect())
+        });
+        each.collect()
+    }
+
+    fn plain_pulls(&self, at: usize, sums: [Ratio; 2], together: Ratio) -> Option<Vec<f64>> {
+        let [first, second] = sums.map(|sum| sum.denominator);
+        if first <= 0.0 || second <= 0.0 {
+            return None;
+        }
+        let pull = |case: &[Vec<Ratio>; 2]| {
+            let [one, other] = [case[0][at], case[1][at]];
+            match self.tally.measures[at].unit {
+                RowUnit::Count => other.numerator - one.numerator,
+                RowUnit::Share | RowUnit::Number => {
+                    let due = together.numerator / together.denominator;
+                    (other.numerator - due * other.denominator) / second
+                        - (one.numerator - due * one.denominator) / first
+                }
             }
-        }
-        let each = values[0].iter().zip(&values[1]).zip(squares);
-        each.map(|((one, other), square)| {
-            let difference = ((*other)? - (*one)?).abs();
-            Some(if difference < NOTHING { 0.0 } else { difference / square.sqrt() })
-        })
-        .collect()
+        };
+        Some(self.cases.iter().map(pull).collect())
     }
-
-    /// Returns how far a case pulls each measure away from its value over all cases.
-    fn pulls(&self, case: &[Ratio], sums: &[Ratio]) -> Vec<f64> {
-        let mut pulls: Vec<f64> = self
-            .tally
-            .measures
-            .iter()
-            .zip(case.iter().zip(sums))
-            .map(|(measure, (own, sum))| match measure.unit {
-                RowUnit::Count => own.numerator - sum.numerator / number(self.len()),
-                RowUnit::Share | RowUnit::Number if sum.denominator > 0.0 => {
-                    (own.numerator - sum.numerator / sum.denominator * own.denominator) / sum.denominator
-                }
-                RowUnit::Share | RowUnit::Number => 0.0,
-            })
-            .collect();
-        for (at, measure) in self.tally.measures.iter().enumerate() {
-            let Some(names) = &measure.harmonic_of else { continue };
-            let place = |name: &String| self.tally.measures.iter().position(|own| own.name == *name);
-            let [Some(one), Some(other)] = names.each_ref().map(place) else { continue };
-            let value = |at: usize| sums[at].value(self.tally.measures[at].unit);
-            pulls[at] = match (value(one), value(other), harmonic(value(one), value(other))) {
-                // The derivative of 2ab/(a+b) by a is 2b²/(a+b)², that is (mean/a)²/2.
-                (Some(a), Some(b), Some(mean)) if mean > 0.0 => {
-                    (mean / a).powi(2) / 2.0 * pulls[one] + (mean / b).powi(2) / 2.0 * pulls[other]
-                }
-                _ => 0.0,
-            };
-        }
-        pulls
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "cases are far below 2^52")]
-fn number(count: usize) -> f64 {
-    count as f64
 }

@@ -5,7 +5,6 @@ use std::fmt::{Result, Write as _};
 
 use super::svg::escaped;
 use super::{Topic, cost_of, facts, letter, number, plots, spelled, topics, worst};
-use crate::eval::interval::Interval;
 use crate::eval::rows::{Better, Results, Row, RowUnit};
 
 /// What a browser may do: show, and nothing else.
@@ -109,11 +108,7 @@ fn measures(topic: &Topic<'_>, to: &mut String) -> Result {
         writeln!(to, "<th scope=\"col\"><i class=\"{}\"></i>{} {label}</th>", plots::colour(*run), letter(*run))?;
     }
     writeln!(to, "</tr></thead>\n<tbody>")?;
-    let found: Vec<(Vec<Option<f64>>, Vec<Option<Interval>>)> = topic
-        .runs
-        .iter()
-        .map(|(_, _, tally)| (tally.over(&tally.everything()), tally.intervals(&tally.everything())))
-        .collect();
+    let found: Vec<_> = topic.runs.iter().map(|(_, _, tally)| tally.whole()).collect();
     let Some((_, _, first)) = topic.runs.first() else { return Ok(()) };
     for (at, measure) in first.measures.iter().enumerate() {
         let arrow = match measure.better {
@@ -126,11 +121,10 @@ fn measures(topic: &Topic<'_>, to: &mut String) -> Result {
             escaped(&measure.about),
             escaped(&measure.name)
         )?;
-        for ((_, _, tally), (values, intervals)) in topic.runs.iter().zip(&found) {
+        for ((_, _, tally), found) in topic.runs.iter().zip(&found) {
             let place = tally.measures.iter().position(|own| own.name == measure.name).unwrap_or(at);
-            let value = values.get(place).copied().flatten();
-            let bounds = intervals.get(place).copied().flatten().filter(|_| value.is_some());
-            let bounds = bounds.map_or_else(String::new, |one| {
+            let (value, interval) = found.get(place).copied().unwrap_or_default();
+            let bounds = interval.map_or_else(String::new, |one| {
                 format!(
                     " <span class=\"dim\">{}–{}</span>",
                     number(Some(one.low), measure.unit),

@@ -3,7 +3,6 @@
 use std::fmt::{Result, Write as _};
 
 use super::{Topic, cost_of, facts, letter, number, spelled, topics};
-use crate::eval::interval::Interval;
 use crate::eval::rows::{Results, Row};
 use crate::eval::tally::By;
 
@@ -55,18 +54,13 @@ fn measures(topic: &Topic<'_>, to: &mut String) -> Result {
         .map(|(run, results, _)| format!("{} {}", letter(*run), plain(&results.manifest.label)))
         .collect();
     writeln!(to, "| measure | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()))?;
-    let found: Vec<(Vec<Option<f64>>, Vec<Option<Interval>>)> = topic
-        .runs
-        .iter()
-        .map(|(_, _, tally)| (tally.over(&tally.everything()), tally.intervals(&tally.everything())))
-        .collect();
+    let found: Vec<_> = topic.runs.iter().map(|(_, _, tally)| tally.whole()).collect();
     let Some((_, _, first)) = topic.runs.first() else { return Ok(()) };
     for measure in &first.measures {
-        let cells = topic.runs.iter().zip(&found).map(|((_, _, tally), (values, intervals))| {
+        let cells = topic.runs.iter().zip(&found).map(|((_, _, tally), found)| {
             let at = tally.measures.iter().position(|own| own.name == measure.name)?;
-            let value = values.get(at).copied().flatten();
-            let bounds = intervals.get(at).copied().flatten().filter(|_| value.is_some());
-            let bounds = bounds.map_or_else(String::new, |one| {
+            let (value, interval) = found.get(at).copied().unwrap_or_default();
+            let bounds = interval.map_or_else(String::new, |one| {
                 format!(" ({}–{})", number(Some(one.low), measure.unit), number(Some(one.high), measure.unit))
             });
             Some(number(value, measure.unit) + &bounds)

@@ -34,11 +34,11 @@ fn spelled(cost: Spent) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a time since the run began")]
     let seconds = cost.ms as f64 / 1_000.0;
     if cost.calls + cost.failed_calls == 0 {
-        return format!("no call, {seconds:.1} s");
+        return format!("no call, {seconds:.1} s in all cases added up");
     }
     let money = cost.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
     format!(
-        "{} calls, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s",
+        "{} calls, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in all cases added up",
         cost.calls, cost.prompt_tokens, cost.completion_tokens
     )
 }
@@ -78,7 +78,10 @@ fn topics(all: &[Results]) -> Vec<Topic<'_>> {
 /// Returns what was run, as pairs of what and which.
 fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let suites = manifest.suites.iter().map(|suite| format!("{} ({:.8})", suite.name, suite.content));
-    let options = manifest.options.iter().filter(|(_, value)| !value.is_null());
+    // The categories are long, and the same in nearly every run; the JSON has them.
+    let is_told =
+        |(name, value): &(&String, &serde_json::Value)| *name != "categories" && !value.is_null() && *value != 0;
+    let options = manifest.options.iter().filter(is_told);
     let mut facts = vec![
         ("measured", format!("{} ({})", manifest.label, manifest.extractor)),
         ("suites", suites.collect::<Vec<_>>().join(", ")),

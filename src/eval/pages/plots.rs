@@ -71,7 +71,7 @@ pub(super) fn against_cost(topic: &Topic<'_>, id: &str) -> Option<String> {
     let measure = topic.runs.first()?.2.measures[at].name.clone();
     let costs = costs(topic);
     let end = round_up(costs.each.iter().copied().fold(0.0, f64::max));
-    let (left, top, wide, high) = (60.0, 16.0, 520.0, 220.0);
+    let (left, top, wide, high) = (48.0, 30.0, 530.0, 210.0);
     let x = |cost: f64| left + cost / end * wide;
     let y = |value: f64| top + (1.0 - value.clamp(0.0, 1.0)) * high;
     let mut drawn = String::new();
@@ -83,7 +83,7 @@ pub(super) fn against_cost(topic: &Topic<'_>, id: &str) -> Option<String> {
         drawn += &text((x(cost), top + high + 18.0), Anchor::Middle, "tick", &amount(cost));
     }
     drawn += &text((left + wide / 2.0, top + high + 38.0), Anchor::Middle, "axis", costs.what);
-    drawn += &text((left - 44.0, top - 4.0), Anchor::Start, "axis", &measure);
+    drawn += &text((left, top - 14.0), Anchor::Start, "axis", &measure);
     let mut words = Vec::new();
     for ((run, results, tally), cost) in topic.runs.iter().zip(&costs.each) {
         let seen = seen(tally, principal(tally)?, &tally.everything());
@@ -104,7 +104,7 @@ pub(super) fn against_cost(topic: &Topic<'_>, id: &str) -> Option<String> {
 
 fn amount(value: f64) -> String {
     match value {
-        value if value == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         value if value < 0.01 => format!("{value:.4}"),
         value if value < 10.0 => format!("{value:.2}"),
         value => format!("{value:.0}"),
@@ -123,7 +123,7 @@ pub(super) fn by_phenomenon(topic: &Topic<'_>, id: &str) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let (left, wide, thick) = (210.0, 470.0, 11.0);
+    let (left, wide, thick) = (200.0, 780.0, 11.0);
     let x = |value: f64| left + value.clamp(0.0, 1.0) * wide;
     let (mut drawn, mut words, mut y) = (String::new(), Vec::new(), 26.0);
     for name in &names {
@@ -162,7 +162,7 @@ pub(super) fn by_phenomenon(topic: &Topic<'_>, id: &str) -> Option<String> {
         grid += &text((x(value), 12.0), Anchor::Middle, "tick", &format!("{value:.2}"));
     }
     let title = format!("{measure} by phenomenon, with 95 % intervals");
-    Some(figure(id, (790.0, y + 6.0), &title, &words.join("; "), &(grid + &drawn)))
+    Some(figure(id, (1090.0, y + 6.0), &title, &words.join("; "), &(grid + &drawn)))
 }
 
 /// Returns `name` as long as the plot has room for.

@@ -86,10 +86,20 @@ fn message(spoken: &Spoken, findings: &[Found], to: &mut String) -> Result {
     writeln!(
         to,
         "<p><span class=\"who\">{} {}</span> <span class=\"text\" dir=\"auto\">{}</span></p>",
-        escaped(&spoken.id),
+        name(&spoken.id),
         escaped(if spoken.speaker == spoken.id { "" } else { &spoken.speaker }),
         marked(&spoken.text, &quotes)
     )
+}
+
+/// Returns the id of a message, a long one cut, as it is shown.
+fn name(id: &str) -> String {
+    const SHOWN: usize = 12;
+    if id.chars().count() <= SHOWN {
+        return escaped(id);
+    }
+    let begin: String = id.chars().take(SHOWN - 4).collect();
+    format!("<span title=\"{}\">{}…</span>", escaped(id), escaped(&begin))
 }
 
 /// Returns `text`, escaped, with the quotes in it marked: what was missed, and what was taken wrongly.
@@ -108,7 +118,7 @@ fn marked(text: &str, quotes: &[(&str, bool)]) -> String {
         }
         safe += &escaped(&text[from..begin]);
         let class = if is_missed { "missed" } else { "wrong" };
-        safe += &format!("<mark class=\"{class}\">{}</mark>", escaped(&text[begin..end]));
+        safe.extend(["<mark class=\"", class, "\">", &escaped(&text[begin..end]), "</mark>"]);
         from = end;
     }
     safe + &escaped(&text[from..])
@@ -130,7 +140,7 @@ fn finding(found: &Found, to: &mut String) -> Result {
         writeln!(to, "<div class=\"dim\" dir=\"auto\">{}</div>", escaped(&found.why))?;
     }
     for quoted in found.evidence.iter().filter(|quoted| !quoted.quote.is_empty()) {
-        let message = quoted.message.as_ref().map_or_else(String::new, |id| format!("{} ", escaped(id)));
+        let message = quoted.message.as_ref().map_or_else(String::new, |id| format!("{} ", name(id)));
         writeln!(
             to,
             "<blockquote><span class=\"who\">{message}</span><span dir=\"auto\">{}</span></blockquote>",

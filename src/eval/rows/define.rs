@@ -45,6 +45,7 @@ impl Ratio {
 }
 
 /// Writes a whole number without a point, so that files are short and differ only where numbers do.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what it writes by reference")]
 fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
     if number.fract() == 0.0 && number.abs() < 1e15 {

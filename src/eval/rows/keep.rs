@@ -39,7 +39,9 @@ impl Keep {
     /// [`EvalError::Write`] if it cannot be opened.
     pub fn beside(out: &Path, fresh: bool) -> Result<Self, EvalError> {
         let path = with_ending(out, "kept.jsonl");
-        let text = if fresh { String::new() } else { fs::read_to_string(&path).unwrap_or_default() };
+        // A line may have been cut off within a character.
+        let text = if fresh { Vec::new() } else { fs::read(&path).unwrap_or_default() };
+        let text = String::from_utf8_lossy(&text);
         let lines: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let unwritable = |source| EvalError::Write { path: path.clone(), source };
         if let Some(folder) = path.parent() {
@@ -129,13 +131,14 @@ mod tests {
         let out = folder.path().join("out.json");
         let keep = Keep::beside(&out, false).unwrap();
         keep.put("a", &1).unwrap();
-        keep.put("b", &2).unwrap();
+        keep.put("b", &"äöü").unwrap();
         let path = folder.path().join("out.json.kept.jsonl");
-        let cut = fs::read_to_string(&path).unwrap().trim_end_matches("}\n").to_owned();
+        let mut cut = fs::read(&path).unwrap();
+        cut.truncate(cut.len() - "\u{fc}\"}\n".len() + 1);
         fs::write(&path, cut).unwrap();
 
         let keep = Keep::beside(&out, false).unwrap();
-        assert_eq!((keep.get::<u32>("a"), keep.get::<u32>("b")), (Some(1), None));
+        assert_eq!((keep.get::<u32>("a"), keep.get::<String>("b")), (Some(1), None));
         keep.put("c", &3).unwrap();
         keep.tidy().unwrap();
         assert_eq!(keep.hits(), 1);
