@@ -73,11 +73,10 @@ fn controls_fail_the_adversarial_suite_each_in_its_own_way() {
         assert!(failed.is_none(), "{failed:?}");
         let flawed = report["cases"].as_array().unwrap().iter().find(|case| case["flaws"] != json!([]));
         assert!(flawed.is_none(), "{flawed:?}");
-        let measure = move |name: &str| {
+        move |name: &str| {
             let measures = report["overall"]["measures"].as_array().unwrap();
             measures.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64()
-        };
-        measure
+        }
     };
     let of_some = "adversarial/dev/zh-extraction.jsonl";
     let rules = run(of_some, "rules");

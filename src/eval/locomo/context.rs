@@ -6,10 +6,10 @@ use super::file::{Question, Sample};
 use super::measure::LEAST_SHARE;
 use super::words::content_words;
 use crate::eval::draft::{Draft, fitting, number};
-use crate::eval::recall::{Asked, Turns, searched};
+use crate::eval::recall::{Ablation, Asked, Turns, searched};
 use crate::eval::rows::{Better, Defined, Row, RowUnit};
 use crate::eval::{EvalError, Ran, keep};
-use crate::recall::{Weights, search};
+use crate::recall::search;
 use crate::store::{Filter, Store};
 
 /// Kind of the rows.
@@ -75,7 +75,7 @@ fn ask(question: &Question, (turns, store): (&Turns, &Store), ran: &Ran, draft: 
         category: question.category,
         gold: question.evidence.iter().map(unique).collect(),
     };
-    let found = searched(turns, &asked, Weights::default(), &[])?;
+    let found = searched(turns, &asked, &Ablation::default(), &[])?;
     draft.answered();
     let text_of = |id: &String| said.iter().find(|(turn, _)| turn == id).map_or("", |(_, text)| text.as_str());
     let texts: Vec<&str> = found.iter().map(text_of).collect();

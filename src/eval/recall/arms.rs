@@ -16,10 +16,17 @@ pub struct Ablation {
     pub with_beside: bool,
 }
 
+impl Default for Ablation {
+    /// The whole search.
+    fn default() -> Self {
+        Self { name: "search", weights: Weights::default(), with_beside: true }
+    }
+}
+
 /// Returns the whole search, then without each of its parts, then without all of them.
 #[must_use]
 pub fn ablations() -> Vec<Ablation> {
-    let whole = Ablation { name: "search", weights: Weights::default(), with_beside: true };
+    let whole = Ablation::default();
     let with = |name, weights| Ablation { name, weights, ..whole.clone() };
     let weights = whole.weights;
     vec![

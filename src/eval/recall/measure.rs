@@ -84,9 +84,10 @@ fn row(name: String, turns: &Turns, answers: &[Vec<String>]) -> Row {
     for (question, answer) in asked() {
         by_category.entry(question.category).or_default().push(self::recall(question, answer, 10));
     }
-    let first = |size: fn(&Turns, &str) -> usize| {
-        mean(answers.iter().map(|answer| number(answer.iter().take(10).map(|turn| size(turns, turn)).sum())))
+    let ten = |answer: &[String], size: fn(&Turns, &str) -> usize| {
+        number(answer.iter().take(10).map(|turn| size(turns, turn)).sum())
     };
+    let first = |size: fn(&Turns, &str) -> usize| mean(answers.iter().map(|answer| ten(answer, size)));
     Row {
         name,
         questions: answers.len(),
@@ -103,7 +104,7 @@ fn row(name: String, turns: &Turns, answers: &[Vec<String>]) -> Row {
             .map(|(asked, answer)| Answered {
                 recall: [5, 10, 20].map(|k| self::recall(asked, answer, k)),
                 reciprocal: reciprocal(asked, answer),
-                tokens_10: number(tokens(answer)),
+                tokens_10: ten(answer, Turns::tokens_of),
             })
             .collect(),
     }
