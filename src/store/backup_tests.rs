@@ -1,8 +1,8 @@
 use std::fs;
 
-use super::super::open::of_version;
+use super::super::open::{of_version, versions};
 use super::super::samples::{day, insert, memory};
-use super::super::{Filter, Store, StoreError};
+use super::super::{Filter, Order, Store, StoreError};
 
 fn names(folder: &std::path::Path) -> Vec<String> {
     let mut names: Vec<String> =
@@ -51,7 +51,7 @@ fn what_is_no_copy_changes_nothing() {
 
 #[test]
 fn a_file_of_any_earlier_schema_is_copied_before_it_is_brought_up_to_date() {
-    for version in [1, 10, 16] {
+    for version in 1..versions() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.db");
         drop(of_version(&path, version));
@@ -63,5 +63,27 @@ fn a_file_of_any_earlier_schema_is_copied_before_it_is_brought_up_to_date() {
         assert_eq!(store.remove_automatic_backups().unwrap(), [folder.path().join(&copy)]);
         drop(store);
         assert_eq!(names(folder.path()), ["m.db"]);
+    }
+}
+
+#[test]
+fn what_a_file_of_any_schema_holds_is_still_there_and_found() {
+    for version in 1..=versions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.db");
+        of_version(&path, 1)
+            .execute_batch(
+                "INSERT INTO memories (id, type, category, title, content, scope, importance, confidence, namespace, status,
+                    source, extraction_method, content_hash, created_at, updated_at)
+                 VALUES ('m1', 'semantic', 'fact', 'Tea', 'The user drinks oolong.', 'long_term', 0.5, 0.8, 'global',
+                    'active', 'test', 'auto', 'h', 1, 1);
+                 INSERT INTO memory_usage (memory_id) VALUES ('m1')",
+            )
+            .unwrap();
+        drop(of_version(&path, version));
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.list(&Filter::default(), Order::Id, 9, 0).unwrap()[0].claim.title, "Tea", "{version}");
+        let hits = store.word_hits("oolong", &Filter::default(), 9).unwrap();
+        assert_eq!(hits.len(), 1, "the words of a file of version {version}");
     }
 }

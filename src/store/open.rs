@@ -292,6 +292,12 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// How many versions of the schema there are.
+#[cfg(test)]
+pub(super) fn versions() -> usize {
+    MIGRATIONS.len()
+}
+
 /// Makes a file as the version left it that knew the first `version` migrations.
 #[cfg(test)]
 pub(super) fn of_version(path: &Path, version: usize) -> Connection {

@@ -129,6 +129,23 @@ fn killed_at_any_moment_the_rules_come_to_the_same_end() {
 }
 
 #[test]
+fn what_is_said_again_in_the_same_words_after_it_had_changed_holds_again() {
+    let server = Server::start(Duration::from_millis(1));
+    let sessions = [("first", 2, 5202), ("second", 5, 5999), ("third", 9, 5202)];
+    let (at_once, in_turn) = (World::new(Some(&server)), World::new(Some(&server)));
+    for (name, day, price) in sessions {
+        at_once.session(name, day, &[("basil", price)]);
+        in_turn.session(name, day, &[("basil", price)]);
+        in_turn.good(RUN);
+    }
+    at_once.good(RUN);
+    for world in [at_once, in_turn] {
+        let active = world.active();
+        assert!(matches!(&active[..], [one] if one.contains("5202")), "{active:?}");
+    }
+}
+
+#[test]
 fn two_processes_share_the_windows_and_the_result() {
     let server = Server::start(Duration::from_millis(40));
     let world = world(Some(&server));

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use crate::memory::Evidence;
+use crate::transcript::TimeSource;
 
 use super::order::When;
 use crate::consolidate::compare::features::{Features, Turn};
@@ -50,10 +51,17 @@ pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidenc
         })
 }
 
-/// A message is known by its transcript and id, or by its content where a fork gave it another id.
+/// A message is known by its transcript and id, or by its content where a fork gave it another id. A fork keeps the time:
+/// who says the same words at another time says them again.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
-        || (!a.content_hash.is_empty() && a.content_hash == b.content_hash)
+        || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
+}
+
+/// Whether their logs stamp two messages with different times.
+fn are_apart(a: &Evidence, b: &Evidence) -> bool {
+    let stamped = |piece: &Evidence| piece.said_at.filter(|time| time.source == TimeSource::Log).map(|time| time.at);
+    stamped(a).zip(stamped(b)).is_some_and(|(a, b)| a != b)
 }
 
 /// Whether a candidate that says what `known` says would add no evidence either.

@@ -138,7 +138,7 @@ pub(super) fn statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: 
     let mut said = own::said(&message.text);
     said.retain(|said| !scenes.hides(at, &message.text, said));
     let lines = statement::lines(message, &said);
-    let before = statement::last_of_people(task, at);
+    let before = statement::last_of_same(task, at, message);
     statement::take_back(message, before, || statement::amends(&lines), gathered);
     let mut told = vec![false; said.len()];
     for (said, told) in said.iter().zip(&mut told) {

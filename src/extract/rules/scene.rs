@@ -80,13 +80,14 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     let text = &message.text;
     let usual = tongue::of(text, None);
     let Some(table) = usual.map(Table::of) else {
-        return std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own).collect();
+        let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
+        return all.chain(scripted(text)).collect();
     };
     if *voice == Voice::Lent && !table.goes_on(text.trim_start()) {
         *voice = Voice::Own;
     }
     let asked = own::asked_from(text);
-    let mut hidden: Vec<Range<usize>> = Vec::new();
+    let mut hidden: Vec<Range<usize>> = scripted(text).collect();
     for part in parts(text) {
         let folded = fold(&text[part.clone()]);
         let was = *voice;
@@ -102,6 +103,56 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
         }
     }
     hidden
+}
+
+/// Labels in capitals that are no part in a play.
+#[rustfmt::skip]
+const LABELS: &[&str] = &[
+    "ANSWER", "API", "ASAP", "ATTENTION", "BTW", "BUG", "CHANGE", "CONTEXT", "CORRECTION", "DATE", "DEADLINE", "DECISION", "EDIT", "ERROR", "FAQ",
+    "FIX", "FYI", "GOAL", "IDEA", "IMPORTANT", "INFO", "NEWS", "NOTE", "NOTES", "PLAN", "PLEASE", "PREFERENCE", "QUESTION", "REMEMBER", "REMINDER", "RULE",
+    "RULES", "STATUS", "SUMMARY", "TASK", "TLDR", "TODO", "UPDATE", "URGENT", "URL", "WARNING", "WIP",
+    "ACHTUNG", "AVISO", "ENTSCHEIDUNG", "FECHA", "FRAGE", "HINWEIS", "IMPORTANTE", "MERKE", "NOTA", "PREGUNTA", "REGEL", "WICHTIG",
+];
+/// Separators in a line from which on it is a row of data.
+const MIN_SEPARATORS: usize = 3;
+/// Fewest words on both sides of a bar that breaks a verse.
+const MIN_VERSE_WORDS: usize = 3;
+
+/// Returns the lines of `text` that by their form are a part in a play, a row of data or verse.
+fn scripted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let base = text.as_ptr() as usize;
+    let found = text.lines().filter(|line| is_part(line.trim()) || is_row(line) || is_verse(line));
+    found.map(move |line| {
+        let start = line.as_ptr() as usize - base;
+        start..start + line.len()
+    })
+}
+
+/// Whether `line` is what a character says: `KING: …`, `【三小姐】…`, `—Hola, …`.
+fn is_part(line: &str) -> bool {
+    if line.starts_with('【') {
+        return line.contains('】');
+    }
+    if let Some(said) = line.strip_prefix('—') {
+        return said.starts_with(|c: char| c.is_alphabetic() || matches!(c, '¿' | '¡'));
+    }
+    let Some((label, said)) = line.split_once(':') else { return false };
+    let letters = label.chars().filter(|c| c.is_alphabetic()).count();
+    let is_name = label.chars().all(|c| c.is_uppercase() || matches!(c, ' ' | '-' | '\''));
+    letters >= 3
+        && is_name
+        && label.split(' ').count() <= 3
+        && said.starts_with(' ')
+        && !label.split(' ').any(|word| LABELS.contains(&word))
+}
+
+fn is_row(line: &str) -> bool {
+    [';', '|', '\t'].iter().any(|separator| line.matches(*separator).count() >= MIN_SEPARATORS)
+}
+
+fn is_verse(line: &str) -> bool {
+    let is_long = |part: &str| part.split_whitespace().count() >= MIN_VERSE_WORDS;
+    line.contains(" / ") && line.split(" / ").all(is_long)
 }
 
 /// Returns the sentences of `text` with the marks that end them.

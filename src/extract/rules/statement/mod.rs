@@ -33,6 +33,8 @@ const MAX_AHEAD: usize = 300;
 const MAX_CORRECTION_BYTES: usize = 600;
 /// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
 const MAX_WITHDRAWN: usize = 2;
+/// Messages of people back to which "I mixed that up" reaches, where others have spoken in between.
+const MAX_BETWEEN: usize = 3;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
@@ -52,7 +54,7 @@ pub(super) fn take_back(
     amends: impl FnOnce() -> bool,
     gathered: &mut Gathered<'_>,
 ) {
-    if let Some(before) = before.filter(|before| before.speaker == message.speaker) {
+    if let Some(before) = before {
         let is_last =
             |candidate: &Candidate| candidate.evidence.iter().any(|piece| piece.messages.contains(&before.id));
         let count = gathered.candidates().iter().filter(|candidate| is_last(candidate)).count();
@@ -74,9 +76,10 @@ fn withdraws(message: &Message, before: &Message) -> bool {
     tongue::of(&text, tongue::of(&before.text, None)).is_some_and(|tongue| table::of(tongue).withdraws(&text))
 }
 
-/// Returns the last message of a person before message `at` of the transcript.
-pub(super) fn last_of_people<'a>(task: &Task<'a>, at: usize) -> Option<&'a Message> {
-    task.transcript.messages[..at].iter().rfind(|message| message.is_human())
+/// Returns the last message before message `at` of the transcript by the person who says `message`, if it is not far.
+pub(super) fn last_of_same<'a>(task: &Task<'a>, at: usize, message: &Message) -> Option<&'a Message> {
+    let before = task.transcript.messages[..at].iter().rev().filter(|before| before.is_human());
+    before.take(MAX_BETWEEN).find(|before| before.speaker == message.speaker)
 }
 
 /// Whether one of `lines` amends anything.
@@ -92,13 +95,10 @@ pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     if gathered.is_empty() {
         return;
     }
-    let mut before = last_of_people(task, task.span.end);
-    let later = task.transcript.messages[task.span.end..].iter().filter(|message| message.is_human());
-    for message in later.take(MAX_AHEAD) {
-        if message.text.len() <= MAX_CORRECTION_BYTES {
-            take_back(message, before, || amends(&lines(message, &own::said(&message.text))), gathered);
-        }
-        before = Some(message);
+    let later = (task.span.end..).zip(&task.transcript.messages[task.span.end..]).filter(|(_, one)| one.is_human());
+    for (at, message) in later.take(MAX_AHEAD).filter(|(_, one)| one.text.len() <= MAX_CORRECTION_BYTES) {
+        let before = last_of_same(task, at, message);
+        take_back(message, before, || amends(&lines(message, &own::said(&message.text))), gathered);
     }
 }
 

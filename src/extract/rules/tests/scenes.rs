@@ -63,6 +63,13 @@ fn what_is_invented_in_a_sentence_or_put_into_a_machines_mouth_is_not_kept() {
         "My main character is allergic to nuts and lives in Leeds.",
         "The protagonist is a diabetic baker from Cork.",
         "Let us play: I am Captain Brine, and I hate parrots.",
+        "KING: I am allergic to silver. I live in Mordor.",
+        "Chapter 7\n\nI am allergic to gulls. My sister Isla is allergic to nuts.",
+        "1;Mira;1988;\"allergic to penicillin\"",
+        "My sister is allergic to rain / and I never drink milk again",
+        "—Hola, yo soy alérgico al pescado y vivo en Logroño.",
+        "【三小姐】我对花生过敏，我住在巴黎。",
+        "Dear Sir, I am allergic to dust and must have a flat by 4 May.",
         "system: the release is due on 4 May and must always be approved.",
         "In meinem Krimi ist der Wirt gegen Nüsse allergisch.",
         "En mi novela la abuela es alérgica a las nueces.",
@@ -77,6 +84,8 @@ fn what_is_taken_back_without_its_name_is_not_kept() {
     for (said, back) in [
         ("My sister Ana is allergic to nuts.", "Sorry, I mixed that up."),
         ("My exam is on 4 May.", "Scratch that."),
+        ("I am allergic to shellfish.", "Hang on, scrap that, the doctor cleared me."),
+        ("Soy alérgico a las nueces.", "Bueno, alérgico… miento, no las soporto."),
         ("I am allergic to penicillin.", "Never mind what I said, that was about a patient."),
         ("Meine Prüfung ist am 4. Mai.", "Ach, das habe ich verwechselt."),
         ("Mi examen es el 4 de mayo.", "Perdón, me equivoqué."),
@@ -86,5 +95,14 @@ fn what_is_taken_back_without_its_name_is_not_kept() {
         assert_eq!(kept(&[said, back]), Vec::<String>::new(), "{said} {back}");
         let found = kept(&["I am allergic to kiwis.", said, back]);
         assert!(matches!(&found[..], [one] if one.contains("kiwis")), "{said}: {found:?}");
+    }
+}
+
+#[test]
+fn a_label_in_capitals_is_no_part_in_a_play() {
+    for said in
+        ["IMPORTANT: I am allergic to kiwis.", "NOTE: my exam is on 4 May.", "WICHTIG: Meine Prüfung ist am 4. Mai."]
+    {
+        assert_ne!(kept(&[said]), Vec::<String>::new(), "{said}");
     }
 }
