@@ -24,6 +24,7 @@ mod draft;
 pub mod external;
 pub mod gate;
 pub mod halumem;
+mod filled;
 mod in_flight;
 pub mod inline;
 mod interval;

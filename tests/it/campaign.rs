@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use afterthought::fault::POINTS;
 
-use super::world::{Asked, MANY_FACTS as FACTS, Server, World};
+use super::world::{Asked, Chance, MANY_FACTS as FACTS, Server, World, kills_wanted};
 
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
 /// Calls that a process may have in flight.
@@ -22,20 +22,6 @@ fn world(server: &Server) -> World {
     world.session("second", 5, &[FACTS[6], ("basil", 5999), FACTS[7]]);
     world.session("third", 9, &[FACTS[11], ("amber", 4999), FACTS[12]]);
     world
-}
-
-/// Chance whose seed is printed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
-fn kills_wanted(least: usize) -> usize {
-    std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
 }
 
 fn is_whole() -> bool {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use super::world::{MANY_FACTS as FACTS, Server, World, signal, spoken};
+use super::world::{Chance, MANY_FACTS as FACTS, Server, World, kills_wanted, signal, spoken};
 
 /// Calls in flight.
 const JOBS: usize = 4;
@@ -22,21 +22,6 @@ fn world(server: Option<&Server>) -> World {
     world.session("second", 5, &[FACTS[6], ("basil", 5999), FACTS[7], FACTS[8], FACTS[9], FACTS[10]]);
     world.session("third", 9, &[FACTS[11], ("amber", 4999), FACTS[12], ("basil", 5202), FACTS[13], ("iris", 12999)]);
     world
-}
-
-/// Chance that is the same in every run of the tests.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
-/// Kills to make: more with `AFTERTHOUGHT_KILLS`.
-fn kills_wanted(least: usize) -> usize {
-    std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
 }
 
 /// Kills a process; `false` if it had come to its end before.

@@ -13,6 +13,21 @@ use tempfile::TempDir;
 
 use super::http;
 
+/// Chance that is the same in every run of the tests.
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Kills to make: more with `AFTERTHOUGHT_KILLS`.
+pub fn kills_wanted(least: usize) -> usize {
+    std::env::var("AFTERTHOUGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
+}
+
 /// Something a person says in a log: which service listens where.
 pub type Fact = (&'static str, u32);
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use afterthought::eval::compare::{Compared, Comparison, Difference, Flip, Moved, Sure, Way, compare};
-use afterthought::eval::rows::{Manifest, Results, RowUnit, Spent};
+use afterthought::eval::rows::{Manifest, Results, RowUnit};
 use anstyle::Style;
 
 use crate::cli::args::Context;
@@ -87,7 +87,7 @@ fn suite(suite: &Compared, out: &Printer) -> anyhow::Result<()> {
     let header = ["measure", "A", "B", "B − A", "95 % interval", "p", "p of all", "shows from", ""];
     out.table(header, suite.measures.iter().map(cells).collect())?;
     for (name, cost) in ["A", "B"].iter().zip(&suite.cost) {
-        out.line(format_args!("{name} cost {}", spent(cost)))?;
+        out.line(format_args!("{name} cost {}", cost.spelled()))?;
     }
     flips(&suite.flips, out)
 }
@@ -134,22 +134,6 @@ fn signed(value: f64, unit: RowUnit) -> String {
         value if value < 0.0 => format!("−{text}"),
         _ => format!("+{text}"),
     }
-}
-
-/// Returns what was spent, on one line.
-pub(super) fn spent(cost: &Spent) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a time since the run began")]
-    let seconds = cost.ms as f64 / 1_000.0;
-    if cost.calls + cost.failed_calls == 0 {
-        return format!("no call, {seconds:.1} s in all cases added up");
-    }
-    let money = cost.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
-    format!(
-        "{}, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in all cases added up",
-        counted(cost.calls, "call"),
-        cost.prompt_tokens,
-        cost.completion_tokens
-    )
 }
 
 fn flips(flips: &[Flip], out: &Printer) -> anyhow::Result<()> {

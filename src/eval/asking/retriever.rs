@@ -1,13 +1,12 @@
 //! What answers a query: the search, or a control that must fail.
 
 use jiff::Timestamp;
-use tokio_util::sync::CancellationToken;
 
 use super::super::interval::SplitMix;
-use crate::embed::{EmbedError, Embedder, Filling, fill};
+use crate::embed::Embedder;
 use crate::eval::EvalError;
+use crate::eval::filled::fill_all;
 use crate::guard::Guard;
-use crate::llm::{Budget, Limits};
 use crate::memory::{Memory, Namespace};
 use crate::recall::{Search, by_vectors};
 use crate::store::{Filter, Order, Store, VectorModel};
@@ -47,19 +46,7 @@ impl Retriever<'_> {
     /// [`EvalError::Embed`] if the model fails.
     pub async fn prepare(&self, store: &Store) -> Result<Option<VectorModel>, EvalError> {
         let Self::Search(Some(embedder)) = self else { return Ok(None) };
-        let guard = Guard::default();
-        let budget = Budget::new(Limits::default(), None, embedder.name()).map_err(EmbedError::from)?;
-        let filling = Filling {
-            store,
-            embedder,
-            guard: &guard,
-            budget: &budget,
-            most: usize::MAX,
-            cancel: CancellationToken::new(),
-            clock: Timestamp::now,
-        };
-        fill(&filling, &mut |_| {}).await?;
-        Ok(embedder.kept_model(store)?)
+        Ok(fill_all(store, embedder).await?)
     }
 
     /// Returns at most `most` memories for `query`, best first.

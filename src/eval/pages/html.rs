@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write as _};
 
 use super::svg::escaped;
-use super::{Topic, cost_of, facts, letter, number, plots, spelled, topics, worst};
+use super::{Topic, cost_of, facts, letter, number, plots, topics, worst};
 use crate::eval::rows::{Better, Results, Row, RowUnit};
 
 /// What a browser may do: show, and nothing else.
@@ -70,7 +70,7 @@ fn section(topic: &Topic<'_>, place: usize, to: &mut String) -> Result {
         writeln!(to, "<figure><figcaption>Quality against cost</figcaption>\n{plot}</figure>")?;
     }
     for (run, results, _) in &topic.runs {
-        let cost = spelled(cost_of(results, &topic.suite));
+        let cost = cost_of(results, &topic.suite).spelled();
         writeln!(to, "<p class=\"dim\"><i class=\"{}\"></i>{} cost {cost}</p>", plots::colour(*run), letter(*run))?;
     }
     writeln!(to, "</div>\n</div>")?;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write as _};
 
-use super::{Topic, cost_of, facts, letter, number, spelled, topics};
+use super::{Topic, cost_of, facts, letter, number, topics};
 use crate::eval::rows::{Results, Row};
 use crate::eval::tally::By;
 
@@ -38,7 +38,7 @@ fn section(topic: &Topic<'_>, to: &mut String) -> Result {
     }
     measures(topic, to)?;
     for (run, results, tally) in &topic.runs {
-        let cost = spelled(cost_of(results, &topic.suite));
+        let cost = cost_of(results, &topic.suite).spelled();
         writeln!(to, "\n{}: {} cases, {cost}", letter(*run), tally.cases.len())?;
     }
     for by in By::ALL {

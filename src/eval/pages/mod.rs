@@ -29,20 +29,6 @@ fn cost_of(results: &Results, suite: &str) -> Spent {
     own.chain(shared).fold(Spent { money: Some(0.0), ..Spent::default() }, Spent::plus)
 }
 
-/// Returns what was spent, for people.
-fn spelled(cost: Spent) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a time since the run began")]
-    let seconds = cost.ms as f64 / 1_000.0;
-    if cost.calls + cost.failed_calls == 0 {
-        return format!("no call, {seconds:.1} s in all cases added up");
-    }
-    let money = cost.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
-    format!(
-        "{} calls, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in all cases added up",
-        cost.calls, cost.prompt_tokens, cost.completion_tokens
-    )
-}
-
 /// Returns the name of a run among others: letters as columns have them.
 fn letter(at: usize) -> String {
     let last = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());

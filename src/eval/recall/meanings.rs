@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-use tokio_util::sync::CancellationToken;
-
 use super::{Asked, DEPTH, Turns};
-use crate::embed::{EmbedError, Embedder, Filling, fill};
+use crate::embed::{EmbedError, Embedder};
 use crate::eval::EvalError;
+use crate::eval::filled::fill_all;
 use crate::guard::Guard;
-use crate::llm::{Budget, Limits};
 use crate::recall::{Channel, by_vectors};
 use crate::store::{Filter, VectorModel};
 
@@ -26,19 +23,9 @@ impl Meanings {
     /// # Errors
     /// [`EmbedError`] if the model fails.
     pub async fn of(turns: &Turns, embedder: &Embedder) -> Result<Self, EmbedError> {
-        let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
-        let filling = Filling {
-            store: &turns.store,
-            embedder,
-            guard: &guard,
-            budget: &budget,
-            most: usize::MAX,
-            cancel: CancellationToken::new(),
-            clock: Timestamp::now,
-        };
-        fill(&filling, &mut |_| {}).await?;
+        let guard = Guard::default();
         let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
-        let model = embedder.kept_model(&turns.store)?.unwrap_or_else(unknown);
+        let model = fill_all(&turns.store, embedder).await?.unwrap_or_else(unknown);
         let mut questions = HashMap::new();
         for asked in &turns.asked {
             if let Some(vector) = embedder.query(&guard, &model, &asked.question).await? {

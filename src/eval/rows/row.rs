@@ -98,6 +98,24 @@ impl Spent {
         }
     }
 
+    /// Returns it for people, on one line.
+    #[must_use]
+    pub fn spelled(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a time since the run began")]
+        let seconds = self.ms as f64 / 1_000.0;
+        if self.calls + self.failed_calls == 0 {
+            return format!("no call, {seconds:.1} s in all cases added up");
+        }
+        let money = self.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
+        format!(
+            "{} {}, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in all cases added up",
+            self.calls,
+            if self.calls == 1 { "call" } else { "calls" },
+            self.prompt_tokens,
+            self.completion_tokens
+        )
+    }
+
     /// Returns both added up; money only where both know it, or the other has cost nothing.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

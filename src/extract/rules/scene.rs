@@ -105,13 +105,13 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     hidden
 }
 
-/// Labels in capitals that are no part in a play.
+/// Labels that, in capitals, are no part in a play.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
-    "ANSWER", "API", "ASAP", "ATTENTION", "BTW", "BUG", "CHANGE", "CONTEXT", "CORRECTION", "DATE", "DEADLINE", "DECISION", "EDIT", "ERROR", "FAQ",
-    "FIX", "FYI", "GOAL", "IDEA", "IMPORTANT", "INFO", "NEWS", "NOTE", "NOTES", "PLAN", "PLEASE", "PREFERENCE", "QUESTION", "REMEMBER", "REMINDER", "RULE",
-    "RULES", "STATUS", "SUMMARY", "TASK", "TLDR", "TODO", "UPDATE", "URGENT", "URL", "WARNING", "WIP",
-    "ACHTUNG", "AVISO", "ENTSCHEIDUNG", "FECHA", "FRAGE", "HINWEIS", "IMPORTANTE", "MERKE", "NOTA", "PREGUNTA", "REGEL", "WICHTIG",
+    "answer", "api", "asap", "attention", "btw", "bug", "change", "context", "correction", "date", "deadline", "decision", "edit", "error", "faq",
+    "fix", "fyi", "goal", "idea", "important", "info", "news", "note", "notes", "plan", "please", "preference", "question", "remember", "reminder", "rule",
+    "rules", "status", "summary", "task", "tldr", "todo", "update", "urgent", "url", "warning", "wip",
+    "achtung", "aviso", "entscheidung", "fecha", "frage", "hinweis", "importante", "merke", "nota", "pregunta", "regel", "wichtig",
 ];
 /// Separators in a line from which on it is a row of data.
 const MIN_SEPARATORS: usize = 3;
@@ -143,7 +143,7 @@ fn is_part(line: &str) -> bool {
         && is_name
         && label.split(' ').count() <= 3
         && said.starts_with(' ')
-        && !label.split(' ').any(|word| LABELS.contains(&word))
+        && !label.split(' ').any(|word| LABELS.contains(&word.to_lowercase().as_str()))
 }
 
 fn is_row(line: &str) -> bool {
