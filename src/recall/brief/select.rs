@@ -23,6 +23,7 @@ struct Elected {
     candidate: Candidate,
     line: String,
     cost: Cost,
+    pinned: bool,
     fits: bool,
 }
 
@@ -70,7 +71,7 @@ pub(super) fn select(mut weighed: Weighed, mut texts: HashMap<MemoryId, Memory>,
     let elected = within_budget(elected, request);
     let mut brief = Brief { left_out, ..Brief::default() };
     for one in elected {
-        let Elected { section, candidate: Candidate { id, standing }, line, cost, fits } = one;
+        let Elected { section, candidate: Candidate { id, standing }, line, cost, fits, .. } = one;
         match texts.remove(&id) {
             Some(memory) if fits => {
                 let separator = brief.shown.last().is_some_and(|last: &Shown| last.section == section);
@@ -160,9 +161,10 @@ fn elect(
     let chosen: Vec<_> = chosen.into_iter().map(|(section, candidate, _)| (section, candidate)).collect();
     let chosen = best_of_all(chosen, texts, request, left_out);
     let spelled = chosen.into_iter().map(|(section, candidate)| {
-        let line = line(&texts[&candidate.id], request.format);
+        let memory = &texts[&candidate.id];
+        let (line, pinned) = (line(memory, request.format), memory.pinned);
         let cost = Cost::of(&line, request.counting).plus(Cost::of(between(request.format), request.counting));
-        Elected { section, candidate, line, cost, fits: false }
+        Elected { section, candidate, line, cost, pinned, fits: false }
     });
     spelled.collect()
 }
@@ -216,21 +218,30 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     Likeness::None
 }
 
-/// Marks what there is room for: each section within its share first, then whatever still fits, in order.
+/// A turn at the room that there is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Pinned,
+    WithinShare,
+    Rest,
+}
+
+/// Marks what there is room for: what is pinned first, then each section within its share, then whatever still fits, in order.
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
     let frame = of(&opening(request.format)).plus(of(&closing(MANY, request.format)));
     let mut used = frame;
-    let mut begun = [false; 3];
-    for is_shared in [true, false] {
-        let mut in_section = [Cost::default(); 3];
-        for one in elected.iter_mut().filter(|one| !one.fits) {
+    let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
+    for turn in [Turn::Pinned, Turn::WithinShare, Turn::Rest] {
+        for one in elected.iter_mut().filter(|one| !one.fits && (one.pinned || turn != Turn::Pinned)) {
             let place = one.section as usize;
             let around = if begun[place] { Cost::default() } else { around(one.section, request) };
             let cost = one.cost.plus(around);
             let shared = in_section[place].plus(cost);
-            if is_shared && !shared.is_within(whole.share(SHARES[place])) || !used.plus(cost).is_within(whole) {
+            if turn == Turn::WithinShare && !shared.is_within(whole.share(SHARES[place]))
+                || !used.plus(cost).is_within(whole)
+            {
                 continue;
             }
             (one.fits, begun[place], in_section[place], used) = (true, true, shared, used.plus(cost));

@@ -168,6 +168,19 @@ fn what_is_pinned_is_told_first_whatever_its_worth() {
 }
 
 #[test]
+fn what_is_pinned_has_the_first_turn_at_a_small_budget() {
+    let store = sample();
+    let pinned = "The user writes dates as 2026-05-20, amounts with the currency behind them, distances in kilometres, \
+        temperatures in degrees Celsius, and times of day as 17:30, in mails and in code alike.";
+    insert(&store, &Memory { pinned: true, ..of("fact", 0.4, pinned) });
+    let whole = told(&store, &request(), day(1));
+    let room = 70 + crate::tokens::count(pinned) + 25;
+    let brief = told(&store, &BriefRequest { max_tokens: room, ..request() }, day(1));
+    assert!(brief.text.contains(pinned) && brief.tokens <= room, "{}", brief.text);
+    assert_eq!(brief.left_out.len() + brief.shown.len(), whole.shown.len(), "the rest is counted");
+}
+
+#[test]
 fn what_fits_a_question_does_not_crowd_out_what_stands_anyway() {
     let store = Store::in_memory().unwrap();
     for number in 0..9 {
