@@ -434,6 +434,19 @@ fn negations_that_are_kept_or_that_deny_nothing_are_believed() {
             (D, "PostgreSQL auch nicht, es bleibt bei SQLite", "Es bleibt bei SQLite, PostgreSQL lehnt der Nutzer ab."),
             (D, "no queremos MySQL, seguimos con Postgres", "El equipo descarta MySQL y sigue con Postgres."),
             (D, "不用MySQL，继续用SQLite", "团队否决了MySQL，继续用SQLite。"),
+            (
+                D,
+                "Assistant: You target iOS 17, I assume | iOS 16, the rest is right",
+                "The project targets iOS 16, not iOS 17.",
+            ),
+            (
+                D,
+                "And Bristol? | Bristol's where my sister is. «We're in Cardiff»",
+                "The user lives in Cardiff, not in Bristol.",
+            ),
+            (D, "Assistant: Also Hamburg? | Lübeck, ganz im Norden", "Der Nutzer wohnt in Lübeck, nicht in Hamburg."),
+            (D, "Assistant: ¿Usas Gradle? | Maven, el de siempre", "El usuario usa Maven, no Gradle."),
+            (D, "Assistant: 您住在上海？ | 杭州", "用户住在杭州，而不是上海。"),
         ],
         None,
     );
@@ -452,6 +465,12 @@ fn negations_that_are_lost_or_made_up_are_not() {
             (D, "I use tabs in Python", "The user does not use tabs in Python."),
             (D, "we deploy on Friday", "The team never deploys on Friday."),
             (D, "I love hiking alone", "The user doesn't love hiking alone."),
+            (D, "we deploy on Monday and Friday evening", "The team deploys on Monday, not Friday evening."),
+            (
+                D,
+                "Assistant: Do you like hiking alone? | Sure, hiking alone",
+                "The user likes rowing, not hiking alone.",
+            ),
             (D, "从不吃辣", "用户吃辣。"),
             (D, "我不吃香菜", "用户吃香菜。"),
             (D, "我喜欢喝咖啡", "用户不喜欢喝咖啡。"),

@@ -43,7 +43,7 @@ pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Chang
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
         return lost(&claim, &said, &all).then_some(Change::Lost);
     }
-    (first_denial(&claim).is_some() && !is_negative(&all) && invented(&claim, &all)).then_some(Change::Invented)
+    (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
 }
 
 /// Whether a claim tells what was before and what is now; so it may say what its quote denies.
@@ -93,11 +93,19 @@ fn lost(claim: &str, said: &str, all: &str) -> bool {
         && !clauses(all).any(|clause| first_denial(clause).is_none() && has_all(&telling(clause), &words))
 }
 
-fn invented(claim: &str, all: &str) -> bool {
+fn invented(claim: &str, said: &str, all: &str) -> bool {
     let Some((denial, is_doubled)) = first_denial(claim) else { return false };
     let words = telling(clause_after(claim, denial.end));
-    let said = telling(all);
-    !is_doubled && is_telling(&words) && has_all(&said, &words)
+    let source = if is_contrast(&claim[..denial.start], said) { said } else { all };
+    !is_doubled && is_telling(&words) && has_all(&telling(source), &words)
+}
+
+/// Whether a claim that begins with `before` sets off what the quote says from what somebody else said: "uses A, not B"
+/// after "So you use B?" and "A". What is denied is then another's.
+fn is_contrast(before: &str, said: &str) -> bool {
+    let said = telling(said);
+    before.trim_end().ends_with([',', ';', '(', '—', '，', '；', '（', '、', '而'])
+        && telling(before).iter().any(|word| said.contains(word))
 }
 
 /// Whether words are enough to tell a statement by: two, a long one, or two characters of Chinese.
