@@ -134,7 +134,33 @@ fn is_rule(candidate: &Candidate) -> bool {
 pub fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
-    found.find(|(_, found)| !is_mentioned(&text, found.start(), found.end())).map(|(kind, _)| kind)
+    let is_meant = |kind: Suspicion, start: usize, end: usize| {
+        !is_mentioned(&text, start, end) && !(kind == Suspicion::Authority && is_safeguard(&text[..end]))
+    };
+    found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind)
+}
+
+/// What asks to be asked: "never push without asking".
+static SAFEGUARD: LazyLock<Regex> = LazyLock::new(|| {
+    let safeguard = concat!(
+        r"(?i)(?:\b(?:never|not|nunca|jamás|no)|n't)\s(?:to |be |se |le |me |ever )*",
+        r"(?:run|execut|approv|merg|deploy|delet|push|install|perform|apply|act|ejecut|borr|elimin|despleg|despliegu|instal|aprob|aprueb|hac|hag)\w*\b",
+        r"(?P<what>.{0,60})\b(?:without|sin)\b",
+        r"|^[^.]{0,40}\b(?:nie|niemals)\b(?P<was>(?: [^ ]+){0,4}) ohne\b",
+    );
+    Regex::new(safeguard).expect("the pattern is constant and a test compiles it")
+});
+
+/// Whether the last clause of `text` forbids to act without being told to.
+fn is_safeguard(text: &str) -> bool {
+    let clause = &text[text.rfind(['.', '!', '?', ';', ':', ',']).map_or(0, |end| end + 1)..];
+    let Some(found) = SAFEGUARD.captures(clause) else { return false };
+    let between =
+        found.name("what").or_else(|| found.name("was")).map_or("", |between| between.as_str()).to_lowercase();
+    let goes_on = [" but ", " and ", " then ", " aber ", " und ", " sondern ", " pero ", " y ", " sino "];
+    let forgets = ["vergiss", "vergess", "zöger", "scheu"];
+    !goes_on.iter().any(|word| between.contains(word))
+        && !forgets.iter().any(|word| clause.to_lowercase().contains(word))
 }
 
 /// Returns the text without what hides words from a pattern: invisible characters, runs of space.
