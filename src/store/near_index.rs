@@ -7,13 +7,24 @@ use super::{Database, StoreError, Writer};
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
 
 /// New memories that wait at most to be filed.
-const MOST_UNFILED: usize = 4_096;
+const MOST_UNFILED: usize = 16_384;
+/// Of so many that are filed at once, FTS5 is to gather more than by itself before it writes.
+const MANY: usize = 1_024;
+/// Bytes that it gathers then. Its own 1 MB makes many small parts of a large write, which it puts together again and
+/// again; with four times as many it takes some 30 MB of memory.
+const GATHERED: i64 = 4 << 20;
 
 impl Database {
     /// Files the new memories that wait for it.
     pub(super) fn file_waiting(&self) -> Result<(), StoreError> {
         let waiting = std::mem::take(&mut *self.unfiled.borrow_mut());
+        if waiting.is_empty() {
+            return Ok(());
+        }
         self.read(|conn| {
+            if waiting.len() >= MANY {
+                gather_more(conn)?;
+            }
             let mut insert = conn.prepare_cached("INSERT INTO memory_near (rowid, words) VALUES (?1, ?2)")?;
             for (seq, words) in waiting {
                 insert.execute(params![seq, words])?;
@@ -23,13 +34,24 @@ impl Database {
     }
 }
 
+/// Has FTS5 gather more before it writes; the file keeps that.
+fn gather_more(conn: &Connection) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM memory_near_config WHERE k = 'hashsize' AND v = ?1)";
+    if !conn.prepare_cached(sql)?.query_row([GATHERED], |row| row.get::<_, bool>(0))? {
+        conn.prepare_cached("INSERT INTO memory_near (memory_near, rank) VALUES ('hashsize', ?1)")?
+            .execute([GATHERED])?;
+    }
+    Ok(())
+}
+
 impl Writer<'_> {
-    /// Files a new memory, which is in this row, under what it says; at the latest when the transaction ends. FTS5 writes
-    /// out what it has gathered whenever another table is written to, so many are filed one after another.
-    pub(super) fn file_new(&self, seq: i64, memory: &Memory) -> Result<(), StoreError> {
+    /// Files new memories, which are in these rows, under the words that [`filed`] tells; at the latest when the
+    /// transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so many are filed one
+    /// after another.
+    pub(super) fn file_new(&self, new: impl IntoIterator<Item = (i64, String)>) -> Result<(), StoreError> {
         let waiting = {
             let mut unfiled = self.unfiled.borrow_mut();
-            unfiled.push((seq, filed(&memory.namespace, &memory.claim)));
+            unfiled.extend(new);
             unfiled.len()
         };
         if waiting >= MOST_UNFILED { self.file_waiting() } else { Ok(()) }
@@ -67,7 +89,7 @@ pub(super) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn filed(namespace: &Namespace, claim: &Claim) -> String {
-    let NearForms { words, concepts, pairs, whole } = NearForms::of(namespace, claim);
-    [words, concepts, pairs, whole.into_iter().collect()].concat().join(" ")
+/// Returns the words that a claim is filed under.
+pub(super) fn filed(namespace: &Namespace, claim: &Claim) -> String {
+    NearForms::of(namespace, claim).spelled()
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use jiff::Timestamp;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{Statement, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::history::Entity;
@@ -37,6 +37,11 @@ pub(super) struct Change<'c> {
     pub(super) after: Option<String>,
     pub(super) reason: Option<&'c str>,
 }
+
+/// One line of history; filled by [`Writer::fill_note`].
+pub(super) const NOTE: &str =
+    "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 impl Store {
     /// Runs `change` in one transaction and returns its result; nothing of it is kept where that is an error.
@@ -85,34 +90,33 @@ impl Writer<'_> {
 
     /// Writes one line of history about what is no change of the namespace.
     pub(super) fn note(&self, change: &Change<'_>) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?
-            .execute(params![
-                self.run.map(RunId::as_str),
-                change.memory.as_str(),
-                change.other.map(MemoryId::as_str),
-                self.now.as_millisecond(),
-                change.action,
-                change.entity.as_str(),
-                change.before,
-                change.after,
-                change.reason,
-            ])?;
-            Ok(())
-        })
+        self.read(|conn| Ok(self.fill_note(&mut *conn.prepare_cached(NOTE)?, change)?))
     }
 
-    /// Moves the revision of a namespace on.
-    pub(super) fn moved_on(&self, namespace: &Namespace) -> Result<(), StoreError> {
+    /// Executes [`NOTE`].
+    pub(super) fn fill_note(&self, note: &mut Statement<'_>, change: &Change<'_>) -> rusqlite::Result<()> {
+        note.execute(params![
+            self.run.map(RunId::as_str),
+            change.memory.as_str(),
+            change.other.map(MemoryId::as_str),
+            self.now.as_millisecond(),
+            change.action,
+            change.entity.as_str(),
+            change.before,
+            change.after,
+            change.reason,
+        ])?;
+        Ok(())
+    }
+
+    /// Moves the revision of a namespace on by so many changes.
+    pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
-                "INSERT INTO revisions (namespace, revision) VALUES (?1, 1)
-                 ON CONFLICT (namespace) DO UPDATE SET revision = revision + 1",
+                "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
+                 ON CONFLICT (namespace) DO UPDATE SET revision = revision + ?2",
             )?
-            .execute([namespace.to_string()])?;
+            .execute(params![namespace, changes])?;
             Ok(())
         })
     }
