@@ -81,24 +81,22 @@ impl Writer<'_> {
         let piece = as_kept(piece);
         let is_new = self.read(|conn| insert_row(conn, id, &piece))?;
         if is_new {
-            self.note(&added(id, to_json(&piece)?))?;
+            self.note(&Change {
+                action: ADDED,
+                entity: Entity::Evidence,
+                memory: id,
+                other: None,
+                before: None,
+                after: Some(to_json(&piece)?),
+                reason: None,
+            })?;
         }
         Ok(is_new)
     }
 }
 
-/// Returns the line of history that says that a memory rests on a piece, as JSON.
-pub(super) fn added(id: &MemoryId, piece: String) -> Change<'_> {
-    Change {
-        action: "evidence",
-        entity: Entity::Evidence,
-        memory: id,
-        other: None,
-        before: None,
-        after: Some(piece),
-        reason: None,
-    }
-}
+/// What the history calls it when a memory gets a piece.
+pub(super) const ADDED: &str = "evidence";
 
 /// Cuts what the database does not keep, see the module's door.
 pub(super) fn as_kept(piece: &Evidence) -> Evidence {

@@ -1,14 +1,17 @@
 //! What a new memory is written as, as far as that can be told without the file. Pure.
 
+use jiff::Timestamp;
+
 use super::StoreError;
-use super::evidence::{as_kept as piece_as_kept, place};
+use super::evidence::{ADDED, as_kept as piece_as_kept, place};
+use super::history::Entity;
 use super::memories::as_kept;
 use super::near_index::filed;
 use super::row::Spelled;
 use super::search::entry;
 use super::terms::Stems;
 use super::word_index::Entry;
-use super::writer::to_json;
+use super::writer::{New, to_json};
 use crate::memory::{Evidence, Memory};
 
 /// A memory that is about to be written.
@@ -55,5 +58,24 @@ impl Fresh {
             evidence: pieces,
             memory,
         })
+    }
+
+    /// Returns when what it rests on was last said, as far as that is known.
+    pub(super) fn confirmed_at(&self) -> Option<Timestamp> {
+        self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
+    }
+
+    /// Returns its lines in the history; `reason` is why the memory was added.
+    pub(super) fn history<'n>(&'n self, reason: Option<&'n str>) -> impl Iterator<Item = New<'n>> {
+        let memory = self.memory.id.as_str();
+        let add = New { memory, action: "add", entity: Entity::Memory.as_str(), after: &self.json, reason };
+        let piece = move |fresh: &'n FreshPiece| New {
+            memory,
+            action: ADDED,
+            entity: Entity::Evidence.as_str(),
+            after: &fresh.json,
+            reason: None,
+        };
+        std::iter::once(add).chain(self.evidence.iter().map(piece))
     }
 }

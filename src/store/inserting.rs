@@ -13,19 +13,17 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 
-use super::evidence::{INSERT_PIECE, added, fill_row as fill_piece};
-use super::fresh::Fresh;
-use super::history::Entity;
+use super::evidence::{INSERT_PIECE, fill_row as fill_piece};
+use super::fresh::{Fresh, FreshPiece};
 use super::row::{INSERT_MEMORY, INSERT_USAGE, fill_row, fill_usage};
 use super::terms::Stems;
 use super::word_index::{PUT_WAITING, put_new};
-use super::writer::{Change, NOTE};
 use super::{StoreError, Writer};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory};
 
 /// A memory to be written, with what it rests on.
-pub type NewMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
+pub type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Memories of one part.
 const PART: usize = 128;
@@ -54,7 +52,7 @@ impl Writer<'_> {
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         let fresh = Fresh::of(memory, evidence, &mut self.stems.borrow_mut())?;
-        self.write_fresh(vec![fresh], reason)
+        self.write_fresh(&[fresh], reason)
     }
 
     /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, in less time where there
@@ -62,7 +60,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::Exists`] if an id is taken; those before it are written, so the transaction should come to nothing.
-    pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> NewMemory + Sync) -> Result<(), StoreError> {
+    pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let helpers = (processors - 1).min(HELPERS).min(parts.len() / 2);
@@ -94,45 +92,37 @@ impl Writer<'_> {
                         Look::Closed => return Ok(()),
                     }
                 };
-                self.write_fresh(fresh, None)?;
+                self.write_fresh(&fresh, None)?;
             }
             Ok(())
         })
     }
 
-    fn write_fresh(&self, all: Vec<Fresh>, reason: Option<&str>) -> Result<(), StoreError> {
-        let mut changes: BTreeMap<String, i64> = BTreeMap::new();
-        let mut unfiled = Vec::with_capacity(all.len());
+    fn write_fresh(&self, all: &[Fresh], reason: Option<&str>) -> Result<(), StoreError> {
+        let mut changes: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut history = Vec::with_capacity(all.len() * 2);
         self.read(|conn| {
             let (mut row, mut usage) = (conn.prepare_cached(INSERT_MEMORY)?, conn.prepare_cached(INSERT_USAGE)?);
-            let (mut note, mut piece) = (conn.prepare_cached(NOTE)?, conn.prepare_cached(INSERT_PIECE)?);
-            let mut waiting = conn.prepare_cached(PUT_WAITING)?;
-            for Fresh { memory, spelled, json, evidence, entry, near } in all {
-                fill_row(&mut row, &memory, &spelled).map_err(|error| named(error, &memory))?;
+            let (mut piece, mut waiting) = (conn.prepare_cached(INSERT_PIECE)?, conn.prepare_cached(PUT_WAITING)?);
+            for fresh in all {
+                let Fresh { memory, spelled, evidence, entry, .. } = fresh;
+                fill_row(&mut row, memory, spelled).map_err(|error| named(error, memory))?;
                 let seq = conn.last_insert_rowid();
-                fill_usage(&mut usage, &memory)?;
-                let add = Change {
-                    action: "add",
-                    entity: Entity::Memory,
-                    memory: &memory.id,
-                    other: None,
-                    before: None,
-                    after: Some(json),
-                    reason,
-                };
-                self.fill_note(&mut note, &add)?;
-                for fresh in evidence {
-                    fill_piece(&mut piece, &memory.id, &fresh.piece, &fresh.messages)?;
-                    self.fill_note(&mut note, &added(&memory.id, fresh.json))?;
+                for FreshPiece { piece: of, messages, .. } in evidence {
+                    fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                put_new(conn, &mut waiting, seq, &spelled.namespace, &entry)?;
-                *changes.entry(spelled.namespace).or_default() += 1;
-                unfiled.push((seq, near));
+                // After the evidence, which would else change the row again, piece by piece.
+                fill_usage(&mut usage, memory, fresh.confirmed_at())?;
+                put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
+                *changes.entry(&spelled.namespace).or_default() += 1;
+                history.extend(fresh.history(reason));
+                self.file_new(seq, &fresh.near);
             }
             Ok(())
         })?;
+        self.note_new(&history)?;
         changes.iter().try_for_each(|(namespace, changes)| self.moved_on(namespace, *changes))?;
-        self.file_new(unfiled)
+        self.file_if_many()
     }
 }
 

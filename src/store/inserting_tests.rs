@@ -2,7 +2,7 @@
 
 use super::samples::{clean, day, memory_in, quote};
 use super::snapshot::snapshot;
-use super::{Filter, NewMemory, Store, StoreError};
+use super::{CleanMemory, Filter, Store, StoreError};
 use crate::memory::{Evidence, Memory};
 
 const TEXTS: &[&str] = &[
@@ -30,7 +30,7 @@ fn all(count: usize) -> Vec<(Memory, Vec<Evidence>)> {
     (0..count).map(one).collect()
 }
 
-fn new((memory, evidence): &(Memory, Vec<Evidence>)) -> NewMemory {
+fn new((memory, evidence): &(Memory, Vec<Evidence>)) -> CleanMemory {
     (clean(memory.clone()), clean(evidence.clone()))
 }
 

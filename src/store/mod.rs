@@ -117,7 +117,7 @@ pub use filter::{Filter, Order, Within};
 pub use glances::Glance;
 pub use history::{Entity, HistoryEntry};
 pub use inbox::Waiting;
-pub use inserting::NewMemory;
+pub use inserting::CleanMemory;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
 pub use known_context::KnownLine;
 pub use leases::Leased;

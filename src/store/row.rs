@@ -30,16 +30,13 @@ macro_rules! insert_memory {
             ?23, ?24, ?25, ?26)"
     };
 }
-macro_rules! insert_usage {
-    () => {
-        "INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-    };
-}
 /// A row that is not there yet; filled by [`fill_row`].
 pub(super) const INSERT_MEMORY: &str = insert_memory!();
 /// Its counts; filled by [`fill_usage`].
-pub(super) const INSERT_USAGE: &str = insert_usage!();
+pub(super) const INSERT_USAGE: &str = "
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
+        confirmed_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 /// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
 const PUT_MEMORY: &str = concat!(
     insert_memory!(),
@@ -49,11 +46,12 @@ const PUT_MEMORY: &str = concat!(
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
         updated_at = ?26"
 );
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile.
-const PUT_USAGE: &str = concat!(
-    insert_usage!(),
-    " ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6"
-);
+/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. Evidence tells when it is confirmed.
+const PUT_USAGE: &str = "
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
+        confirmed_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
 pub(super) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
     Ok(Memory {
@@ -122,7 +120,7 @@ impl Spelled {
 /// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
 pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
-    fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory)?;
+    fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
     Ok(())
 }
 
@@ -159,8 +157,12 @@ pub(super) fn fill_row(statement: &mut Statement<'_>, memory: &Memory, spelled: 
     ])
 }
 
-/// Executes a statement that writes how a memory is used.
-pub(super) fn fill_usage(statement: &mut Statement<'_>, memory: &Memory) -> rusqlite::Result<usize> {
+/// Executes a statement that writes how a memory is used, and when its evidence was last said as far as that is there.
+pub(super) fn fill_usage(
+    statement: &mut Statement<'_>,
+    memory: &Memory,
+    confirmed_at: Option<Timestamp>,
+) -> rusqlite::Result<usize> {
     let usage = &memory.usage;
     statement.execute(params![
         memory.id.as_str(),
@@ -169,6 +171,7 @@ pub(super) fn fill_usage(statement: &mut Statement<'_>, memory: &Memory) -> rusq
         usage.tier.as_str(),
         usage.promotion_count,
         ms(usage.last_promoted_at),
+        ms(confirmed_at),
     ])
 }
 

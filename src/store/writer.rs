@@ -1,9 +1,10 @@
 //! Changing memories: one transaction, every change with its before and after.
 
 use std::ops::Deref;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use rusqlite::{Statement, Transaction, TransactionBehavior, params};
+use rusqlite::{ToSql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::history::Entity;
@@ -38,10 +39,36 @@ pub(super) struct Change<'c> {
     pub(super) reason: Option<&'c str>,
 }
 
-/// One line of history; filled by [`Writer::fill_note`].
-pub(super) const NOTE: &str =
-    "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+/// One line of history about what is new, before it is written.
+pub(super) struct New<'n> {
+    pub(super) memory: &'n str,
+    pub(super) action: &'n str,
+    pub(super) entity: &'n str,
+    pub(super) after: &'n str,
+    pub(super) reason: Option<&'n str>,
+}
+
+impl New<'_> {
+    fn values(&self) -> [&dyn ToSql; 5] {
+        [&self.memory, &self.action, &self.entity, &self.after, &self.reason]
+    }
+}
+
+/// Lines of history that one statement writes.
+const NOTED_AT_ONCE: usize = 16;
+static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
+static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
+
+/// Returns the statement that writes so many lines of history about what is new.
+fn notes(count: usize) -> String {
+    let line = |at: usize| {
+        let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 3 + place);
+        format!("(?1, ?{memory}, NULL, ?2, ?{action}, ?{entity}, NULL, ?{after}, ?{reason})")
+    };
+    let lines: Vec<String> = (0..count).map(line).collect();
+    let columns = "run_id, memory_id, other_id, at, action, entity, before, after, reason";
+    format!("INSERT INTO history ({columns}) VALUES {}", lines.join(", "))
+}
 
 impl Store {
     /// Runs `change` in one transaction and returns its result; nothing of it is kept where that is an error.
@@ -90,23 +117,41 @@ impl Writer<'_> {
 
     /// Writes one line of history about what is no change of the namespace.
     pub(super) fn note(&self, change: &Change<'_>) -> Result<(), StoreError> {
-        self.read(|conn| Ok(self.fill_note(&mut *conn.prepare_cached(NOTE)?, change)?))
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                self.run.map(RunId::as_str),
+                change.memory.as_str(),
+                change.other.map(MemoryId::as_str),
+                self.now.as_millisecond(),
+                change.action,
+                change.entity.as_str(),
+                change.before,
+                change.after,
+                change.reason,
+            ])?;
+            Ok(())
+        })
     }
 
-    /// Executes [`NOTE`].
-    pub(super) fn fill_note(&self, note: &mut Statement<'_>, change: &Change<'_>) -> rusqlite::Result<()> {
-        note.execute(params![
-            self.run.map(RunId::as_str),
-            change.memory.as_str(),
-            change.other.map(MemoryId::as_str),
-            self.now.as_millisecond(),
-            change.action,
-            change.entity.as_str(),
-            change.before,
-            change.after,
-            change.reason,
-        ])?;
-        Ok(())
+    /// Writes lines of history about what is new, in their order.
+    pub(super) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
+            for some in new.chunks(NOTED_AT_ONCE) {
+                // Of many at once, each costs half.
+                let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
+                for some in some.chunks(steps) {
+                    let mut values: Vec<&dyn ToSql> = vec![&run, &at];
+                    some.iter().for_each(|new| values.extend(new.values()));
+                    conn.prepare_cached(if steps > 1 { &MANY_NOTES } else { &ONE_NOTE })?.execute(&values[..])?;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Moves the revision of a namespace on by so many changes.

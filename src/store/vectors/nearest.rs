@@ -20,7 +20,7 @@ const LEAST_READ: usize = 256;
 const GROWTH: usize = 4;
 /// Short forms whose signs are looked at that are estimated at least: so many for each whole vector that is read, and
 /// one of so many of all.
-const ESTIMATED_PER_READ: usize = 8;
+const ESTIMATED_PER_READ: usize = 16;
 const ESTIMATED_OF_ALL: usize = 32;
 
 /// A memory and how near it is.
