@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use afterthought::guard::Guard;
-use afterthought::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace};
+use afterthought::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
 use afterthought::store::{STOP_WORDS, Store, StoreError};
 use afterthought::transcript::MessageTime;
 use jiff::Timestamp;
@@ -105,20 +105,16 @@ pub fn space(number: usize) -> Namespace {
 /// Writes the lines as memories and returns their ids.
 pub fn write(database: &Path, lines: &[Line]) -> Vec<String> {
     let (store, guard, now) = (Store::open(database).unwrap(), Guard::default(), Timestamp::now());
-    let mut ids = Vec::new();
+    let lines: Vec<(MemoryId, &Line)> = lines.iter().map(|line| (MemoryId::new(), line)).collect();
+    let new = |(id, line): &(MemoryId, &Line)| {
+        let claim = Claim::new(MemoryType::Semantic, "fact", "", &line.text);
+        let memory = Memory::new(claim, space(line.namespace), "bench", ExtractionMethod::Auto, now);
+        (guard.redact(Memory { id: id.clone(), ..memory }).0, guard.redact(vec![evidence(line)]).0)
+    };
     for lines in lines.chunks(WRITTEN_AT_ONCE) {
-        let written: Result<(), StoreError> = store.write(None, now, |writer| {
-            for line in lines {
-                let claim = Claim::new(MemoryType::Semantic, "fact", "", &line.text);
-                let memory = Memory::new(claim, space(line.namespace), "bench", ExtractionMethod::Auto, now);
-                ids.push(memory.id.to_string());
-                writer.insert(&guard.redact(memory).0, &guard.redact(vec![evidence(line)]).0)?;
-            }
-            Ok(())
-        });
-        written.unwrap();
+        store.write::<_, StoreError>(None, now, |writer| writer.insert_all(lines, new)).unwrap();
     }
-    ids
+    lines.into_iter().map(|(id, _)| id.to_string()).collect()
 }
 
 fn evidence(line: &Line) -> Evidence {

@@ -1,77 +1,102 @@
-//! How everything that reads a store grows with it: 10,000, 100,000 and 1,000,000 memories.
+//! How everything that reads or writes a store grows with it: 10,000, 100,000 and 1,000,000 memories.
 //!
 //! Takes minutes and some 10 GB of the disk, so it is measured only where it is asked for by name.
+//! `AFTERTHOUGHT_BENCH_SIZES=2000,20000` measures stores of these sizes.
 
+use std::path::Path;
 use std::time::Instant;
 
 use afterthought::config::MemorySettings;
-use afterthought::lifecycle::{Rules, maintain};
 use afterthought::recall::brief::{self, BriefRequest};
 use afterthought::store::Store;
 use jiff::Timestamp;
 
-use super::lines::space;
+use super::lines::{NAMESPACE, space};
+use super::process;
 use super::report::{Goal, Report, Row, figure, ms};
-use super::search::Filled;
+use super::search::{FILE, Filled, megabytes};
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 /// Briefs that are timed.
 const BRIEFS: usize = 20;
+/// What the program is asked, and how.
+const COMMANDS: &[(&str, &[&str])] =
+    &[("search", &["search", "cache", "bakeli"]), ("maintain", &["maintain"]), ("check", &["check"])];
 
-/// Measures stores of each size, and how the times grow.
+/// A figure that grows with the store: what it is called, how great it is, and its unit.
+type Grown = (String, f64, &'static str);
+
+/// Measures stores of each size, and how the figures grow.
 pub fn measure(report: &mut Report) {
-    let mut before: Option<Vec<(&str, f64)>> = None;
-    for size in SIZES {
-        let now = measured(report, size);
-        if let Some(before) = before {
-            for ((what, from), (_, to)) in before.iter().zip(&now) {
-                let what = format!("{what}: exponent of growth, {} to {size}", size / 10);
-                report.add(Row::new(what, (to / from).log10(), "").goal(Goal::AtMost(1.0)));
-            }
+    let sizes = sizes();
+    let mut all: Vec<Vec<Grown>> = Vec::new();
+    for size in &sizes {
+        let started = Instant::now();
+        all.push(measured(report, *size, sizes.last() == Some(size)));
+        eprintln!("  {size} memories: done in {:.0} s", started.elapsed().as_secs_f64());
+    }
+    for (pair, sizes) in all.windows(2).zip(sizes.windows(2)) {
+        let steps = (figure(sizes[1]) / figure(sizes[0])).log10();
+        for ((what, from, unit), (_, to, _)) in pair[0].iter().zip(&pair[1]) {
+            let what = format!("{what}: exponent of growth, {} to {}", sizes[0], sizes[1]);
+            let row = Row::new(what, (to / from).log10() / steps, "").goal(Goal::AtMost(1.0));
+            report.add(row.beside(format!("{from:.1} {unit} to {to:.1} {unit}, times"), to / from));
         }
-        before = Some(now);
     }
 }
 
-/// Measures a store of so many memories, and returns the times whose growth is told.
-fn measured(report: &mut Report, size: usize) -> Vec<(&'static str, f64)> {
+fn sizes() -> Vec<usize> {
+    let named = std::env::var("AFTERTHOUGHT_BENCH_SIZES").unwrap_or_default();
+    let named: Vec<usize> = named.split(',').filter_map(|size| size.trim().parse().ok()).collect();
+    if named.is_empty() { SIZES.to_vec() } else { named }
+}
+
+/// Measures a store of so many memories, and returns the figures whose growth is told.
+fn measured(report: &mut Report, size: usize, is_largest: bool) -> Vec<Grown> {
     let folder = tempfile::tempdir().unwrap();
+    eprintln!("  {size} memories: writing …");
     let filled = Filled::new(folder.path(), size);
     filled.add_speed(report);
-    let bytes = filled.file.metadata().unwrap().len();
-    let kilobytes = figure(usize::try_from(bytes / 1_000).unwrap());
-    report.add(Row::new(format!("{size}: file"), kilobytes / 1_000.0, "MB"));
-    report.add(Row::new(format!("{size}: file, a memory"), kilobytes / figure(size), "KB"));
+    report.add(Row::new(format!("{size}: memory for writing, beyond that of the lines"), filled.written_with, "MB"));
+    let megabytes = megabytes(filled.file.metadata().unwrap().len());
+    report.add(Row::new(format!("{size}: file, a memory"), megabytes * 1_000.0 / figure(size), "KB"));
+    eprintln!("  {size} memories: searching …");
     let (one, all) = (filled.in_one(), filled.everywhere());
-    let is_largest = SIZES.last() == Some(&size);
     one.add(report, is_largest.then_some(5.0));
     all.add(report, is_largest.then_some(60.0));
     filled.add_agreement(report);
-    let (one, all, file) = (one.p95(), all.p95(), filled.file.clone());
+    let mut grown = vec![("writing all".to_owned(), filled.seconds * 1e3, "ms")];
+    for (where_, times) in [("namespace", &one), ("whole store", &all)] {
+        grown.extend(times.figures().map(|(name, value)| (format!("search, {where_}, {name}"), value, "ms")));
+    }
     drop(filled);
-    let store = Store::open(&file).unwrap();
-    let told = brief(&store, size);
-    report.add(Row::new(format!("{size}: brief of one namespace, p95"), told, "ms"));
-    let kept = clocked(|| drop(maintain(&store, &Rules::default(), Timestamp::now()).unwrap()));
-    report.add(Row::new(format!("{size}: maintain"), kept, "ms"));
-    vec![("namespace, p95", one), ("whole store, p95", all), ("brief, p95", told), ("maintain", kept)]
+    let mut told = vec![("file".to_owned(), megabytes, "MB")];
+    eprintln!("  {size} memories: brief, search, maintain, check …");
+    told.push(("brief of one namespace, p95".to_owned(), brief(&folder.path().join(FILE), size), "ms"));
+    for (what, arguments) in COMMANDS {
+        let used = process::run(process::program(folder.path()).args(*arguments), folder.path());
+        told.push((format!("{what}, whole process"), ms(used.wall), "ms"));
+        told.push((format!("{what}, peak memory"), used.peak_mb, "MB"));
+    }
+    for (what, value, unit) in &told {
+        report.add(Row::new(format!("{size}: {what}"), *value, unit));
+    }
+    grown.extend(told);
+    grown
 }
 
-fn brief(store: &Store, size: usize) -> f64 {
-    let namespaces = size.div_ceil(super::lines::NAMESPACE);
+fn brief(database: &Path, size: usize) -> f64 {
+    let store = Store::open(database).unwrap();
+    let namespaces = size.div_ceil(NAMESPACE);
     let settings = MemorySettings::default();
     let mut times: Vec<f64> = (0..BRIEFS)
         .map(|number| {
             let request = BriefRequest::of(&settings, vec![space(number % namespaces)], None);
-            clocked(|| assert!(!brief::compose(store, &request, Timestamp::now()).unwrap().text.is_empty()))
+            let started = Instant::now();
+            assert!(!brief::compose(&store, &request, Timestamp::now()).unwrap().text.is_empty());
+            ms(started.elapsed())
         })
         .collect();
     times.sort_by(f64::total_cmp);
     times[BRIEFS * 95 / 100]
-}
-
-fn clocked(work: impl FnOnce()) -> f64 {
-    let started = Instant::now();
-    work();
-    ms(started.elapsed())
 }

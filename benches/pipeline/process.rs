@@ -21,6 +21,8 @@ pub struct Used {
     pub peak_mb: f64,
     /// What it printed.
     pub printed: String,
+    /// Whether it has ended.
+    pub ended: bool,
 }
 
 /// Returns the program with settings that come from nowhere but its arguments.
@@ -46,19 +48,30 @@ pub fn run(command: &mut Command, folder: &Path) -> Used {
 /// Looks at the process until it has ended; then, before its end is taken note of, all its time is known.
 fn watch(child: &mut Child) -> Used {
     let mut used = Used::default();
-    let folder = format!("/proc/{}", child.id());
-    while let Ok(stat) = std::fs::read_to_string(format!("{folder}/stat")) {
-        // The name in parentheses may hold anything; after it come the state and numbers.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
-        used.cpu = Duration::from_secs_f64(ticks / TICKS);
-        if fields[0] == "Z" {
+    while let Some(now) = used_by(&child.id().to_string()) {
+        // One that has ended tells no memory.
+        used = Used { peak_mb: now.peak_mb.max(used.peak_mb), ..now };
+        if used.ended {
             break;
         }
-        let status = std::fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
-        used.peak_mb = peak.map_or(used.peak_mb, |kib| kib.parse::<f64>().unwrap() / 1024.0);
         std::thread::sleep(PAUSE);
     }
     used
+}
+
+/// Returns what a process has used so far; `None` where that is not known.
+pub fn used_by(process: &str) -> Option<Used> {
+    let folder = format!("/proc/{process}");
+    let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
+    // The name in parentheses may hold anything; after it come the state and numbers.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
+    let status = std::fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+    Some(Used {
+        cpu: Duration::from_secs_f64(ticks / TICKS),
+        peak_mb: peak.map_or(0.0, |kib| kib.parse::<f64>().unwrap() / 1024.0),
+        ended: fields[0] == "Z",
+        ..Used::default()
+    })
 }

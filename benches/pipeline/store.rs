@@ -45,15 +45,12 @@ fn texts(count: usize) -> Vec<(String, String)> {
 
 fn insert(database: &Path, texts: &[(String, String)]) {
     let (store, guard, now) = (Store::open(database).unwrap(), Guard::default(), Timestamp::now());
-    let written: Result<(), StoreError> = store.write(None, now, |writer| {
-        for (title, content) in texts {
-            let claim = Claim::new(MemoryType::Semantic, "fact", title, content);
-            let memory = Memory::new(claim, Namespace::global(), "bench", ExtractionMethod::Auto, now);
-            writer.insert(&guard.redact(memory).0, &guard.redact(vec![evidence(content)]).0)?;
-        }
-        Ok(())
-    });
-    written.unwrap();
+    let new = |(title, content): &(String, String)| {
+        let claim = Claim::new(MemoryType::Semantic, "fact", title, content);
+        let memory = Memory::new(claim, Namespace::global(), "bench", ExtractionMethod::Auto, now);
+        (guard.redact(memory).0, guard.redact(vec![evidence(content)]).0)
+    };
+    store.write::<_, StoreError>(None, now, |writer| writer.insert_all(texts, new)).unwrap();
 }
 
 fn evidence(content: &str) -> Evidence {

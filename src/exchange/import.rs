@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::several::Several;
 use super::{Exported, Gathered};
 use crate::consolidate::compare::key::canonical;
 use crate::guard::Guard;
@@ -152,12 +153,14 @@ pub fn import_as_is(
     now: Timestamp,
 ) -> Result<Counts, StoreError> {
     store.write(None, now, |writer| {
-        let (mut counts, mut links) = (Counts::default(), Vec::new());
+        let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
             // First, since it is the cleaned text that a second import of the same file finds.
             let memory = guard.redact(memory).0;
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
+            let Memory { id, claim, namespace, .. } = &*memory;
+            several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
             match fate(writer, &memory, has_id)? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
@@ -167,11 +170,12 @@ pub fn import_as_is(
                     counts.changed += 1;
                 }
                 Fate::New => {
-                    writer.insert(&memory, &guard.redact(evidence).0)?;
+                    several.add(writer, (memory, guard.redact(evidence).0))?;
                     counts.added += 1;
                 }
             }
         }
+        several.write(writer)?;
         for (from, relation_type, to) in links {
             if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
                 writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;

@@ -5,6 +5,7 @@ mod foreign;
 mod import;
 mod markdown;
 mod place;
+mod several;
 
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{Capabilities, ManagerError, MemoryStorageAdapter, NewMemory, Query, SearchOptions, SearchResult};
 use crate::embed::QueryVectors;
 use crate::guard::Guard;
-use crate::memory::{Memory, MemoryId, Namespace};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace};
 use crate::recall::{Direct, Found, direct};
 use crate::store::{Filter, Store, StoreError};
 
@@ -33,15 +33,13 @@ impl MemoryStorageAdapter for SqliteStorage {
 
     fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ManagerError> {
         let (guard, now) = (Guard::default(), Timestamp::now());
-        self.store.write(None, now, |writer| {
-            let kept = memories.into_iter().map(|new| {
-                let (memory, _) = guard.redact(Memory::new(new.claim, new.namespace, new.source, new.method, now));
-                let (evidence, _) = guard.redact(new.evidence);
-                writer.insert(&memory, &evidence)?;
-                Ok(memory.id.clone())
-            });
-            kept.collect()
-        })
+        let made = |new: NewMemory| (Memory::new(new.claim, new.namespace, new.source, new.method, now), new.evidence);
+        let memories: Vec<(Memory, Vec<Evidence>)> = memories.into_iter().map(made).collect();
+        let clean = |(memory, evidence): &(Memory, Vec<Evidence>)| {
+            (guard.redact(memory.clone()).0, guard.redact(evidence.clone()).0)
+        };
+        self.store.write::<_, StoreError>(None, now, |writer| writer.insert_all(&memories, clean))?;
+        Ok(memories.into_iter().map(|(memory, _)| memory.id).collect())
     }
 
     fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ManagerError> {

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::near_words::{Cut, cut};
+use super::words::folded;
 
 /// One concept a line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
@@ -40,33 +41,35 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 /// Returns the names of the concepts that `text` speaks of.
 #[must_use]
 pub fn concepts(text: &str) -> BTreeSet<&'static str> {
-    heard([&cut(text)[..]])
+    heard([&cut(&folded(text))]).collect()
 }
 
-/// Returns the names of the concepts that texts speak of.
-pub(super) fn heard<const N: usize>(texts: [&[Cut]; N]) -> BTreeSet<&'static str> {
+/// Returns the names of the concepts that texts speak of, each once and in their order.
+pub(super) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl Iterator<Item = &'static str> {
     let heard = heard_form(texts.into_iter().flatten());
-    EAR.automaton.find_iter(&heard).map(|found| EAR.names[found.pattern().as_usize()]).collect()
+    let ear = &*EAR;
+    let mut found: Vec<&str> =
+        ear.automaton.find_iter(&heard).map(|found| ear.names[found.pattern().as_usize()]).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter()
 }
 
 /// Long spellings are heard anywhere, short ones as whole words; writing without spaces stands in its run.
 fn pattern(spelling: &str) -> String {
-    let heard = heard_form(&cut(spelling));
+    let heard = heard_form(&cut(&folded(spelling)));
     let single = !heard.trim().contains(' ');
     if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
 /// Words by their roots, each with a space on either side; characters without spaces as they are.
-fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut>) -> String {
+fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut<'c>>) -> String {
     let mut heard = String::new();
     for piece in pieces {
         match piece {
-            Cut::Word(root) | Cut::Stop(root) => {
-                heard.push(' ');
-                heard.push_str(root);
-                heard.push(' ');
-            }
-            Cut::Unspaced(characters) => heard.extend(characters),
+            Cut::Word(root) => heard.extend([" ", root, " "]),
+            Cut::Stop(root) => heard.extend([" ", root, " "]),
+            Cut::Unspaced(characters) => heard.push_str(characters),
             Cut::Signed(_) => {}
         }
     }

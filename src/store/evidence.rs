@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, Statement, params};
 
 use super::history::Entity;
 use super::row::{json, time_or_none, whole_milliseconds};
@@ -77,25 +77,12 @@ impl Writer<'_> {
         Ok(added)
     }
 
-    /// Adds the evidence of a new memory without indexing it or moving its namespace on, and returns the quotes, each
-    /// once.
-    pub(super) fn first_evidence(&self, id: &MemoryId, evidence: &[Evidence]) -> Result<Vec<String>, StoreError> {
-        let mut quotes = Vec::new();
-        for piece in evidence {
-            if self.noted_piece(id, piece)? {
-                quotes.push(piece.quote.clone());
-            }
-        }
-        Ok(quotes)
-    }
-
     fn noted_piece(&self, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
-        let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
-        let piece = Evidence { said_at, ..piece.clone() };
+        let piece = as_kept(piece);
         let is_new = self.read(|conn| insert_row(conn, id, &piece))?;
         if is_new {
             self.note(&Change {
-                action: "evidence",
+                action: ADDED,
                 entity: Entity::Evidence,
                 memory: id,
                 other: None,
@@ -108,26 +95,50 @@ impl Writer<'_> {
     }
 }
 
+/// What the history calls it when a memory gets a piece.
+pub(super) const ADDED: &str = "evidence";
+
+/// Cuts what the database does not keep, see the module's door.
+pub(super) fn as_kept(piece: &Evidence) -> Evidence {
+    let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
+    Evidence { said_at, ..piece.clone() }
+}
+
+/// A piece of a memory; filled by [`fill_row`].
+pub(super) const INSERT_PIECE: &str = "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker,
+        said_at, said_offset, said_source, content_hash)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
+
 /// Returns whether the piece was new.
 pub(super) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
-    let inserted = conn
-        .prepare_cached(
-            "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker, said_at, said_offset,
-             said_source, content_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
-            id.as_str(),
-            piece.transcript,
-            first_message(piece),
-            to_json(&piece.messages)?,
-            piece.quote,
-            piece.speaker,
-            piece.said_at.map(|said| said.at.as_millisecond()),
-            piece.said_at.and_then(|said| said.offset_seconds),
-            piece.said_at.map(|said| source_name(said.source)),
-            piece.content_hash,
-        ])?;
+    Ok(fill_row(&mut *conn.prepare_cached(INSERT_PIECE)?, id, piece, &to_json(&piece.messages)?)?)
+}
+
+/// Executes [`INSERT_PIECE`], with the piece's messages as JSON, and returns whether the piece was new.
+pub(super) fn fill_row(
+    statement: &mut Statement<'_>,
+    id: &MemoryId,
+    piece: &Evidence,
+    messages: &str,
+) -> rusqlite::Result<bool> {
+    let inserted = statement.execute(params![
+        id.as_str(),
+        piece.transcript,
+        first_message(piece),
+        messages,
+        piece.quote,
+        piece.speaker,
+        piece.said_at.map(|said| said.at.as_millisecond()),
+        piece.said_at.and_then(|said| said.offset_seconds),
+        piece.said_at.map(|said| source_name(said.source)),
+        piece.content_hash,
+    ])?;
     Ok(inserted > 0)
+}
+
+/// What no two pieces of a memory have in common.
+pub(super) fn place(piece: &Evidence) -> (&str, &str, &str) {
+    (&piece.transcript, first_message(piece), &piece.quote)
 }
 
 pub(super) fn delete_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<(), StoreError> {

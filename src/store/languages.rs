@@ -137,13 +137,13 @@ static FREQUENT: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
 });
 
 /// Returns the language other than English whose frequent words stand in a text more often than those of the others.
-pub(super) fn language<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Languages {
+pub(super) fn language<'p>(pieces: impl Iterator<Item = &'p Piece<'p>>) -> Languages {
     let mut counts = [0; LANGUAGES.len()];
     let mut english = 0;
     for piece in pieces {
         let (Piece::Word(word) | Piece::Stop(word)) = piece else { continue };
         english += usize::from(matches!(piece, Piece::Stop(_)));
-        let languages = FREQUENT.get(word.as_str()).copied().unwrap_or_default();
+        let languages = FREQUENT.get(word).copied().unwrap_or_default();
         for (place, count) in counts.iter_mut().enumerate() {
             *count += usize::from(languages & (1 << place) != 0);
         }

@@ -5,11 +5,11 @@ use rusqlite::{OptionalExtension, params, params_from_iter};
 use super::filter::{Clauses, Filter, Order};
 use super::history::Entity;
 use super::near_rows::of_key;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, insert_memory, memory_from_row, put_memory, whole_milliseconds};
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, put_memory, whole_milliseconds};
 use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
-use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Claim, Memory, MemoryId, Namespace, Status};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
@@ -129,50 +129,6 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Writes a new memory and the words it rests on.
-    ///
-    /// # Errors
-    /// [`StoreError::Exists`] if its id is taken.
-    pub fn insert(&self, memory: &Redacted<Memory>, evidence: &Redacted<Vec<Evidence>>) -> Result<(), StoreError> {
-        self.insert_because(memory, evidence, None)
-    }
-
-    /// Writes a new memory as [`Writer::insert`] does, with `reason` in its history.
-    ///
-    /// # Errors
-    /// [`StoreError::Exists`] if its id is taken.
-    pub fn insert_because(
-        &self,
-        memory: &Redacted<Memory>,
-        evidence: &Redacted<Vec<Evidence>>,
-        reason: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let memory = as_kept(memory);
-        if self.holds(&memory.id)? {
-            return Err(StoreError::Exists { id: memory.id.to_string() });
-        }
-        let seq = self.read(|conn| insert_memory(conn, &memory))?;
-        self.note(&Change {
-            action: "add",
-            entity: Entity::Memory,
-            memory: &memory.id,
-            other: None,
-            before: None,
-            after: Some(to_json(&memory)?),
-            reason,
-        })?;
-        let quotes = self.first_evidence(&memory.id, evidence)?;
-        self.moved_on(&memory.namespace)?;
-        self.index_new(seq, &memory, &quotes)
-    }
-
-    fn holds(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)")?;
-            Ok(statement.query_row([id.as_str()], |row| row.get(0))?)
-        })
-    }
-
     /// Writes every field of a memory but its usage counts, and returns whether anything was different.
     ///
     /// A change moves `updated_at` to now. `action` is one word for the history, such as `merge` or `pin`.
@@ -289,7 +245,7 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
 }
 
 /// Cuts what the database does not keep, see the module's door.
-fn as_kept(memory: &Memory) -> Memory {
+pub(super) fn as_kept(memory: &Memory) -> Memory {
     let mut kept = memory.clone();
     let claim = &mut kept.claim;
     claim.importance = six_decimals(claim.importance);

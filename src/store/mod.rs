@@ -21,8 +21,11 @@ mod evidence;
 mod failures;
 mod files;
 mod filter;
+mod fresh;
+mod glances;
 mod history;
 mod inbox;
+mod inserting;
 mod job_rows;
 mod jobs;
 mod known_context;
@@ -76,6 +79,8 @@ mod writer;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod inserting_tests;
+#[cfg(test)]
 mod near_tests;
 #[cfg(test)]
 mod project_tests;
@@ -109,8 +114,10 @@ pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
+pub use glances::Glance;
 pub use history::{Entity, HistoryEntry};
 pub use inbox::Waiting;
+pub use inserting::CleanMemory;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
 pub use known_context::KnownLine;
 pub use leases::Leased;

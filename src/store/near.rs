@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::near_rows::{forgotten_of, holding, load, same_key, same_words, statuses};
-use super::near_words::{NearForms, subject_word};
+use super::near_words::{Name, NearForms, subject_word};
 use super::{Database, StoreError};
 use crate::memory::{Claim, Memory, Namespace};
 
@@ -45,7 +45,7 @@ pub struct Around<'a> {
 }
 
 /// Words found to stand in many claims, with how many of all claims have them as far as the first of those tell.
-pub(super) type CommonWords = HashMap<String, f64>;
+pub(super) type CommonWords = HashMap<Name, f64>;
 
 /// How much each claim shares with the one that is asked about, one entry a shared word.
 struct Sharing {
@@ -110,17 +110,17 @@ impl Database {
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
         let mut common = Vec::new();
         let NearForms { words, concepts, pairs, whole } = NearForms::of(around.namespace, around.claim);
-        for word in words.into_iter().chain(concepts.iter().cloned()).take(MAX_LOOKED_UP) {
+        for word in words.into_iter().chain(concepts.iter().copied()).take(MAX_LOOKED_UP) {
             if let Some(share) = self.common.borrow().get(&word) {
                 common.push((share * everything, word));
                 continue;
             }
-            let found = holding(conn, &word, PROBED + 1)?;
+            let found = holding(conn, word, PROBED + 1)?;
             if found.len() <= PROBED {
                 sharing.note(&found);
             } else {
                 let share = density(&found);
-                self.remember(&word, share);
+                self.remember(word, share);
                 common.push((share * everything, word));
             }
         }
@@ -128,7 +128,7 @@ impl Database {
             // What words mean stands in too many claims of a large store to tell them apart.
             common.retain(|(_, word)| !concepts.contains(word));
             for rare in pairs.into_iter().chain(whole) {
-                let found = holding(conn, &rare, PROBED + 1)?;
+                let found = holding(conn, rare, PROBED + 1)?;
                 if found.len() <= PROBED {
                     sharing.note(&found);
                 }
@@ -139,17 +139,17 @@ impl Database {
             if sharing.is_enough() || claims > count(MAX_SHARED) {
                 break;
             }
-            sharing.note(&holding(conn, &word, MAX_SHARED)?);
+            sharing.note(&holding(conn, word, MAX_SHARED)?);
         }
         Ok(sharing.scored())
     }
 
-    fn remember(&self, word: &str, share: f64) {
+    fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
-        common.insert(word.to_owned(), share);
+        common.insert(word, share);
     }
 }
 
@@ -211,7 +211,7 @@ fn density(first: &[i64]) -> f64 {
 /// Returns those to compare with, of what shares words and of what is the same in one respect.
 fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
     let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
-        Some(word) => holding(conn, &word, PROBED)?.into_iter().collect(),
+        Some(word) => holding(conn, word, PROBED)?.into_iter().collect(),
         None => HashSet::new(),
     };
     let mut same_subject: Vec<i64> = scored.rows().into_iter().filter(|seq| subject.contains(seq)).collect();

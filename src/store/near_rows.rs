@@ -6,15 +6,16 @@ use rusqlite::{Connection, params};
 
 use super::memories::rows as limit_of;
 use super::near::Around;
+use super::near_words::Name;
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use super::writer::to_json;
 use super::{StoreError, normalised_hash};
 use crate::memory::{Memory, Namespace};
 
 /// Which memories are filed under a word, the first of them.
-pub(super) fn holding(conn: &Connection, words: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+pub(super) fn holding(conn: &Connection, word: Name, limit: usize) -> Result<Vec<i64>, StoreError> {
     let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
-    let found = statement.query_map(params![words, limit_of(limit)], |row| row.get(0))?;
+    let found = statement.query_map(params![word.to_string(), limit_of(limit)], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 

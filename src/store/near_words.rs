@@ -4,13 +4,13 @@
 //! sentence. Writing without spaces goes in as pairs of characters.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::fmt;
 
 use unicode_normalization::char::decompose_canonical;
 
 use super::concepts::heard;
 use super::normalised;
-use super::words::{Run, folded, is_stop, signed_words, split_runs};
+use super::words::{Run, folded, is_stop, pairs_or_single, signed_words, split_runs};
 use crate::memory::{Claim, Namespace};
 
 /// Most words of one claim; the first ones are, subject, key and value before the rest.
@@ -28,37 +28,51 @@ const MIN_ROOT: usize = 3;
 /// What stands for a claim in the index of those that may say the same.
 pub(super) struct NearForms {
     /// Its words; the first is its subject, if it has one.
-    pub(super) words: Vec<String>,
+    pub(super) words: Vec<Name>,
     /// What they mean.
-    pub(super) concepts: Vec<String>,
+    pub(super) concepts: Vec<Name>,
     /// Of what it says, words two together: rare even where each is common. Which words make pairs is told by their
     /// spelling alone, so that claims with other words between them make the same.
-    pub(super) pairs: Vec<String>,
+    pub(super) pairs: Vec<Name>,
     /// All that is said at once, whatever its order: claims that say it in the same words, or in writing without spaces
     /// in the same characters, have it in common however many others have each of them. `None` where hardly anything
     /// is said.
-    pub(super) whole: Option<String>,
+    pub(super) whole: Option<Name>,
 }
 
 impl NearForms {
-    /// Returns the forms of `claim` in `namespace`, each of twelve hex digits and each once.
+    /// Returns the forms of `claim` in `namespace`, each once.
     pub(super) fn of(namespace: &Namespace, claim: &Claim) -> Self {
-        let (place, content) = (Place::of(namespace), cut(&claim.content));
-        let (title, value) = (cut(&claim.title), cut(claim.value.as_deref().unwrap_or_default()));
-        let mut filed = Filed { place: &place, seen: HashSet::new(), words: Vec::new() };
-        if let Some(subject) = claim.subject.as_deref() {
-            filed.words.extend(place.about(subject));
-            filed.take(&cut(subject));
-        }
-        filed.take(&value);
-        filed.take(&cut(claim.key.as_deref().unwrap_or_default()));
-        filed.take(&title);
-        filed.take(&content);
-        let words = filed.words;
+        let place = Place::of(namespace);
+        let texts = [
+            claim.subject.as_deref().unwrap_or_default(),
+            claim.value.as_deref().unwrap_or_default(),
+            claim.key.as_deref().unwrap_or_default(),
+            &claim.title,
+            &claim.content,
+        ];
+        let texts = texts.map(folded);
+        let cuts = texts.each_ref().map(|text| cut(text));
+        let mut filed = Filed::new(&place);
+        filed.words.extend(claim.subject.as_deref().and_then(|subject| place.about(subject)));
+        cuts.iter().for_each(|text| filed.take(text));
+        let [_, value, _, title, content] = &cuts;
         // No word begins with this sign.
-        let meant = heard([&value[..], &title, &content]);
-        let concepts = meant.into_iter().map(|name| place.hashed(&format!("={name}"))).collect();
-        Self { words, concepts, pairs: pairs(&place, &content), whole: whole(&place, &content) }
+        let concepts = heard([value, title, content]).map(|name| place.named([b"=", name.as_bytes()])).collect();
+        Self { words: filed.words, concepts, pairs: pairs_of(&place, content), whole: whole(&place, content) }
+    }
+
+    /// Returns them as one text, one after another.
+    pub(super) fn spelled(&self) -> String {
+        let all = [&self.words, &self.concepts, &self.pairs].into_iter().flatten().chain(&self.whole);
+        let mut text = String::with_capacity((self.words.len() + self.concepts.len() + self.pairs.len() + 1) * 13);
+        for name in all {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.extend(name.digits().map(char::from));
+        }
+        text
     }
 }
 
@@ -66,66 +80,72 @@ impl NearForms {
 /// each once. The first is its subject, if it has one. Claims of different namespaces have no word in common.
 #[must_use]
 pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
-    let NearForms { mut words, concepts, .. } = NearForms::of(namespace, claim);
-    words.extend(concepts);
-    words
+    let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
+    words.into_iter().chain(concepts).map(|name| name.to_string()).collect()
 }
 
-fn pairs(place: &Place, content: &[Cut]) -> Vec<String> {
-    let mut filed = Filed { place, seen: HashSet::new(), words: Vec::new() };
+fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
+    let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
-        let first = Place(after(after(SEED, a.bytes()), [0]));
-        words[at + 1..].iter().map(move |b| first.hashed(b))
+        let first = Place(after(after(SEED, a.digits()), [0]));
+        words[at + 1..].iter().map(move |b| first.named([&b.digits()[..]]))
     });
     pairs.collect()
 }
 
-fn whole(place: &Place, content: &[Cut]) -> Option<String> {
-    let mut said = BTreeSet::new();
+fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
+    let mut said: Vec<&str> = Vec::with_capacity(content.len());
     for piece in content {
         match piece {
             Cut::Stop(_) | Cut::Signed(_) => {}
-            Cut::Word(root) => drop(said.insert(root.clone())),
-            Cut::Unspaced(characters) => said.extend(characters.iter().map(char::to_string)),
+            Cut::Word(root) => said.push(root),
+            Cut::Unspaced(characters) => {
+                said.extend(characters.char_indices().map(|(at, one)| &characters[at..at + one.len_utf8()]));
+            }
         }
     }
+    said.sort_unstable();
+    said.dedup();
     // A space stands in no word.
-    let all: Vec<String> = said.into_iter().collect();
-    (all.len() >= WHOLE).then(|| place.hashed(&format!("all {}", all.join(" "))))
+    let spelled = said.iter().flat_map(|word| [b" ", word.as_bytes()]);
+    (said.len() >= WHOLE).then(|| place.named(std::iter::once(&b"all"[..]).chain(spelled)))
 }
 
 /// Returns the word for a subject as a whole, or `None` where that is blank.
-pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<String> {
+pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name> {
     Place::of(namespace).about(subject)
 }
 
 /// What a text is cut into, in its order.
-pub(super) enum Cut {
+pub(super) enum Cut<'t> {
     /// The root of a word.
-    Word(String),
+    Word(Cow<'t, str>),
     /// The root of one that stands in every sentence.
-    Stop(String),
+    Stop(&'t str),
     /// Characters of writing without spaces.
-    Unspaced(Vec<char>),
+    Unspaced(&'t str),
     /// A made-up word for a name with signs, after its parts.
     Signed(String),
 }
 
-/// Cuts a text.
-pub(super) fn cut(text: &str) -> Vec<Cut> {
-    let mut pieces = Vec::new();
-    let mut runs = Vec::new();
-    for chunk in folded(text).split_whitespace() {
-        split_runs(chunk, &mut runs);
-        pieces.extend(runs.drain(..).map(|run| match run {
-            Run::Word(word) if is_stop(&word) => Cut::Stop(root(&word).to_owned()),
-            Run::Word(word) => Cut::Word(root(&plain(&word)).to_owned()),
-            Run::Unspaced(characters) => Cut::Unspaced(characters),
-        }));
+/// Cuts a [`folded`] text.
+pub(super) fn cut(folded: &str) -> Vec<Cut<'_>> {
+    let mut pieces = Vec::with_capacity(folded.len() / 6);
+    for chunk in folded.split_whitespace() {
+        split_runs(chunk, |run| {
+            pieces.push(match run {
+                Run::Word(word) if is_stop(word) => Cut::Stop(root(word)),
+                Run::Word(word) => Cut::Word(match plain(word) {
+                    Cow::Borrowed(plain) => Cow::Borrowed(root(plain)),
+                    Cow::Owned(plain) => Cow::Owned(root(&plain).to_owned()),
+                }),
+                Run::Unspaced(characters) => Cut::Unspaced(characters),
+            });
+        });
         pieces.extend(signed_words(super::normal::trimmed(chunk)).into_iter().map(Cut::Signed));
     }
     pieces
@@ -133,29 +153,54 @@ pub(super) fn cut(text: &str) -> Vec<Cut> {
 
 struct Filed<'p> {
     place: &'p Place,
-    seen: HashSet<String>,
-    words: Vec<String>,
+    /// Of each word all of its hash; few enough to be looked through.
+    seen: Vec<u64>,
+    words: Vec<Name>,
 }
 
-impl Filed<'_> {
-    fn take(&mut self, text: &[Cut]) {
+impl<'p> Filed<'p> {
+    const fn new(place: &'p Place) -> Self {
+        Self { place, seen: Vec::new(), words: Vec::new() }
+    }
+
+    fn take(&mut self, text: &[Cut<'_>]) {
         for piece in text {
             match piece {
                 Cut::Stop(_) => {}
-                Cut::Word(word) | Cut::Signed(word) => self.add(word),
-                Cut::Unspaced(characters) if characters.len() == 1 => self.add(&characters[0].to_string()),
-                Cut::Unspaced(characters) => {
-                    characters.windows(2).for_each(|pair| self.add(&String::from_iter(pair)));
-                }
+                Cut::Word(word) => self.add(word),
+                Cut::Signed(word) => self.add(word),
+                Cut::Unspaced(characters) => pairs_or_single(characters).for_each(|part| self.add(part)),
             }
         }
     }
 
     fn add(&mut self, word: &str) {
-        if self.words.len() < MAX_WORDS && !self.seen.contains(word) {
-            self.seen.insert(word.to_owned());
-            self.words.push(self.place.hashed(word));
+        let hash = after(self.place.0, word.bytes());
+        if self.words.len() < MAX_WORDS && !self.seen.contains(&hash) {
+            self.seen.push(hash);
+            self.words.push(Name::of(hash));
         }
+    }
+}
+
+/// A word of the index, whatever its letters: twelve hex digits. Two words that meet by chance only bring a claim up that
+/// shares less than it seems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Name(u64);
+
+impl Name {
+    const fn of(hash: u64) -> Self {
+        Self((hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
+    }
+
+    fn digits(self) -> [u8; 12] {
+        std::array::from_fn(|place| HEX[(self.0 >> ((11 - place) * 4) & 0xf) as usize])
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:012x}", self.0)
     }
 }
 
@@ -167,18 +212,15 @@ impl Place {
         Self(after(after(SEED, namespace.to_string().bytes()), [0]))
     }
 
-    fn about(&self, subject: &str) -> Option<String> {
+    fn about(&self, subject: &str) -> Option<Name> {
         let subject = normalised(subject);
         // A space stands in no word, so the two are never confused.
-        (!subject.is_empty()).then(|| self.hashed(&format!("about {subject}")))
+        (!subject.is_empty()).then(|| self.named([b"about ", subject.as_bytes()]))
     }
 
-    /// Names a word by twelve hex digits, whatever its letters. Two words that meet by chance only bring a claim up that
-    /// shares less than it seems.
-    fn hashed(&self, word: &str) -> String {
-        let hash = after(self.0, word.bytes());
-        let hash = hash ^ (hash >> 48);
-        (0..12).rev().map(|place| char::from(HEX[(hash >> (place * 4) & 0xf) as usize])).collect()
+    /// Names a word that is spelled by these parts.
+    fn named<'b>(&self, parts: impl IntoIterator<Item = &'b [u8]>) -> Name {
+        Name::of(parts.into_iter().fold(self.0, |hash, part| after(hash, part.iter().copied())))
     }
 }
 

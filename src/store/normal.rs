@@ -11,9 +11,19 @@ use crate::transcript::hex;
 /// Marks inside a word stay, and so do signs that are part of a name or number: `1.5`, `c++`, `-3`, `.env`, `c#`.
 #[must_use]
 pub fn normalised(text: &str) -> String {
-    let plain: String = text.nfkc().flat_map(char::to_lowercase).map(plain_quote).collect();
-    let words = plain.split_whitespace().map(trimmed).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ")
+    let plain: String = if text.is_ascii() {
+        text.to_ascii_lowercase()
+    } else {
+        text.nfkc().flat_map(char::to_lowercase).map(plain_quote).collect()
+    };
+    let mut normalised = String::with_capacity(plain.len());
+    for word in plain.split_whitespace().map(trimmed).filter(|word| !word.is_empty()) {
+        if !normalised.is_empty() {
+            normalised.push(' ');
+        }
+        normalised.push_str(word);
+    }
+    normalised
 }
 
 /// Hashes the [`normalised`] text: 32 hex digits.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params};
 use serde::de::DeserializeOwned;
 
 use super::writer::to_json;
@@ -21,22 +21,36 @@ pub(super) const MEMORY_WIDTH: usize = 30;
 /// What the columns are read from.
 pub(super) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
 
+macro_rules! insert_memory {
+    () => {
+        "INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
+            importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
+            extraction_method, content_hash, deleted_at, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+            ?23, ?24, ?25, ?26)"
+    };
+}
+/// A row that is not there yet; filled by [`fill_row`].
+pub(super) const INSERT_MEMORY: &str = insert_memory!();
+/// Its counts; filled by [`fill_usage`].
+pub(super) const INSERT_USAGE: &str = "
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
+        confirmed_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 /// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
-const PUT_MEMORY: &str = "
-    INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
-        importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
-        extraction_method, content_hash, deleted_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26)
-    ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
+const PUT_MEMORY: &str = concat!(
+    insert_memory!(),
+    " ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
         key = ?8, value = ?9, structured = ?10, scope = ?11, importance = ?12, confidence = ?13, tags = ?14,
         valid_from = ?15, valid_to = ?16, expires_at = ?17, namespace = ?18, status = ?19, pinned = ?20,
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
-        updated_at = ?26";
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile.
+        updated_at = ?26"
+);
+/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. Evidence tells when it is confirmed.
 const PUT_USAGE: &str = "
-    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
+        confirmed_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
 pub(super) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
@@ -82,10 +96,38 @@ fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
     })
 }
 
+/// The columns of a memory that it does not hold as they are written.
+#[derive(Debug)]
+pub(super) struct Spelled {
+    pub(super) namespace: String,
+    structured: Option<String>,
+    tags: String,
+    content_hash: String,
+}
+
+impl Spelled {
+    pub(super) fn of(memory: &Memory) -> Result<Self, StoreError> {
+        let claim = &memory.claim;
+        Ok(Self {
+            namespace: memory.namespace.to_string(),
+            structured: claim.structured.as_ref().map(to_json).transpose()?,
+            tags: to_json(&claim.tags)?,
+            content_hash: normalised_hash(&claim.content),
+        })
+    }
+}
+
 /// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
 pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+    fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
+    fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
+    Ok(())
+}
+
+/// Executes a statement that writes the row of a memory.
+pub(super) fn fill_row(statement: &mut Statement<'_>, memory: &Memory, spelled: &Spelled) -> rusqlite::Result<usize> {
     let claim = &memory.claim;
-    conn.prepare_cached(PUT_MEMORY)?.execute(params![
+    statement.execute(params![
         memory.id.as_str(),
         claim.memory_type.as_str(),
         claim.category,
@@ -95,40 +137,42 @@ pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), Store
         claim.subject,
         claim.key,
         claim.value,
-        claim.structured.as_ref().map(to_json).transpose()?,
+        spelled.structured,
         claim.scope.as_str(),
         claim.importance,
         claim.confidence,
-        to_json(&claim.tags)?,
+        spelled.tags,
         ms(claim.valid_from),
         ms(claim.valid_to),
         ms(claim.expires_at),
-        memory.namespace.to_string(),
+        spelled.namespace,
         memory.status.as_str(),
         memory.pinned,
         memory.source,
         memory.extraction_method.as_str(),
-        normalised_hash(&claim.content),
+        spelled.content_hash,
         ms(memory.deleted_at),
         memory.created_at.as_millisecond(),
         memory.updated_at.as_millisecond(),
-    ])?;
-    conn.prepare_cached(PUT_USAGE)?.execute(params![
-        memory.id.as_str(),
-        memory.usage.access_count,
-        ms(memory.usage.last_accessed_at),
-        memory.usage.tier.as_str(),
-        memory.usage.promotion_count,
-        ms(memory.usage.last_promoted_at),
-    ])?;
-    Ok(())
+    ])
 }
 
-/// Writes a row that is not there yet, and returns its number.
-pub(super) fn insert_memory(conn: &Connection, memory: &Memory) -> Result<i64, StoreError> {
-    put_memory(conn, memory)?;
-    // The usage has no row numbers of its own.
-    Ok(conn.last_insert_rowid())
+/// Executes a statement that writes how a memory is used, and when its evidence was last said as far as that is there.
+pub(super) fn fill_usage(
+    statement: &mut Statement<'_>,
+    memory: &Memory,
+    confirmed_at: Option<Timestamp>,
+) -> rusqlite::Result<usize> {
+    let usage = &memory.usage;
+    statement.execute(params![
+        memory.id.as_str(),
+        usage.access_count,
+        ms(usage.last_accessed_at),
+        usage.tier.as_str(),
+        usage.promotion_count,
+        ms(usage.last_promoted_at),
+        ms(confirmed_at),
+    ])
 }
 
 /// Removes a memory with all that hangs on it, but not its history.

@@ -4,13 +4,15 @@
 //! and the search for what was forgotten, and a change of status costs no re-indexing. `word_index` keeps the index,
 //! `word_search` reads it.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use super::filter::{Clauses, Filter};
 use super::memories::rows;
 use super::ranking::Seq;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use super::word_index::{self, Texts};
+use super::terms::Stems;
+use super::word_index::{self, Entry, Texts};
 use super::word_search::look_up;
 use super::words::{Query, folded};
 use super::{Database, StoreError, Writer, normalised_hash};
@@ -176,15 +178,6 @@ impl Writer<'_> {
         self.index_near(&memory)
     }
 
-    /// Indexes a memory that was written just now into this row, with the quotes that it rests on.
-    pub(super) fn index_new(&self, seq: i64, memory: &Memory, quotes: &[String]) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let (stems, namespace) = (&mut self.stems.borrow_mut(), memory.namespace.to_string());
-            with_texts(memory, quotes, |texts| word_index::put_new(conn, stems, seq, &namespace, texts))
-        })?;
-        self.file_new(seq, memory)
-    }
-
     /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
     pub(super) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
         let quotes: Vec<String> = self.evidence(&memory.id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
@@ -192,16 +185,16 @@ impl Writer<'_> {
             let seq = conn
                 .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
                 .query_row([memory.id.as_str()], |row| row.get(0))?;
-            let (stems, namespace) = (&mut self.stems.borrow_mut(), memory.namespace.to_string());
-            with_texts(memory, &quotes, |texts| word_index::put(conn, stems, seq, &namespace, texts))
+            let entry = entry(memory, &quotes, &mut self.stems.borrow_mut());
+            word_index::put(conn, seq, &memory.namespace.to_string(), &entry)
         })
     }
 }
 
-/// Calls `index` with the texts of a memory that are searched.
-fn with_texts<T>(memory: &Memory, quotes: &[String], index: impl FnOnce(&Texts<'_>) -> T) -> T {
+/// Returns what of a memory with these quotes is searched.
+pub(super) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], stems: &mut Stems) -> Entry {
     let claim = &memory.claim;
-    index(&Texts {
+    let texts = Texts {
         title: &claim.title,
         content: &claim.content,
         summary: claim.summary.as_deref().unwrap_or_default(),
@@ -209,7 +202,8 @@ fn with_texts<T>(memory: &Memory, quotes: &[String], index: impl FnOnce(&Texts<'
         subject: claim.subject.as_deref().unwrap_or_default(),
         key: &[claim.key.as_deref(), claim.value.as_deref()].map(Option::unwrap_or_default).join(" "),
         evidence: &quotes.join("\n"),
-    })
+    };
+    texts.entry(stems)
 }
 
 /// Takes the first of each list, then the second of each, and so on; a memory comes once.

@@ -10,7 +10,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::languages::{LANGUAGES, Languages, language};
 use super::near_words::plain;
-use super::words::{Piece, Sought, pieces};
+use super::words::{Piece, Sought, folded, pieces};
 
 /// Greatest number of half units in which the weight of a term is kept.
 const MOST: u8 = u8::MAX;
@@ -59,21 +59,21 @@ impl Stems {
 
     /// Returns the terms of a memory whose texts have these weights in half units.
     pub(super) fn of(&mut self, texts: &[(u8, &str)]) -> Terms {
-        let texts: Vec<(u8, Vec<Piece>)> = texts.iter().map(|(weight, text)| (*weight, pieces(text))).collect();
-        let languages = language(texts.iter().flat_map(|(_, pieces)| pieces));
-        let mut weights: Vec<(i64, u32)> = Vec::new();
-        let mut length = 0;
-        for (weight, piece) in
-            texts.iter().flat_map(|(weight, pieces)| pieces.iter().map(move |piece| (*weight, piece)))
-        {
-            length += 1;
+        let texts: Vec<(u8, String)> = texts.iter().map(|(weight, text)| (*weight, folded(text))).collect();
+        let mut all: Vec<(u32, Piece<'_>)> = Vec::new();
+        for (weight, text) in &texts {
+            pieces(text, |piece| all.push((u32::from(*weight), piece)));
+        }
+        let languages = language(all.iter().map(|(_, piece)| piece));
+        let length = u32::try_from(all.len()).unwrap_or(u32::MAX);
+        let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
+        for (weight, piece) in &all {
             match piece {
                 Piece::Stop(_) => {}
-                Piece::Exact(word) => weights.push((hashed("", word), u32::from(weight))),
+                Piece::Exact(word) => weights.push((hashed("", word), *weight)),
                 Piece::Word(word) => {
-                    weights.push((self.english(word), u32::from(weight)));
-                    let others = self.others(word, languages);
-                    weights.extend(others.into_iter().map(|term| (term, u32::from(weight))));
+                    weights.push((self.english(word), *weight));
+                    weights.extend(self.others(word, languages).map(|term| (term, *weight)));
                 }
             }
         }
@@ -92,7 +92,7 @@ impl Stems {
         match sought {
             Sought::Exact(word) => vec![hashed("", word)],
             Sought::Word(word) => {
-                let mut terms = self.others(word, languages);
+                let mut terms: Vec<i64> = self.others(word, languages).collect();
                 terms.push(self.english(word));
                 terms.sort_unstable();
                 terms.dedup();
@@ -114,10 +114,10 @@ impl Stems {
         term
     }
 
-    fn others(&self, word: &str, languages: Languages) -> Vec<i64> {
-        let wanted = self.others.iter().enumerate().filter(|(place, _)| languages & (1 << place) != 0);
+    fn others(&self, word: &str, languages: Languages) -> impl Iterator<Item = i64> {
+        let wanted = self.others.iter().enumerate().filter(move |(place, _)| languages & (1 << place) != 0);
         // Accents go last: stemmers go by them.
-        wanted.map(|(place, stemmer)| hashed(&place.to_string(), &plain(&stemmer.stem(word)))).collect()
+        wanted.map(move |(place, stemmer)| hashed(&place.to_string(), &plain(&stemmer.stem(word))))
     }
 }
 

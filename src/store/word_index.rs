@@ -7,7 +7,7 @@
 //! A memory that changes is taken out of the numbering of documents and waits anew: what segments say of a number that
 //! is not in `search_docs` is void, and gone with the next merge.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Statement, Transaction, params};
 
 use super::StoreError;
 use super::open::make_room;
@@ -36,6 +36,14 @@ pub(super) struct Texts<'a> {
     pub(super) evidence: &'a str,
 }
 
+/// What of a memory waits to be indexed.
+#[derive(Debug)]
+pub(super) struct Entry {
+    length: u32,
+    languages: i64,
+    terms: Vec<u8>,
+}
+
 impl Texts<'_> {
     pub(super) fn terms(&self, stems: &mut Stems) -> Terms {
         stems.of(&[
@@ -48,38 +56,38 @@ impl Texts<'_> {
             (2, self.evidence),
         ])
     }
+
+    /// Returns what of the texts goes into the index.
+    pub(super) fn entry(&self, stems: &mut Stems) -> Entry {
+        let Terms { length, languages, weights } = self.terms(stems);
+        let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
+        for (term, weight) in weights {
+            terms.extend(term.to_be_bytes());
+            terms.push(weight);
+        }
+        Entry { length, languages, terms }
+    }
 }
 
 /// Indexes a memory anew.
-pub(super) fn put(
-    conn: &Connection,
-    stems: &mut Stems,
-    seq: i64,
-    namespace: &str,
-    texts: &Texts<'_>,
-) -> Result<(), StoreError> {
+pub(super) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
-    put_new(conn, stems, seq, namespace, texts)
+    put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
 
-/// Indexes a memory that is in no segment.
+/// A memory that waits to be indexed; executed by [`put_new`].
+pub(super) const PUT_WAITING: &str =
+    "INSERT OR REPLACE INTO search_recent (seq, namespace, length, languages, terms) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Indexes a memory that is in no segment, by [`PUT_WAITING`].
 pub(super) fn put_new(
     conn: &Connection,
-    stems: &mut Stems,
+    put: &mut Statement<'_>,
     seq: i64,
     namespace: &str,
-    texts: &Texts<'_>,
+    entry: &Entry,
 ) -> Result<(), StoreError> {
-    let terms = texts.terms(stems);
-    let mut bytes = Vec::with_capacity(terms.weights.len() * TERM_BYTES);
-    for (term, weight) in &terms.weights {
-        bytes.extend(term.to_be_bytes());
-        bytes.push(*weight);
-    }
-    conn.prepare_cached(
-        "INSERT OR REPLACE INTO search_recent (seq, namespace, length, languages, terms) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute(params![seq, namespace, terms.length, terms.languages, bytes])?;
+    put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
     if seq % LOOKED_EVERY == 0 {
         // Where so many are written, all that each of them touches is to stay at hand.
         make_room(conn)?;
@@ -186,7 +194,7 @@ pub(super) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
             key: &text[6],
             evidence: &text[7],
         };
-        put(file, &mut stems, row.get(0)?, &text[0], &texts)?;
+        put(file, row.get(0)?, &text[0], &texts.entry(&mut stems))?;
     }
     settle(file)
 }

@@ -26,39 +26,37 @@ pub const STOP_WORDS: &[&str] = &[
     "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
+/// Bytes of the longest of them.
+const LONGEST_STOP: usize = 6;
+
 /// Whether a word, in lower case, is one of [`STOP_WORDS`].
 pub(super) fn is_stop(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// What a text is cut into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum Piece<'t> {
     /// A word; its other forms mean the same.
-    Word(String),
+    Word(&'t str),
     /// A word that tells little; it counts for the length alone.
-    Stop(String),
+    Stop(&'t str),
     /// Characters of writing without spaces, or a made-up word: as they are or not at all.
     Exact(String),
 }
 
-/// Returns what `text` is cut into, in no order that matters.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let text = folded(text);
-    for chunk in text.split_whitespace().map(trimmed).map(owned_by_none) {
-        let mut runs = Vec::new();
-        split_runs(chunk, &mut runs);
-        for run in runs {
-            match run {
-                Run::Word(word) if is_stop(&word) => pieces.push(Piece::Stop(word)),
-                Run::Word(word) => pieces.push(Piece::Word(word)),
-                Run::Unspaced(characters) => pieces.extend(pairs_and_singles(&characters).map(Piece::Exact)),
+/// Calls `take` with what a [`folded`] text is cut into, in no order that matters.
+pub(super) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
+    for chunk in folded.split_whitespace().map(trimmed).map(owned_by_none) {
+        split_runs(chunk, |run| match run {
+            Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
+            Run::Word(word) => take(Piece::Word(word)),
+            Run::Unspaced(characters) => {
+                pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
             }
-        }
-        pieces.extend(signed_words(chunk).into_iter().map(Piece::Exact));
+        });
+        signed_words(chunk).into_iter().for_each(|word| take(Piece::Exact(word)));
     }
-    pieces
 }
 
 /// Something that a query looks for.
@@ -118,18 +116,16 @@ pub(super) fn folded(text: &str) -> String {
 
 /// Returns what a chunk looks for: its words and its made-up words.
 fn sought_by(chunk: &str) -> Vec<Sought> {
-    let mut runs = Vec::new();
-    split_runs(chunk, &mut runs);
     let signed = signed_words(chunk);
     let mut sought = Vec::new();
-    for run in runs {
-        match run {
-            // The lone letter of `c++` stands in too many texts to be looked for, as does a word that tells little.
-            Run::Word(word) if !signed.is_empty() && is_lean(&word) => {}
-            Run::Word(word) => sought.push(Sought::Word(word)),
-            Run::Unspaced(characters) => sought.extend(pairs_or_single(&characters).into_iter().map(Sought::Exact)),
+    split_runs(chunk, |run| match run {
+        // The lone letter of `c++` stands in too many texts to be looked for, as does a word that tells little.
+        Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
+        Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
+        Run::Unspaced(characters) => {
+            sought.extend(pairs_or_single(characters).map(|part| Sought::Exact(part.to_owned())));
         }
-    }
+    });
     sought.extend(signed.into_iter().map(Sought::Exact));
     sought
 }
@@ -138,46 +134,60 @@ fn is_lean(word: &str) -> bool {
     word.chars().nth(1).is_none() || is_stop(word)
 }
 
-pub(super) enum Run {
-    Word(String),
-    Unspaced(Vec<char>),
+/// A row of characters of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run<'t> {
+    /// Letters and digits.
+    Word(&'t str),
+    /// Writing without spaces.
+    Unspaced(&'t str),
 }
 
-pub(super) fn split_runs(chunk: &str, runs: &mut Vec<Run>) {
+/// Calls `take` with the runs of a chunk, in their order.
+pub(super) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
     if !chunk.is_empty() && chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        runs.push(Run::Word(chunk.to_owned()));
-        return;
+        return take(Run::Word(chunk));
     }
-    let mut between = true;
-    for character in chunk.chars() {
-        if is_unspaced(character) {
-            match runs.last_mut() {
-                Some(Run::Unspaced(characters)) if !between => characters.push(character),
-                _ => runs.push(Run::Unspaced(vec![character])),
-            }
-            between = false;
-        } else if character.is_alphanumeric() || (is_combining_mark(character) && !between) {
-            match runs.last_mut() {
-                Some(Run::Word(word)) if !between => word.push(character),
-                _ => runs.push(Run::Word(character.to_string())),
-            }
-            between = false;
+    // Where the present run began, and whether it is of writing without spaces.
+    let mut open: Option<(usize, bool)> = None;
+    let mut end = |open: &mut Option<(usize, bool)>, at: usize| match open.take() {
+        Some((from, true)) => take(Run::Unspaced(&chunk[from..at])),
+        Some((from, false)) => take(Run::Word(&chunk[from..at])),
+        None => {}
+    };
+    for (at, character) in chunk.char_indices() {
+        let kind = if is_unspaced(character) {
+            Some(true)
+        } else if character.is_alphanumeric() {
+            Some(false)
+        } else if open.is_some() && is_combining_mark(character) {
+            // On a character without spaces it begins a word of its own.
+            Some(false)
         } else {
-            between = true;
+            None
+        };
+        if open.map(|(_, unspaced)| unspaced) != kind {
+            end(&mut open, at);
+            open = kind.map(|unspaced| (at, unspaced));
         }
     }
+    end(&mut open, chunk.len());
 }
 
-fn pairs_and_singles(characters: &[char]) -> impl Iterator<Item = String> {
-    let singles = characters.iter().map(char::to_string);
-    characters.windows(2).map(String::from_iter).chain(singles)
+/// Returns each two neighbouring characters.
+pub(super) fn pairs(characters: &str) -> impl Iterator<Item = &str> {
+    let (starts, seconds) = (characters.char_indices(), characters.char_indices().skip(1));
+    starts.zip(seconds).map(|((from, _), (at, second))| &characters[from..at + second.len_utf8()])
 }
 
-fn pairs_or_single(characters: &[char]) -> Vec<String> {
-    match characters {
-        [single] => vec![single.to_string()],
-        _ => characters.windows(2).map(String::from_iter).collect(),
-    }
+fn singles(characters: &str) -> impl Iterator<Item = &str> {
+    characters.char_indices().map(|(at, character)| &characters[at..at + character.len_utf8()])
+}
+
+/// Returns each two neighbouring characters, or the only one.
+pub(super) fn pairs_or_single(characters: &str) -> impl Iterator<Item = &str> {
+    let single = characters.chars().nth(1).is_none().then_some(characters);
+    single.into_iter().chain(pairs(characters))
 }
 
 /// Returns the made-up words for a chunk with signs in it: the whole, its parts that have signs, and its emoji.
@@ -255,7 +265,7 @@ mod tests {
     #[test]
     fn words_that_tell_little_are_in_order() {
         assert!(STOP_WORDS.is_sorted());
-        assert!(is_stop("your") && is_stop("a") && !is_stop("deploy"));
+        assert!(STOP_WORDS.iter().all(|word| is_stop(word)) && !is_stop("deploy"));
     }
 
     proptest! {

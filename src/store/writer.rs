@@ -1,9 +1,10 @@
 //! Changing memories: one transaction, every change with its before and after.
 
 use std::ops::Deref;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{ToSql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::history::Entity;
@@ -36,6 +37,37 @@ pub(super) struct Change<'c> {
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
     pub(super) reason: Option<&'c str>,
+}
+
+/// One line of history about what is new, before it is written.
+pub(super) struct New<'n> {
+    pub(super) memory: &'n str,
+    pub(super) action: &'n str,
+    pub(super) entity: &'n str,
+    pub(super) after: &'n str,
+    pub(super) reason: Option<&'n str>,
+}
+
+impl New<'_> {
+    fn values(&self) -> [&dyn ToSql; 5] {
+        [&self.memory, &self.action, &self.entity, &self.after, &self.reason]
+    }
+}
+
+/// Lines of history that one statement writes.
+const NOTED_AT_ONCE: usize = 16;
+static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
+static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
+
+/// Returns the statement that writes so many lines of history about what is new.
+fn notes(count: usize) -> String {
+    let line = |at: usize| {
+        let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 3 + place);
+        format!("(?1, ?{memory}, NULL, ?2, ?{action}, ?{entity}, NULL, ?{after}, ?{reason})")
+    };
+    let lines: Vec<String> = (0..count).map(line).collect();
+    let columns = "run_id, memory_id, other_id, at, action, entity, before, after, reason";
+    format!("INSERT INTO history ({columns}) VALUES {}", lines.join(", "))
 }
 
 impl Store {
@@ -105,14 +137,31 @@ impl Writer<'_> {
         })
     }
 
-    /// Moves the revision of a namespace on.
-    pub(super) fn moved_on(&self, namespace: &Namespace) -> Result<(), StoreError> {
+    /// Writes lines of history about what is new, in their order.
+    pub(super) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
+            for some in new.chunks(NOTED_AT_ONCE) {
+                // Of many at once, each costs half.
+                let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
+                for some in some.chunks(steps) {
+                    let mut values: Vec<&dyn ToSql> = vec![&run, &at];
+                    some.iter().for_each(|new| values.extend(new.values()));
+                    conn.prepare_cached(if steps > 1 { &MANY_NOTES } else { &ONE_NOTE })?.execute(&values[..])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves the revision of a namespace on by so many changes.
+    pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
-                "INSERT INTO revisions (namespace, revision) VALUES (?1, 1)
-                 ON CONFLICT (namespace) DO UPDATE SET revision = revision + 1",
+                "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
+                 ON CONFLICT (namespace) DO UPDATE SET revision = revision + ?2",
             )?
-            .execute([namespace.to_string()])?;
+            .execute(params![namespace, changes])?;
             Ok(())
         })
     }

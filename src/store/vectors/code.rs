@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The query keeps its numbers, so the estimate is closer than one between two rows of bits; and since it is made byte
-//! by byte from a table, it costs one addition for eight numbers on any machine.
+//! by byte from a table, it costs one addition for eight numbers on any machine. Of many codes, those are not estimated
+//! whose signs alone, 64 at a time, tell that they are far off.
 
 /// Bytes of the factor before the bits.
 const FACTOR_BYTES: usize = 4;
@@ -52,10 +53,14 @@ pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
 pub(super) fn code(vector: &[f32]) -> Vec<u8> {
     let sum: f32 = vector.iter().map(|number| number.abs()).sum();
     let factor = if sum > 0.0 { 1.0 / sum } else { 0.0 };
-    let bits = vector.chunks(8).map(|eight| {
+    factor.to_le_bytes().into_iter().chain(signs(vector)).collect()
+}
+
+fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
+    let of_eight = |eight: &[f32]| {
         eight.iter().enumerate().fold(0_u8, |byte, (bit, number)| byte | (u8::from(*number > 0.0) << bit))
-    });
-    factor.to_le_bytes().into_iter().chain(bits).collect()
+    };
+    vector.chunks(8).map(of_eight)
 }
 
 /// Short forms of vectors of one dimension, side by side.
@@ -80,11 +85,38 @@ impl Codes {
     }
 }
 
+impl Codes {
+    /// Returns of each code how many of its signs are not those of `signs`.
+    pub(super) fn differing(&self, signs: &[u8]) -> impl Iterator<Item = u16> {
+        let rows = self.bits.chunks_exact(signs.len().max(1));
+        rows.map(|bits| u16::try_from(differing(bits, signs)).unwrap_or(u16::MAX))
+    }
+}
+
+/// Returns how many bits are not the same in both.
+fn differing(a: &[u8], b: &[u8]) -> u32 {
+    let ((wide, narrow), (other_wide, other_narrow)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let word = |(a, b): (&[u8; 8], &[u8; 8])| u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+    let ((threes, rest), (other_threes, other_rest)) = (wide.as_chunks::<3>(), other_wide.as_chunks::<3>());
+    let mut sum = 0;
+    for (a, b) in threes.iter().zip(other_threes) {
+        let [x, y, z] = std::array::from_fn(|at| word((&a[at], &b[at])));
+        // Three bits added up are a sum of one bit and a carry: two words to count instead of three.
+        let half = x ^ y;
+        sum += (half ^ z).count_ones() + 2 * ((x & y) | (half & z)).count_ones();
+    }
+    let rest: u32 = rest.iter().zip(other_rest).map(|pair| word(pair).count_ones()).sum();
+    let narrow: u32 = narrow.iter().zip(other_narrow).map(|(a, b)| (a ^ b).count_ones()).sum();
+    sum + rest + narrow
+}
+
 /// What each byte of a code adds to the estimate for one query.
 #[derive(Debug)]
 pub(super) struct Estimator {
     tables: Vec<[i16; BYTE_VALUES]>,
     scale: f32,
+    /// Which numbers of the query are positive, as in a code.
+    pub(super) signs: Vec<u8>,
 }
 
 impl Estimator {
@@ -94,29 +126,42 @@ impl Estimator {
         let most = query.chunks(8).map(|eight| eight.iter().map(|number| number.abs()).sum()).fold(0.0_f32, f32::max);
         let scale = if most > 0.0 { most / f32::from(i16::MAX) } else { 1.0 };
         let table = |eight: &[f32]| {
-            std::array::from_fn(|byte| {
-                let signed = |(bit, number): (usize, &f32)| if byte >> bit & 1 == 1 { *number } else { -number };
-                let sum: f32 = eight.iter().enumerate().map(signed).sum();
-                #[expect(clippy::cast_possible_truncation, reason = "the scale keeps it within 16 bits")]
-                let entry = (sum / scale).round() as i16;
-                entry
-            })
+            let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
+            for byte in 1..BYTE_VALUES {
+                // As without the lowest bit, but that number counts for and not against.
+                let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
+                sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "the scale keeps it within 16 bits")]
+            sums.map(|sum| (sum / scale).round() as i16)
         };
-        Self { tables: query.chunks(8).map(table).collect(), scale }
+        Self { tables: query.chunks(8).map(table).collect(), scale, signs: signs(query).collect() }
     }
 
     /// Calls `found` with each memory and the estimate of its cosine.
     pub(super) fn each(&self, codes: &Codes, mut found: impl FnMut(i64, f32)) {
-        if self.tables.is_empty() {
-            return;
+        if !self.tables.is_empty() {
+            let rows = codes.bits.chunks_exact(self.tables.len());
+            for ((bits, factor), seq) in rows.zip(&codes.factors).zip(&codes.seqs) {
+                found(*seq, self.estimate(bits, *factor));
+            }
         }
-        let rows = codes.bits.chunks_exact(self.tables.len());
-        for ((bits, factor), seq) in rows.zip(&codes.factors).zip(&codes.seqs) {
-            let sum: i32 =
-                bits.iter().zip(&self.tables).map(|(byte, table)| i32::from(table[usize::from(*byte)])).sum();
-            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            found(*seq, sum as f32 * self.scale * factor);
+    }
+
+    /// Calls `found` with the memories at these places and the estimates of their cosines.
+    pub(super) fn each_of(&self, codes: &Codes, places: &[u32], mut found: impl FnMut(i64, f32)) {
+        let width = self.tables.len();
+        for place in places.iter().map(|place| *place as usize) {
+            let bits = &codes.bits[place * width..(place + 1) * width];
+            found(codes.seqs[place], self.estimate(bits, codes.factors[place]));
         }
+    }
+
+    fn estimate(&self, bits: &[u8], factor: f32) -> f32 {
+        let sum: i32 = bits.iter().zip(&self.tables).map(|(byte, table)| i32::from(table[usize::from(*byte)])).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let sum = sum as f32;
+        sum * self.scale * factor
     }
 }
 
@@ -159,6 +204,19 @@ mod tests {
     }
 
     #[test]
+    fn signs_that_differ_are_counted_whatever_the_length() {
+        for length in [1, 8, 9, 64, 65, 192, 384, 385, 768 + 64 + 3] {
+            let (a, b) = (drawn(3, length), drawn(4, length));
+            let expected = a.iter().zip(&b).filter(|(a, b)| (**a > 0.0) != (**b > 0.0)).count();
+            let mut codes = Codes::default();
+            codes.push(1, &code(&a), length);
+            codes.push(2, &code(&b), length);
+            let found: Vec<usize> = codes.differing(&Estimator::new(&b).signs).map(usize::from).collect();
+            assert_eq!(found, [expected, 0], "{length}");
+        }
+    }
+
+    #[test]
     fn estimates_are_near_the_cosines() {
         let query = unit(&drawn(7, 384)).unwrap();
         let vectors: Vec<Vec<f32>> = (0_u8..50)
@@ -181,5 +239,9 @@ mod tests {
             seen += 1;
         });
         assert_eq!(seen, 50);
+        let (mut all, mut some) = (Vec::new(), Vec::new());
+        Estimator::new(&query).each(&codes, |seq, estimate| all.push((seq, estimate)));
+        Estimator::new(&query).each_of(&codes, &[49, 7], |seq, estimate| some.push((seq, estimate)));
+        assert_eq!(some, [all[49], all[7]]);
     }
 }
