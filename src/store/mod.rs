@@ -9,10 +9,12 @@
 //! the way in, so that what is read back compares equal to what the history says.
 
 mod aliases;
+mod audit;
 mod backup;
 mod batch;
 mod carried;
 mod check;
+mod cipher;
 mod edits;
 mod concepts;
 mod erase;
@@ -21,6 +23,7 @@ mod evidence;
 mod failures;
 mod files;
 mod filter;
+mod health;
 mod history;
 mod inbox;
 mod job_rows;
@@ -99,16 +102,19 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use aliases::Alias;
+pub use audit::{AuditEntry, AuditLog, Deed, Through};
 pub use backup::{Backup, Restored};
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
 pub use carried::Carried;
 pub use check::{Checked, Flaw, FlawKind};
+pub use cipher::{CAN_ENCRYPT, Converted, KeyHome, KeyPlace};
 pub use concepts::concepts;
 pub use erase::{Conversation, Erased, Scope, Sealed};
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
+pub use health::Health;
 pub use history::{Entity, HistoryEntry};
 pub use inbox::Waiting;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
@@ -147,6 +153,8 @@ pub struct Database {
     conn: Connection,
     /// The file, for messages; `:memory:` where there is none.
     path: PathBuf,
+    /// Where keys are looked for when it is opened again, or a copy of it.
+    keys: cipher::Keys,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
     /// Terms of words that were met.
@@ -172,10 +180,11 @@ impl Deref for Store {
 }
 
 impl Database {
-    fn new(conn: Connection, path: PathBuf) -> Self {
+    fn new(conn: Connection, path: PathBuf, keys: cipher::Keys) -> Self {
         Self {
             conn,
             path,
+            keys,
             common: RefCell::default(),
             stems: RefCell::default(),
             vectors: RefCell::default(),

@@ -36,7 +36,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is as it was, then.
     pub fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
-        let backup = set_aside(&self.path, now)?;
+        let backup = set_aside(&self.path, &self.keys, now)?;
         let mut aside = backup.clone().into_os_string();
         aside.push(".put-aside.jsonl");
         let aside = PathBuf::from(aside);
