@@ -67,7 +67,7 @@ fn line(entry: &AuditEntry) -> String {
     };
     let count = if entry.memories == 1 { "1 memory".to_owned() } else { format!("{} memories", entry.memories) };
     let conversations = entry.conversations.map(|count| format!(" of {}", counted(count as u64, "conversation")));
-    let ids: Vec<_> = entry.ids.iter().take(5).map(|id| short(id).to_string()).collect();
+    let ids: Vec<_> = entry.ids.iter().take(5).map(short).collect();
     let more = if entry.ids.len() > ids.len() { " …" } else { "" };
     format!(
         "{:.0} {BOLD}{did}{BOLD:#} {count}{} {DIM}user {}, {through}{DIM:#} {}{more}",

@@ -8,7 +8,8 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 
 use super::cipher::{self, Keys};
-use super::open::{create_folder, create_private, known_version, refuse_folder, schema_version};
+use super::open::{known_version, schema_version};
+use super::place::{create_folder, create_private, refuse_folder};
 use super::{Database, Store, StoreError};
 
 /// What an automatic copy is called behind the name of the file.
@@ -85,12 +86,12 @@ impl Store {
         if !path.exists() {
             create_folder(path)?;
             self::copy(&copy, path, keys, None).map_err(|error| error.at(path))?;
-            let store = Self::open_with(path, keys.clone())?;
+            let store = Self::open_with(path, keys)?;
             return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
         }
         refuse_mixture(path, from, &copy, keys)?;
         let former = Some(set_aside(path, keys, now)?);
-        let mut store = Self::open_with(path, keys.clone())?;
+        let mut store = Self::open_with(path, keys)?;
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
         }
@@ -101,7 +102,7 @@ impl Store {
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         drop(store);
-        let store = Self::open_with(path, keys.clone())?;
+        let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
         Ok(Restored { former, memories })
     }

@@ -112,7 +112,10 @@ mod tests {
         assert_eq!((health.last_success, health.halted.as_deref()), (Some(day(1)), Some("the key is not valid")));
         end(2, RunStatus::Failed, json!({"halted": null}));
         let health = store.health().unwrap();
-        assert_eq!((health.last_success, health.last_failure, health.halted.as_deref()), (Some(day(1)), Some(day(2)), None));
+        assert_eq!(
+            (health.last_success, health.last_failure, health.halted.as_deref()),
+            (Some(day(1)), Some(day(2)), None)
+        );
         assert_eq!((health.backlog(), health.failures()), (0, 0));
     }
 }

@@ -46,6 +46,7 @@ mod postings;
 mod passes;
 mod past;
 mod pending;
+mod place;
 mod project_list;
 mod projects;
 mod ranking;

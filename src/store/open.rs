@@ -1,6 +1,5 @@
 //! Opening the file: its folder, its permissions, its settings, its schema.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use rusqlite_migration::{HookError, M, Migrations};
 use super::backup;
 use super::cipher::{self, Key, Keys};
 use super::near_index::fill_near;
+use super::place::{create_private, refuse_folder};
 use super::word_index::fill as fill_words;
 use super::{Database, Store, StoreError};
 use crate::fault::point;
@@ -57,16 +57,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`], naming the file and what to do about it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with(path.as_ref(), Keys::default())
+        Self::open_with(path.as_ref(), &Keys::default())
     }
 
-    pub(super) fn open_with(path: &Path, keys: Keys) -> Result<Self, StoreError> {
+    pub(super) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
         loop {
-            match connect(path, &keys).map_err(|error| error.at(path)) {
-                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys) }),
+            match connect(path, keys).map_err(|error| error.at(path)) {
+                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
                 // Switching to WAL and making the schema do not wait for another process that is at the same.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(RETRY_PAUSE);
@@ -81,23 +81,23 @@ impl Store {
     /// # Errors
     /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] where there is none.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_read_only_with(path.as_ref(), Keys::default())
+        Self::open_read_only_with(path.as_ref(), &Keys::default())
     }
 
-    pub(super) fn open_read_only_with(path: &Path, keys: Keys) -> Result<Self, StoreError> {
+    pub(super) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
         refuse_folder(path)?;
         let read = || -> Result<Self, StoreError> {
-            let conn = connect_read_only(path, &keys).map_err(|error| error.at(path))?;
+            let conn = connect_read_only(path, keys).map_err(|error| error.at(path))?;
             Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) })
         };
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (1..known_version()).contains(&version) {
             // Of an earlier version: brought up to date where it can be written, else as a copy.
-            return if connect(path, &keys).is_ok() { read() } else { store.copy_in_memory() };
+            return if connect(path, keys).is_ok() { read() } else { store.copy_in_memory() };
         }
         Ok(store)
     }
@@ -164,46 +164,6 @@ impl Database {
     pub fn is_read_only(&self) -> bool {
         self.conn.is_readonly("main").unwrap_or(true)
     }
-}
-
-/// SQLite would only say that it cannot open it.
-pub(super) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
-    if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
-}
-
-/// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
-pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
-    create_folder(path)?;
-    if path.exists() {
-        return Ok(());
-    }
-    let unwritable =
-        |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
-    let fresh = PathBuf::from(name);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&fresh).map_err(unwritable)?;
-    // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
-    // connections of this process hold on it.
-    let linked = fs::hard_link(&fresh, path);
-    let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
-    placed.map_err(unwritable)
-}
-
-/// Makes the folder of a file where it is missing, private.
-pub(super) fn create_folder(path: &Path) -> Result<(), StoreError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
-    }
-    Ok(())
 }
 
 pub(super) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
@@ -331,6 +291,8 @@ pub(super) fn of_version(path: &Path, version: usize) -> Connection {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::samples::{clean, day, insert, memory, write};
     use super::super::{AccessKind, Filter};
     use super::*;
@@ -467,7 +429,7 @@ mod tests {
         assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
         let uri = format!("file:{}?immutable=1", uri_path(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let found: i64 = Connection::open_with_flags(uri, flags)
+        let found: i64 = cipher::open(Path::new(&uri), &path, flags, &Keys::default())
             .unwrap()
             .query_row("SELECT count(*) FROM memories", (), |row| row.get(0))
             .unwrap();

@@ -1,12 +1,10 @@
 //! Files that are encrypted at rest, through the command line. What needs a build that can is left out of one that cannot.
 
 use std::fs;
-use std::path::Path;
 use std::process::Output;
 
 use super::world::World;
 
-const PHRASE: &str = "zanzibar";
 const KEY: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 fn said(output: &Output) -> String {
@@ -17,25 +15,6 @@ fn said(output: &Output) -> String {
 fn with_key(world: &World, key: Option<&str>, arguments: &[&str]) -> Output {
     let mut command = world.command(arguments);
     command.env_remove("AFTERTHOUGHT_DB_KEY").envs(key.map(|key| ("AFTERTHOUGHT_DB_KEY", key))).output().unwrap()
-}
-
-/// Returns the files of a folder and below it that hold the phrase, as it is or in UTF-16.
-fn telling(folder: &Path) -> Vec<String> {
-    let wide: Vec<u8> = PHRASE.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(telling(&path));
-            continue;
-        }
-        let bytes = fs::read(&path).unwrap();
-        if [PHRASE.as_bytes(), &wide].into_iter().any(|part| memchr::memmem::find(&bytes, part).is_some()) {
-            found.push(path.file_name().unwrap().to_string_lossy().into_owned());
-        }
-    }
-    found.sort();
-    found
 }
 
 fn plain() -> World {
@@ -82,11 +61,33 @@ fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing(
 #[cfg(feature = "encryption")]
 mod sealed {
     use std::io::{BufRead as _, BufReader, Write as _};
+    use std::path::Path;
 
     use afterthought::fault::CONVERTING;
 
     use super::*;
     use crate::world::Chance;
+
+    const PHRASE: &str = "zanzibar";
+
+    /// Returns the files of a folder and below it that hold the phrase, as it is or in UTF-16.
+    fn telling(folder: &Path) -> Vec<String> {
+        let wide: Vec<u8> = PHRASE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(telling(&path));
+                continue;
+            }
+            let bytes = fs::read(&path).unwrap();
+            if [PHRASE.as_bytes(), &wide].into_iter().any(|part| memchr::memmem::find(&bytes, part).is_some()) {
+                found.push(path.file_name().unwrap().to_string_lossy().into_owned());
+            }
+        }
+        found.sort();
+        found
+    }
 
     fn good(world: &World, key: Option<&str>, arguments: &[&str]) -> String {
         let output = with_key(world, key, arguments);

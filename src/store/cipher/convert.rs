@@ -13,10 +13,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use secrecy::ExposeSecret as _;
 use serde::Serialize;
 
-use super::key::{self, Key, KeyPlace, Keys};
+use super::key::{Key, Keys};
 use super::{CAN_ENCRYPT, OPENED, is_encrypted, open};
 use crate::fault::point;
-use crate::store::open::{create_private, refuse_folder};
+use crate::store::place::{create_private, refuse_folder};
 use crate::store::{Store, StoreError};
 
 /// How long it is waited for others to close the file.
@@ -41,47 +41,7 @@ pub struct Converted {
     pub copies: Vec<PathBuf>,
 }
 
-/// Where a new key is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyHome {
-    /// In a file that is made for it, 0600.
-    File(PathBuf),
-    /// In the keyring of the system.
-    Keyring,
-}
-
 impl Store {
-    /// Makes a random key and keeps it at `home`, for [`Store::encrypt`].
-    ///
-    /// # Errors
-    /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name; else
-    /// [`StoreError`] if the key cannot be kept.
-    pub fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
-        if let Some(key) = Keys::Outside.given()? {
-            return Err(StoreError::KeyGiven { place: key.place().clone() });
-        }
-        let text = random_key()?;
-        match home {
-            KeyHome::File(path) => {
-                write_key(path, &text)?;
-                Ok(KeyPlace::File(path.clone()))
-            }
-            KeyHome::Keyring => {
-                if key::keyring::key()?.is_some() {
-                    return Err(StoreError::KeyGiven { place: KeyPlace::Keyring });
-                }
-                key::keyring::keep(&text)?;
-                Ok(KeyPlace::Keyring)
-            }
-        }
-    }
-
-    /// Returns where a key file is looked for unless another is named; `None` where the platform has no such folder.
-    #[must_use]
-    pub fn default_key_file() -> Option<PathBuf> {
-        key::default_file()
-    }
-
     /// Encrypts the file at `path` with the key in `key_file`, or else with the one that is found, and overwrites what lay
     /// open; `None` if it is encrypted already.
     ///
@@ -105,14 +65,6 @@ impl Store {
     #[must_use]
     pub fn half_converted(path: &Path) -> Vec<PathBuf> {
         ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
-    }
-
-    /// Where the key of the file came from or would come from; `None` where none is given, and the keyring is to be asked.
-    ///
-    /// # Errors
-    /// [`StoreError::BadKey`] if what is given cannot be used.
-    pub fn key_given() -> Result<Option<KeyPlace>, StoreError> {
-        Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
     }
 }
 
@@ -139,13 +91,11 @@ pub(super) fn convert(
     if encrypt && !CAN_ENCRYPT {
         return Err(StoreError::CannotConvert { path: path.to_owned() });
     }
-    let store = Store::open_with(path, keys.clone())?;
+    let store = Store::open_with(path, keys)?;
     if store.is_encrypted()? == encrypt {
         return Ok(None);
     }
-    let Some(key) = keys.find()? else {
-        return Err(StoreError::NoKey { path: path.to_owned(), keyring: None });
-    };
+    let key = keys.find_for(path)?;
     if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
         return Err(StoreError::RunInProgress { id: run.id.to_string() });
     }
@@ -164,7 +114,7 @@ pub(super) fn convert(
     if let Ok(mut opened) = OPENED.lock() {
         opened.remove(path);
     }
-    let store = Store::open_with(path, keys.clone())?;
+    let store = Store::open_with(path, keys)?;
     let memories = store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?))?;
     Ok(Some(Converted {
         path: path.to_owned(),
@@ -307,31 +257,8 @@ fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn random_key() -> Result<String, StoreError> {
-    #[cfg(feature = "encryption")]
-    {
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|source| StoreError::Random { said: source.to_string() })?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-    #[cfg(not(feature = "encryption"))]
-    Err(StoreError::Random { said: "this build cannot encrypt".to_owned() })
-}
-
-fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
-    if path.exists() {
-        return Err(StoreError::Taken { path: path.to_owned() });
-    }
-    create_private(path)?;
-    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut file| {
-        writeln!(file, "{text}")?;
-        file.sync_all()
-    });
-    written.and_then(|()| sync_folder(path)).map_err(|source| unwritable(path, source))
-}
-
 /// Makes sure that a name that was given outlives a failure of power.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
@@ -350,7 +277,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn unwritable(path: &Path, source: std::io::Error) -> StoreError {
+pub(super) fn unwritable(path: &Path, source: std::io::Error) -> StoreError {
     StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) }
 }
 

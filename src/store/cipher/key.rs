@@ -88,7 +88,6 @@ pub(in crate::store) enum Keys {
     File(PathBuf),
     /// One that is known, or none at all.
     #[cfg(test)]
-    #[cfg_attr(not(feature = "encryption"), expect(dead_code, reason = "what is tested there"))]
     Only(Option<Key>),
 }
 
@@ -100,6 +99,17 @@ impl Keys {
             Self::File(path) => from_file(path).map(Some),
             #[cfg(test)]
             Self::Only(key) => Ok(key.clone()),
+        }
+    }
+
+    /// Returns the key for the file at `path`, which cannot do without one.
+    pub(super) fn find_for(&self, path: &Path) -> Result<Key, StoreError> {
+        let missing = |keyring: Option<String>| StoreError::NoKey { path: path.to_owned(), keyring };
+        match self.find() {
+            Ok(Some(key)) => Ok(key),
+            Ok(None) => Err(missing(None)),
+            Err(StoreError::Keyring { said }) => Err(missing(Some(said))),
+            Err(error) => Err(error),
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod convert;
 mod key;
+mod new_key;
 #[cfg(all(test, feature = "encryption"))]
 mod tests;
 
@@ -18,9 +19,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 use secrecy::ExposeSecret as _;
 
-pub use convert::{Converted, KeyHome};
+pub use convert::Converted;
 pub use key::KeyPlace;
 pub(super) use key::{Key, Keys};
+pub use new_key::KeyHome;
 
 use super::StoreError;
 use super::open::{BUSY_TIMEOUT, check_ours};
@@ -58,13 +60,9 @@ pub(super) fn open(name: &Path, path: &Path, flags: OpenFlags, keys: &Keys) -> R
             StoreError::NotADatabase { path: path.to_owned() }
         });
     }
-    let key = match keys.find() {
-        Ok(Some(key)) => key,
-        _ if !looks_encrypted(path) => return Err(StoreError::NotADatabase { path: path.to_owned() }),
-        Ok(None) => return Err(StoreError::NoKey { path: path.to_owned(), keyring: None }),
-        Err(StoreError::Keyring { said }) => {
-            return Err(StoreError::NoKey { path: path.to_owned(), keyring: Some(said) });
-        }
+    let key = match keys.find_for(path) {
+        Ok(key) => key,
+        Err(_) if !looks_encrypted(path) => return Err(StoreError::NotADatabase { path: path.to_owned() }),
         Err(error) => return Err(error),
     };
     match open_with(name, path, flags, Some(&key)) {

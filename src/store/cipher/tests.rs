@@ -23,7 +23,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 /// A file that was never encrypted, with a memory that says the phrase.
 fn plain() -> (tempfile::TempDir, PathBuf) {
     let (folder, path) = place();
-    let store = Store::open_with(&path, Keys::Only(None)).unwrap();
+    let store = Store::open_with(&path, &Keys::Only(None)).unwrap();
     for number in 0..60 {
         insert(&store, &memory("Marmalade", &format!("The user likes {PHRASE} number {number}.")));
     }
@@ -49,7 +49,7 @@ fn telling(folder: &Path) -> Vec<String> {
 }
 
 fn contents(path: &Path, keys: &Keys) -> Vec<String> {
-    let store = Store::open_with(path, keys.clone()).unwrap();
+    let store = Store::open_with(path, keys).unwrap();
     let listed = store.list(&Filter::default(), Order::Id, usize::MAX, 0).unwrap();
     listed.into_iter().map(|memory| memory.claim.content).collect()
 }
@@ -66,7 +66,7 @@ fn all_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_new_file_with_a_key_holds_nothing_that_can_be_read_while_it_is_open_and_after() {
     let (folder, path) = place();
     for text in [HEX, "a passphrase of words"] {
-        let store = Store::open_with(&path, key(text)).unwrap();
+        let store = Store::open_with(&path, &key(text)).unwrap();
         assert!(store.is_encrypted().unwrap());
         insert(&store, &memory("Marmalade", &format!("The user likes {PHRASE}.")));
         assert!(folder.path().join("memories.db-wal").exists());
@@ -82,7 +82,7 @@ fn a_new_file_with_a_key_holds_nothing_that_can_be_read_while_it_is_open_and_aft
         drop(store);
         assert_eq!(telling(folder.path()), [""; 0], "after it");
         assert_eq!(contents(&copy, &key(text)).len(), 1, "a copy has the same key");
-        let error = Store::open_with(&copy, Keys::Only(None)).unwrap_err();
+        let error = Store::open_with(&copy, &Keys::Only(None)).unwrap_err();
         assert!(matches!(error, StoreError::NoKey { .. }), "{error:?}");
         for file in all_files(folder.path()).into_keys() {
             fs::remove_file(file).unwrap();
@@ -93,7 +93,7 @@ fn a_new_file_with_a_key_holds_nothing_that_can_be_read_while_it_is_open_and_aft
 #[test]
 fn a_key_that_does_not_fit_is_named_and_changes_nothing() {
     let (folder, path) = place();
-    let store = Store::open_with(&path, key(HEX)).unwrap();
+    let store = Store::open_with(&path, &key(HEX)).unwrap();
     insert(&store, &memory("Tea", "The user drinks tea."));
     store.leave_log().unwrap();
     drop(store);
@@ -102,9 +102,9 @@ fn a_key_that_does_not_fit_is_named_and_changes_nothing() {
     assert_eq!(before.len(), 2, "a file and its log");
     // As a process would that has never had it open.
     OPENED.lock().unwrap().clear();
-    for open in [Store::open_with, Store::open_read_only_with] as [fn(&Path, Keys) -> _; 2] {
+    for open in [Store::open_with, Store::open_read_only_with] as [fn(&Path, &Keys) -> _; 2] {
         let said = |keys: Keys| {
-            let error: StoreError = open(&path, keys).unwrap_err();
+            let error: StoreError = open(&path, &keys).unwrap_err();
             error.to_string().replace(&path.display().to_string(), "FILE")
         };
         assert_eq!(
@@ -136,7 +136,7 @@ fn a_file_is_encrypted_and_decrypted_with_all_that_is_in_it() {
     );
     assert_eq!(contents(&path, &key(HEX)), before);
     assert_eq!(convert(&path, &key(HEX), true, day(0)).unwrap(), None, "it is already");
-    let store = Store::open_with(&path, key(HEX)).unwrap();
+    let store = Store::open_with(&path, &key(HEX)).unwrap();
     assert!(store.check().unwrap().flaws.is_empty());
     assert_eq!(schema_version(&store.conn).unwrap(), known_version());
     drop(store);
@@ -150,7 +150,7 @@ fn a_file_is_encrypted_and_decrypted_with_all_that_is_in_it() {
 #[test]
 fn the_old_file_and_its_log_are_overwritten() {
     let (folder, path) = plain();
-    let store = Store::open_with(&path, Keys::Only(None)).unwrap();
+    let store = Store::open_with(&path, &Keys::Only(None)).unwrap();
     insert(&store, &memory("Log", &format!("In the log: {PHRASE}.")));
     store.leave_log().unwrap();
     drop(store);
@@ -169,7 +169,7 @@ fn the_old_file_and_its_log_are_overwritten() {
 #[test]
 fn a_file_that_is_open_elsewhere_is_left_alone() {
     let (folder, path) = plain();
-    let other = Store::open_with(&path, Keys::Only(None)).unwrap();
+    let other = Store::open_with(&path, &Keys::Only(None)).unwrap();
     insert(&other, &memory("Tea", "The user drinks tea."));
     let error = convert(&path, &key(HEX), true, day(0)).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error:?}");
@@ -196,14 +196,14 @@ fn a_backup_comes_back_with_its_key_and_not_into_a_file_of_the_other_kind() {
     let (folder, path) = plain();
     let copy = folder.path().join("copy.db");
     convert(&path, &key(HEX), true, day(0)).unwrap().unwrap();
-    Store::open_with(&path, key(HEX)).unwrap().backup(&copy, day(0)).unwrap();
-    insert(&Store::open_with(&path, key(HEX)).unwrap(), &memory("Tea", "The user drinks tea."));
+    Store::open_with(&path, &key(HEX)).unwrap().backup(&copy, day(0)).unwrap();
+    insert(&Store::open_with(&path, &key(HEX)).unwrap(), &memory("Tea", "The user drinks tea."));
     let restored = Store::restore_backup_with(&path, &copy, &key(HEX), day(1)).unwrap();
     assert_eq!(restored.memories, 60);
     assert_eq!(contents(&restored.former.unwrap(), &key(HEX)).len(), 61);
     let elsewhere = folder.path().join("new/elsewhere.db");
     Store::restore_backup_with(&elsewhere, &copy, &key(HEX), day(1)).unwrap();
-    assert!(Store::open_with(&elsewhere, key(HEX)).unwrap().is_encrypted().unwrap());
+    assert!(Store::open_with(&elsewhere, &key(HEX)).unwrap().is_encrypted().unwrap());
     assert_eq!(telling(folder.path().join("new").as_path()), [""; 0]);
     convert(&elsewhere, &key(HEX), false, day(1)).unwrap().unwrap();
     let error = Store::restore_backup_with(&elsewhere, &copy, &key(HEX), day(1)).unwrap_err();
@@ -229,7 +229,7 @@ fn an_encrypted_file_of_an_earlier_schema_is_brought_up_to_date_and_its_copy_is_
         conn.pragma_update(Some("fresh"), pragma, value).unwrap();
     }
     drop(conn);
-    let store = Store::open_with(&path, keys.clone()).unwrap();
+    let store = Store::open_with(&path, &keys).unwrap();
     assert_eq!(schema_version(&store.conn).unwrap(), known_version());
     let copy = path.with_file_name("memories.db.schema-3.backup");
     assert!(looks_encrypted(&copy), "the copy before the update");
@@ -239,7 +239,7 @@ fn an_encrypted_file_of_an_earlier_schema_is_brought_up_to_date_and_its_copy_is_
 #[test]
 fn what_the_open_build_has_is_there() {
     let (_folder, path) = place();
-    let store = Store::open_with(&path, key(HEX)).unwrap();
+    let store = Store::open_with(&path, &key(HEX)).unwrap();
     let options: Vec<String> = {
         let mut statement = store.conn.prepare("PRAGMA compile_options").unwrap();
         statement.query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
@@ -271,4 +271,27 @@ fn random_bytes_are_told_from_files_of_other_kinds() {
         fs::write(&path, bytes).unwrap();
         assert_eq!(looks_encrypted(&path), expected, "{} bytes", bytes.len());
     }
+}
+
+#[test]
+fn a_repair_puts_nothing_aside_that_could_be_read() {
+    let (folder, path) = place();
+    let store = Store::open_with(&path, &key(HEX)).unwrap();
+    insert(&store, &memory("Marmalade", &format!("The user likes {PHRASE}.")));
+    store
+        .conn
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             INSERT INTO hook_failures (session, signature, command, error, call, at) VALUES ('s', 'x', 'zanzibar', 'no', 'c', 1);
+             INSERT INTO relations (from_id, to_id, type, reason, created_at) VALUES ('a', 'b', 'related', 'zanzibar', 1);
+             PRAGMA foreign_keys = ON;",
+        )
+        .unwrap();
+    let repaired = store.repair(day(0)).unwrap();
+    assert_eq!((repaired.rows, repaired.put_aside, repaired.left.flaws.len()), (1, None, 0));
+    drop(store);
+    assert_eq!(telling(folder.path()), [""; 0]);
+    let copy = Store::open_with(&repaired.backup, &key(HEX)).unwrap();
+    let count: i64 = copy.conn.query_row("SELECT count(*) FROM relations", (), |row| row.get(0)).unwrap();
+    assert_eq!(count, 1);
 }
