@@ -9,6 +9,13 @@ demo:
 test *args:
     cargo test {{args}}
 
+# What needs encryption at rest, which builds OpenSSL; then the tests of the store with every file encrypted
+encrypted:
+    cargo clippy --all-targets --features encryption -- -D warnings
+    cargo test --features encryption --lib cipher
+    cargo test --features encryption --test it encryption
+    AFTERTHOUGHT_DB_KEY=$(openssl rand -hex 32) cargo test --features encryption --lib store
+
 lint:
     cargo fmt --all
     cargo clippy --all-targets -- -D warnings

@@ -21,6 +21,9 @@ pub const POINTS: &[&str] = &[
     "run.finish",
 ];
 
+/// Places on the way of `encrypt` and `decrypt`, in their order.
+pub const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
+
 /// Ends the process here, as if it had been killed, where a test has asked for it.
 #[cfg(debug_assertions)]
 pub fn point(name: &str) {
@@ -33,7 +36,7 @@ pub fn point(name: &str) {
         let (name, time) = text.split_once(':').unwrap_or((&text, "1"));
         Some((name.to_owned(), AtomicU32::new(time.parse().ok()?)))
     });
-    debug_assert!(POINTS.contains(&name), "{name} is not listed");
+    debug_assert!(POINTS.contains(&name) || CONVERTING.contains(&name), "{name} is not listed");
     let Some((wanted, left)) = &*WANTED else { return };
     if wanted == name && left.fetch_sub(1, Ordering::SeqCst) == 1 {
         std::process::abort();

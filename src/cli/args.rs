@@ -3,11 +3,11 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::config::{Config, Folders, Partial};
+use afterthought::config::{Config, Folders, LogFormat, Partial};
 use afterthought::ingest::known::{Machine, Platform};
 use afterthought::manager::database_path;
-use afterthought::memory::Namespace;
-use afterthought::store::Store;
+use afterthought::memory::{MemoryId, Namespace};
+use afterthought::store::{AuditLog, Deed, Store, StoreError, Through};
 use anyhow::Context as _;
 use jiff::Timestamp;
 
@@ -32,9 +32,19 @@ pub struct Global {
     /// Tell reasons and every skipped record
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
+    /// Form of diagnostics: text, or json with one object a line [default: text, or log_format]
+    #[arg(long, global = true, value_name = "FORM", env = "AFTERTHOUGHT_LOG_FORMAT", hide_env_values = true)]
+    log_format: Option<LogForm>,
     /// Settings file to read in place of your own
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// In which form diagnostics are written to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LogForm {
+    Text,
+    Json,
 }
 
 impl Global {
@@ -55,14 +65,19 @@ impl Global {
         });
         let colour =
             std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         // It can only fail if a subscriber is set, and then that one is as good.
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_ansi(colour)
-            .with_writer(std::io::stderr)
-            .without_time()
-            .try_init()
-            .ok();
+        if self.logs_json() {
+            subscriber.json().with_ansi(false).try_init().ok();
+        } else {
+            subscriber.with_ansi(colour).without_time().try_init().ok();
+        }
+    }
+
+    /// Mistakes in the settings are told by the command that reads them.
+    fn logs_json(&self) -> bool {
+        let set = || self.settings(Partial::default()).is_ok_and(|config| config.log_format.value == LogFormat::Json);
+        self.log_format.map_or_else(set, |form| form == LogForm::Json)
     }
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
@@ -108,6 +123,12 @@ impl Context<'_> {
         Ok(Store::open(&self.settings()?.db.value)?)
     }
 
+    /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.
+    pub fn audit(&self) -> anyhow::Result<Option<AuditLog>> {
+        let config = self.settings()?;
+        Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
+    }
+
     /// Opens the database for reading; `None` if there is none yet, which is told.
     pub fn existing(&self) -> anyhow::Result<Option<Store>> {
         let path = self.settings()?.db.value;
@@ -148,6 +169,16 @@ pub fn machine() -> Machine<'static> {
         home: etcetera::home_dir().ok(),
         variable: &|name: &str| std::env::var(name).ok(),
     }
+}
+
+/// Adds to the audit log, where one is kept, what a command did to `ids`.
+pub fn note(log: Option<AuditLog>, did: Deed, ids: &[MemoryId]) -> Result<(), StoreError> {
+    log.map_or(Ok(()), |mut log| log.note(Through::Command, did, ids, now()))
+}
+
+/// Adds to the audit log, where one is kept, that a command did something to so many memories.
+pub fn note_count(log: Option<AuditLog>, did: Deed, memories: usize) -> Result<(), StoreError> {
+    log.map_or(Ok(()), |mut log| log.count(did, memories, now()))
 }
 
 /// Returns the present moment; the only clock of the command line.

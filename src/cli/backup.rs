@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use afterthought::store::Store;
+use afterthought::store::{Deed, Store};
 
-use super::args::{Context, now};
+use super::args::{Context, note_count, now};
 use super::exit::ExitStatus;
 use super::printer::DIM;
 
@@ -28,7 +28,9 @@ pub struct RestoreBackupArgs {
 
 pub fn run(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(_) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let made = context.store()?.backup(&args.file, now())?;
+    let (store, audit) = (context.store()?, context.audit()?);
+    let made = store.backup(&args.file, now())?;
+    note_count(audit, Deed::Backup, made.memories)?;
     if context.out.is_json() {
         context.out.json(&made)?;
     } else {
@@ -39,7 +41,9 @@ pub fn run(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
 
 pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let path = context.settings()?.db.value;
+    let audit = context.audit()?;
     let restored = Store::restore_backup(&path, &args.file, now())?;
+    note_count(audit, Deed::RestoreBackup, restored.memories)?;
     if context.out.is_json() {
         context.out.json(&restored)?;
     } else {

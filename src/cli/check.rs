@@ -42,6 +42,8 @@ pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         context.out.note(format_args!("{DIM}{} holds it as it was{DIM:#}", repaired.backup.display()));
         if let Some(path) = &repaired.put_aside {
             context.out.line(format_args!("{} rows that hung on nothing are in {}", repaired.rows, path.display()))?;
+        } else if repaired.rows > 0 {
+            context.out.line(format_args!("{} rows that hung on nothing are in that copy alone", repaired.rows))?;
         }
         tell(&repaired.left.flaws, context.out)?;
     }

@@ -4,10 +4,10 @@ use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
 use afterthought::manager::unit_importance;
 use afterthought::memory::{MemoryId, Relation, RelationType};
-use afterthought::store::{Store, StoreError};
+use afterthought::store::{Deed, Store, StoreError};
 use anyhow::bail;
 
-use super::args::{Context, now, time};
+use super::args::{Context, note, now, time};
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
 use super::printer::{one_line, short};
@@ -88,7 +88,7 @@ pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         bail!("{category:?} is no category; use one of {}", config.categories.value.join(", "));
     }
     let importance = args.importance.map(unit_importance).transpose()?;
-    let store = context.store()?;
+    let (store, audit) = (context.store()?, context.audit()?);
     let id = store.resolve(&args.id)?;
     let changed = store.write(None, now(), |writer| {
         let mut memory = writer.memory(&id)?;
@@ -103,6 +103,9 @@ pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         let (memory, _) = Guard::default().redact(memory);
         writer.update(&memory, "update", Some("by hand"))
     })?;
+    if changed {
+        note(audit, Deed::Update, std::slice::from_ref(&id))?;
+    }
     report(context, &store, &[id], if changed { "updated" } else { "unchanged" })
 }
 
@@ -120,12 +123,13 @@ pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
+    let (store, audit) = (context.store()?, context.audit()?);
     let ids = resolve_all(&store, &args.ids)?;
     let rivals = if args.keep_both { Rivals::Keep } else { Rivals::Retire };
     let restored = store.write(None, now(), |writer| {
         ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, StoreError>>()
     })?;
+    note(audit, Deed::Restore, &ids)?;
     for (id, restored) in ids.iter().zip(&restored) {
         for rival in &restored.rivals {
             let what = one_line(&rival.claim.content, 120);

@@ -1,9 +1,9 @@
 //! `export`: memories for other programs, or for people.
 
 use afterthought::exchange::{exported, markdown};
-use afterthought::store::Order;
+use afterthought::store::{Deed, Order};
 
-use super::args::Context;
+use super::args::{Context, note_count};
 use super::exit::ExitStatus;
 use super::list::Selection;
 
@@ -31,6 +31,7 @@ const PAGE: usize = 500;
 pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
+    let audit = context.audit()?;
     let (mut offset, mut collected) = (0, Vec::new());
     loop {
         let page = store.list(&filter, Order::Id, PAGE, offset)?;
@@ -50,5 +51,6 @@ pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if !collected.is_empty() {
         context.out.line(markdown(&collected).trim_end())?;
     }
+    note_count(audit, Deed::Export, offset)?;
     Ok(if offset == 0 { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

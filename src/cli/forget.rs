@@ -1,12 +1,12 @@
 //! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
 
 use afterthought::memory::{MemoryId, Status};
-use afterthought::store::{Erased, Order, Scope, Sealed, Store};
+use afterthought::store::{Deed, Erased, Order, Scope, Sealed, Store};
 use anyhow::bail;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::{Context, note, now};
 use super::edit::report;
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
@@ -70,12 +70,14 @@ pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if args.dry_run {
         return report(context, &store, &ids, "would be forgotten");
     }
+    let audit = context.audit()?;
     store.write(None, now(), |writer| {
         ids.iter().try_for_each(|id| {
             writer.set_status(id, Status::Forgotten, "forget", args.reason.as_deref())?;
             writer.tombstone(id, args.reason.as_deref()).map(drop)
         })
     })?;
+    note(audit, Deed::Forget, &ids)?;
     report(context, &store, &ids, "forgotten")
 }
 
@@ -119,7 +121,11 @@ fn erase(args: &ForgetArgs, scope: &Scope, store: &Store, context: &Context<'_>)
         }
         bail!("nothing was erased; it cannot be undone, so add --yes if that is what you want");
     }
+    let audit = context.audit()?;
     let erased = store.erase(scope, now())?;
+    if let Some(mut log) = audit {
+        log.erased(erased.conversations.len(), &erased.memories, now())?;
+    }
     let automatic = store.remove_automatic_backups()?;
     let sealed = store.seal()?;
     tell(&erased, Some(sealed), &store.backups()?, store, out)?;

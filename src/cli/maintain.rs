@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use afterthought::lifecycle::{self, Report, Rules, Upkeep};
-use afterthought::store::Store;
+use afterthought::store::{AuditLog, Deed, Store, StoreError};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::{Context, note, now};
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, one_line, short, tail};
 
@@ -42,28 +42,40 @@ pub fn run(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         tell(&Report { run: None, done: due }, Tense::Would, &store, out)?;
         return Ok(ExitStatus::Success);
     }
+    let audit = context.audit()?;
     let report = lifecycle::maintain(&store, &rules, now())?;
+    note_purges(audit, &report)?;
     if store.is_unsealed()? {
         store.seal()?;
     }
     store.optimise()?;
     tell(&report, Tense::Did, &store, out)?;
     if let Some(every) = args.every {
-        keep_on(every, &rules, &store, out)?;
+        keep_on(every, &rules, &store, context)?;
     }
     Ok(ExitStatus::Success)
 }
 
+fn note_purges(audit: Option<AuditLog>, report: &Report) -> Result<(), StoreError> {
+    let purges = &report.done.purges;
+    if purges.is_empty() { Ok(()) } else { note(audit, Deed::Purge, purges) }
+}
+
 /// Does what is due again and again, until the process is ended; each time is one transaction.
-fn keep_on(every: Duration, rules: &Rules, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn keep_on(every: Duration, rules: &Rules, store: &Store, context: &Context<'_>) -> anyhow::Result<()> {
+    let out = context.out;
     let mut whole = Instant::now();
     loop {
         std::thread::sleep(every);
         let is_whole = whole.elapsed() >= WHOLE_EVERY.min(every * 60);
         let work = if is_whole { lifecycle::maintain } else { lifecycle::tick };
+        let audit = context.audit()?;
         match work(store, rules, now()) {
             Ok(report) if report.done.is_empty() => {}
-            Ok(report) => tell(&report, Tense::Did, store, out)?,
+            Ok(report) => {
+                note_purges(audit, &report)?;
+                tell(&report, Tense::Did, store, out)?;
+            }
             // Another process may hold the file for long; there is a next time.
             Err(error) => out.warn(error),
         }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod audit;
 mod backup;
 mod batches;
 mod brief;
@@ -11,11 +12,13 @@ mod consolidate;
 mod doctor;
 mod edit;
 mod embed;
+mod encrypt;
 mod eval;
 mod exit;
 mod export;
 mod forget;
 mod formats;
+mod health;
 mod hook;
 mod import;
 mod inbox;
@@ -97,6 +100,9 @@ enum Command {
     Maintain(maintain::MaintainArgs),
     Backup(backup::BackupArgs),
     RestoreBackup(backup::RestoreBackupArgs),
+    Audit(audit::AuditArgs),
+    Encrypt(encrypt::EncryptArgs),
+    Decrypt(encrypt::DecryptArgs),
     Check(check::CheckArgs),
     Repair(check::RepairArgs),
     Mcp(mcp::McpArgs),
@@ -195,6 +201,9 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Maintain(args) => maintain::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::RestoreBackup(args) => backup::restore(args, context),
+        Command::Audit(args) => audit::run(args, context),
+        Command::Encrypt(args) => encrypt::encrypt(args, context),
+        Command::Decrypt(args) => encrypt::decrypt(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Repair(args) => check::repair(args, context),
         Command::Mcp(args) => mcp::run(args, context),

@@ -53,6 +53,12 @@ fn cost(prices: &Prices, spent: &Spent) -> Option<f64> {
     prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens)
 }
 
+/// Returns the cost of the models that have a price, and whether there are others.
+pub fn known_cost(prices: &Prices, spent: &[Spent]) -> (f64, bool) {
+    let known = spent.iter().filter_map(|one| cost(prices, one)).sum();
+    (known, spent.iter().any(|one| cost(prices, one).is_none()))
+}
+
 fn row(prices: &Prices, spent: &Spent) -> [String; 6] {
     [
         spent.day.to_string(),
@@ -67,8 +73,7 @@ fn row(prices: &Prices, spent: &Spent) -> [String; 6] {
 fn total(prices: &Prices, spent: &[Spent]) -> String {
     let tokens: u64 = spent.iter().map(|one| one.prompt_tokens + one.completion_tokens).sum();
     let calls = spent.iter().map(|one| one.calls).sum();
-    let known: f64 = spent.iter().filter_map(|one| cost(prices, one)).sum();
-    let unknown = spent.iter().any(|one| cost(prices, one).is_none());
+    let (known, unknown) = known_cost(prices, spent);
     let unpriced = if unknown { ", without the models that have no price" } else { "" };
     format!("{BOLD}${known:.4}{BOLD:#} for {}, {}{unpriced}", counted(calls, "call"), counted(tokens, "token"))
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use afterthought::lifecycle::{self, Census, NEAR_DAYS, Rules};
-use afterthought::store::Stats;
+use afterthought::store::{Health, Stats};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::health::{self, Spending};
 use super::printer::{BOLD, DIM, counted};
 
 /// Show how much there is of what
@@ -16,9 +17,11 @@ pub struct StatsArgs {}
 pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let (stats, out) = (store.stats()?, context.out);
-    let census = lifecycle::census(&store, &Rules::from(&context.settings()?.memory), now())?;
+    let config = context.settings()?;
+    let census = lifecycle::census(&store, &Rules::from(&config.memory), now())?;
+    let (health, spending) = (store.health()?, health::spending(&store, &config)?);
     if out.is_json() {
-        out.json(&All { stats: &stats, census: &census })?;
+        out.json(&All { stats: &stats, census: &census, health: &health, spending })?;
         return Ok(ExitStatus::Success);
     }
     out.line(format_args!("{BOLD}{} memories{BOLD:#}", stats.memories))?;
@@ -48,6 +51,7 @@ pub fn run(_: &StatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
         stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
     ))?;
+    health::print(&health, spending, context, now())?;
     if let Some(waiting) = stats.by_status.get("pending") {
         out.line(format_args!("{waiting} waiting for you; see `afterthought inbox list`"))?;
     }
@@ -65,6 +69,8 @@ struct All<'a> {
     stats: &'a Stats,
     #[serde(flatten)]
     census: &'a Census,
+    health: &'a Health,
+    spending: Spending,
 }
 
 /// Returns the counts, greatest first.

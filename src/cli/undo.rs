@@ -1,10 +1,10 @@
 //! `undo`: a run taken back, with or without what was built on it.
 
-use afterthought::store::{BuiltUpon, Run, RunId, Store, StoreError, Undone};
+use afterthought::store::{BuiltUpon, Deed, Run, RunId, Store, StoreError, Undone};
 use anyhow::bail;
 use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::{Context, note, now};
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, counted, one_line, short, tail};
 use super::question::{ask, can_ask};
@@ -66,11 +66,13 @@ pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         tell(&undone, &runs, true, context.out)?;
         return Ok(exit_status(&undone));
     }
+    let audit = context.audit()?;
     let undone = match store.undo_runs(&runs, now()) {
         // Whoever took it back first may still want it to be learnt afresh.
         Err(StoreError::RunUndone { .. }) if args.redo => Undone::default(),
         undone => undone?,
     };
+    note(audit, Deed::Undo, &undone.removed)?;
     let mut reopened = 0;
     for run in runs.iter().filter(|_| args.redo) {
         reopened += store.reopen_windows(run)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, EmbeddingSettings, ExtractorChoice, PROJECT_FILE, PartialGuard, PartialMemory};
+use super::{ConfigError, EmbeddingSettings, ExtractorChoice, LogFormat, PROJECT_FILE, PartialGuard, PartialMemory};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -46,6 +46,10 @@ pub struct Partial {
     pub instructions: Option<String>,
     /// How vectors are made.
     pub embedding: Option<EmbeddingSettings>,
+    /// Whether a log is kept of who changes, exports and erases memories.
+    pub audit: Option<bool>,
+    /// In which form diagnostics are written.
+    pub log_format: Option<LogFormat>,
     /// What the guard keeps out.
     pub guard: Option<PartialGuard>,
     /// What is remembered, told and kept.
@@ -71,6 +75,7 @@ pub(super) fn refuse_in_projects(partial: &Partial, path: &Path, user: &Path) ->
         ("max_cost_per_day", partial.max_cost_per_day.is_some()),
         ("prices", partial.prices.is_some()),
         ("embedding", partial.embedding.is_some()),
+        ("audit", partial.audit.is_some()),
     ];
     let for_all = partial.memory.as_ref().and_then(PartialMemory::for_all_projects);
     match set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key).or(for_all) {
@@ -100,6 +105,10 @@ pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(
     }
     if let Some((name, value)) = text("AFTERTHOUGHT_MODEL") {
         layers.push((name, Partial { model: Some(value), ..Partial::default() }));
+    }
+    if let Some((name, value)) = text("AFTERTHOUGHT_AUDIT") {
+        let is_off = ["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str());
+        layers.push((name, Partial { audit: Some(!is_off), ..Partial::default() }));
     }
     let embedding = EmbeddingSettings::from_environment(lookup).into_iter();
     layers.extend(embedding.map(|(name, set)| (name, Partial { embedding: Some(set), ..Partial::default() })));

@@ -89,6 +89,16 @@ pub enum ExtractorChoice {
     Rules,
 }
 
+/// In which form diagnostics are written to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// A line for people.
+    Text,
+    /// An object a line, with the time.
+    Json,
+}
+
 /// Settings in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -132,6 +142,10 @@ pub struct Config {
     pub deny: Setting<Vec<String>>,
     /// Names of files whose content is shown to no model.
     pub deny_files: Setting<Vec<String>>,
+    /// Whether a log is kept of who changes, exports and erases memories.
+    pub audit: Setting<bool>,
+    /// In which form diagnostics are written.
+    pub log_format: Setting<LogFormat>,
     /// What is remembered, told and kept.
     pub memory: MemorySettings,
 }
@@ -194,6 +208,8 @@ impl Config {
             guard: Setting::default(GuardSettings::default()),
             deny: Setting::default(Vec::new()),
             deny_files: Setting::default(DENIED_FILES.iter().map(|&name| name.to_owned()).collect()),
+            audit: Setting::default(false),
+            log_format: Setting::default(LogFormat::Text),
             memory: MemorySettings::default(),
         }
     }
@@ -222,6 +238,8 @@ impl Config {
         self.prices.set(partial.prices, layer);
         self.categories.set(partial.categories, layer);
         self.instructions.set(partial.instructions.map(Some), layer);
+        self.audit.set(partial.audit, layer);
+        self.log_format.set(partial.log_format, layer);
         if let Some(embedding) = partial.embedding {
             self.embedding.set(Some(embedding.over(self.embedding.value.clone())), layer);
         }

@@ -7,7 +7,7 @@ use super::note::{first_words, refuse_orders};
 use super::{Afterthought, Author, ManagerError};
 use crate::consolidate::{self, Restored, Rivals, supported};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
-use crate::store::{Filter, HistoryEntry, Order, StoreError, Writer};
+use crate::store::{AuditLog, Deed, Filter, HistoryEntry, Order, StoreError, Through, Writer};
 
 /// What of a memory is to be different; `None` leaves it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,9 +59,11 @@ impl Afterthought {
             refuse_orders(&claim)?;
         }
         let store = self.ledger("change a memory with its history")?;
+        let audit = self.audit()?;
         let (memory, _) = self.guard.redact(Memory { claim, ..before });
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, "update", Some(why)))?;
+        noted(audit, author, Deed::Update, std::slice::from_ref(&memory.id))?;
         Ok(store.memory(&memory.id)?)
     }
 
@@ -75,7 +77,10 @@ impl Afterthought {
         for id in ids {
             within.extend(self.get_memory(id)?.map(|memory| memory.id));
         }
-        self.storage.delete_batch(&within)
+        let audit = self.audit()?;
+        let deleted = self.storage.delete_batch(&within)?;
+        noted(audit, Author::Person, Deed::Forget, &within)?;
+        Ok(deleted)
     }
 
     /// Forgets one memory, and returns it as it is now.
@@ -84,7 +89,7 @@ impl Afterthought {
     /// [`ManagerError`] if it is not there, or pinned and the author an agent.
     pub fn forget(&self, id: &str, reason: Option<&str>, author: Author) -> Result<Memory, ManagerError> {
         let memory = self.editable(id, author)?;
-        self.forgotten(std::slice::from_ref(&memory), reason)?;
+        self.forgotten(std::slice::from_ref(&memory), reason, author)?;
         Ok(self.ledger(FORGET)?.memory(&memory.id)?)
     }
 
@@ -104,17 +109,28 @@ impl Afterthought {
         let filter = self.confined(Filter { statuses: vec![Status::Active], pinned, ..filter })?;
         let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
         if !preview {
-            self.forgotten(&found, reason)?;
+            self.forgotten(&found, reason, author)?;
         }
         Ok(found)
     }
 
-    fn forgotten(&self, memories: &[Memory], reason: Option<&str>) -> Result<(), ManagerError> {
+    fn forgotten(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ManagerError> {
+        let audit = self.audit()?;
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
             memories.iter().try_for_each(|memory| writer.forget(&memory.id, reason.as_deref()).map(drop))
         };
-        Ok(self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?)
+        self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?;
+        let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
+        noted(audit, author, Deed::Forget, &ids)
+    }
+
+    /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.
+    fn audit(&self) -> Result<Option<AuditLog>, ManagerError> {
+        match self.storage.as_store().and_then(|store| store.file()) {
+            Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// Makes a memory active again, as [`consolidate::restore`] does. An agent can bring back only what was forgotten,
@@ -132,9 +148,11 @@ impl Afterthought {
             refuse_orders(&memory.claim)?;
         }
         let store = self.ledger("restore a memory")?;
+        let audit = self.audit()?;
         let restored = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
             consolidate::restore(writer, &memory.id, Rivals::Retire)
         })?;
+        noted(audit, author, Deed::Restore, std::slice::from_ref(&memory.id))?;
         Ok((store.memory(&memory.id)?, restored))
     }
 
@@ -202,6 +220,12 @@ impl Afterthought {
             None => Ok(filter),
         }
     }
+}
+
+/// Adds to the audit log, where one is kept.
+fn noted(log: Option<AuditLog>, author: Author, did: Deed, ids: &[MemoryId]) -> Result<(), ManagerError> {
+    let through = if author == Author::Agent { Through::Agent } else { Through::Library };
+    Ok(log.map_or(Ok(()), |mut log| log.note(through, did, ids, Timestamp::now()))?)
 }
 
 const FORGET: &str = "forget memories so that they can be restored";

@@ -83,6 +83,7 @@ async fn go<C: Complete>(
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
+    tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
     let tally = RefCell::new(Tally::new(begin(&pipeline), watch));
@@ -144,6 +145,20 @@ fn finish<C: Complete>(
     summary: &Summary,
 ) -> Result<(), PipelineError> {
     let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+    tell_end(run, status, summary);
     let value = serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot");
     Ok(pipeline.store.finish_run(run, status, &value, Timestamp::now())?)
+}
+
+/// Counts only: at this level, nothing that was said stands in the diagnostics.
+fn tell_end(run: &RunId, status: RunStatus, summary: &Summary) {
+    tracing::info!(
+        run = run.as_str(),
+        ?status,
+        windows = summary.windows.total,
+        failed = summary.windows.failed,
+        candidates = summary.candidates,
+        calls = summary.llm_calls,
+        "a run ended"
+    );
 }

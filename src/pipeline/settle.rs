@@ -83,6 +83,7 @@ async fn settle_batch<C: Complete>(
         });
         match written {
             Ok(_) => {
+                tracing::info!(windows = windows.len(), changes = plan.changes.len(), "a batch is written");
                 tally.borrow_mut().settled(&plan);
                 return Ok(());
             }

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 
-use super::open::{check_ours, create_private, known_version, refuse_folder, schema_version};
+use super::cipher::{self, Keys};
+use super::open::{known_version, schema_version};
+use super::place::{create_folder, create_private, refuse_folder};
 use super::{Database, Store, StoreError};
 
 /// What an automatic copy is called behind the name of the file.
@@ -43,14 +45,14 @@ impl Store {
         if path.exists() {
             return Err(StoreError::Taken { path: path.to_owned() });
         }
-        copy(&self.conn, path, None).map_err(|error| error.at(path))?;
+        copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
         // Named by its full path, so that `forget` can tell later which copies there are.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         self.read(|conn| {
             let values = params![now.as_millisecond(), full.to_string_lossy()];
             Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
         })?;
-        let copied = open_copy(path)?;
+        let copied = open_copy(path, &self.keys)?;
         let bytes = fs::metadata(path).map_or(0, |data| data.len());
         Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
     }
@@ -60,9 +62,19 @@ impl Store {
     /// Other processes see all of it or nothing. A copy of an earlier version is brought up to date.
     ///
     /// # Errors
-    /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going.
+    /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going;
+    /// [`StoreError::MixedKeys`] if only one of both is encrypted.
     pub fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
-        let copy = open_copy(from)?;
+        Self::restore_backup_with(path, from, &Keys::default(), now)
+    }
+
+    pub(super) fn restore_backup_with(
+        path: &Path,
+        from: &Path,
+        keys: &Keys,
+        now: Timestamp,
+    ) -> Result<Restored, StoreError> {
+        let copy = open_copy(from, keys)?;
         let sound: String = copy
             .query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))
             .map_err(|error| StoreError::from(error).at(from))?;
@@ -71,8 +83,15 @@ impl Store {
             let source = rusqlite::Error::SqliteFailure(code, Some(sound));
             return Err(StoreError::Corrupt { path: from.to_owned(), source });
         }
-        let former = if path.exists() { Some(set_aside(path, now)?) } else { None };
-        let mut store = Self::open(path)?;
+        if !path.exists() {
+            create_folder(path)?;
+            self::copy(&copy, path, keys, None).map_err(|error| error.at(path))?;
+            let store = Self::open_with(path, keys)?;
+            return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
+        }
+        refuse_mixture(path, from, &copy, keys)?;
+        let former = Some(set_aside(path, keys, now)?);
+        let mut store = Self::open_with(path, keys)?;
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
         }
@@ -83,7 +102,7 @@ impl Store {
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         drop(store);
-        let store = Self::open(path)?;
+        let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
         Ok(Restored { former, memories })
     }
@@ -121,24 +140,24 @@ impl Database {
 }
 
 /// Copies a file of an earlier schema before it is brought up to date, unless another process has done so meanwhile.
-pub(super) fn before_migration(conn: &Connection, path: &Path, found: i64) -> Result<(), StoreError> {
+pub(super) fn before_migration(conn: &Connection, path: &Path, keys: &Keys, found: i64) -> Result<(), StoreError> {
     let copy_path = named(path, &format!("schema-{found}"));
     if copy_path.exists() {
         return Ok(());
     }
-    copy(conn, &copy_path, Some(found))
+    copy(conn, &copy_path, keys, Some(found))
 }
 
 /// Copies the file as it is at this moment, and returns where to.
-pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+pub(super) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<PathBuf, StoreError> {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
     // One that is there already must stay: it may be the only copy of what it holds.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
     let copy_path = names.find(|name| !name.exists()).expect("numbers do not end");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let copied = Connection::open_with_flags(path, flags).map_err(StoreError::from).and_then(|conn| {
-        conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
-        copy(&conn, &copy_path, None)
+    let copied = cipher::open(path, path, flags, keys).and_then(|conn| {
+        conn.execute_batch("PRAGMA temp_store = MEMORY")?;
+        copy(&conn, &copy_path, keys, None)
     });
     match copied {
         Ok(()) => Ok(copy_path),
@@ -151,13 +170,13 @@ pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreErr
 }
 
 /// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
-fn copy(conn: &Connection, to: &Path, version: Option<i64>) -> Result<(), StoreError> {
+fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
     let mut name = to.as_os_str().to_owned();
     name.push(format!(".{}.new", uuid::Uuid::now_v7()));
     let fresh = PathBuf::from(name);
     // SQLite would make it readable by all.
     create_private(&fresh)?;
-    let copied = copy_into(conn, &fresh, version);
+    let copied = copy_into(conn, &fresh, keys, version);
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
@@ -166,23 +185,23 @@ fn copy(conn: &Connection, to: &Path, version: Option<i64>) -> Result<(), StoreE
     placed.map_err(|source| StoreError::Unwritable { path: to.to_owned(), source: Box::new(source) })
 }
 
-fn copy_into(conn: &Connection, fresh: &Path, version: Option<i64>) -> Result<bool, StoreError> {
+fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>) -> Result<bool, StoreError> {
+    // What is encrypted is copied with its key.
     conn.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
-    let copied = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let copied = cipher::open(fresh, fresh, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
     let is_wanted = version.is_none_or(|version| schema_version(&copied).is_ok_and(|found| found == version));
     fs::File::open(fresh).and_then(|file| file.sync_all()).ok();
     Ok(is_wanted)
 }
 
 /// Opens a copy for reading, if it is one that this version can take.
-fn open_copy(path: &Path) -> Result<Connection, StoreError> {
+fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::NoBackup { path: path.to_owned() });
     }
     refuse_folder(path)?;
     let open = || -> Result<Connection, StoreError> {
-        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        check_ours(&conn, path)?;
+        let conn = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
         let (found, known) = (schema_version(&conn)?, known_version());
         match found {
             0 => Err(StoreError::NotADatabase { path: path.to_owned() }),
@@ -191,6 +210,16 @@ fn open_copy(path: &Path) -> Result<Connection, StoreError> {
         }
     };
     open().map_err(|error| error.at(path))
+}
+
+/// Pages of an encrypted file cannot be put in the place of open ones, nor the other way round.
+fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
+    // What cannot be opened is told later.
+    let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };
+    if cipher::is_encrypted(&there)? == cipher::is_encrypted(copy)? {
+        return Ok(());
+    }
+    Err(StoreError::MixedKeys { from: from.to_owned(), path: path.to_owned() })
 }
 
 fn memories_in(conn: &Connection) -> Result<usize, StoreError> {

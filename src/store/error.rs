@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use super::cipher::KeyPlace;
+
 /// Why the store could not do what was asked; one variant per thing a caller does differently.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -38,6 +40,84 @@ pub enum StoreError {
     /// The file is something else.
     #[error("{} is not a memory database; choose another file with --db, or move it away", .path.display())]
     NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is encrypted, and this build has no encryption.
+    #[error("{} is encrypted, and this build cannot read such files; install one that can: `cargo install afterthought --features encryption`", .path.display())]
+    CannotDecrypt {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key is given for a new file, and this build has no encryption.
+    #[error("{place} holds a key for {}, and this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or take the key away", .path.display())]
+    CannotEncrypt {
+        /// The file that would be made.
+        path: PathBuf,
+        /// Where the key is.
+        place: KeyPlace,
+    },
+    /// A file is to be encrypted, and this build has no encryption.
+    #[error("this build cannot encrypt {}; install one that can: `cargo install afterthought --features encryption`", .path.display())]
+    CannotConvert {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is encrypted, or is to be, and no key was found.
+    #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE{}", .path.display(), told(.keyring.as_deref()))]
+    NoKey {
+        /// The file.
+        path: PathBuf,
+        /// Why the keyring could not be asked, if that is so.
+        keyring: Option<String>,
+    },
+    /// The file is encrypted with another key.
+    #[error("{} is encrypted, and the key from {place} does not open it; give the key that it was encrypted with", .path.display())]
+    WrongKey {
+        /// The file.
+        path: PathBuf,
+        /// Where the key came from.
+        place: KeyPlace,
+    },
+    /// What is given as a key is none.
+    #[error("the key from {place} cannot be used: {why}")]
+    BadKey {
+        /// Where it came from.
+        place: KeyPlace,
+        /// What is wrong, never with the key itself.
+        why: String,
+    },
+    /// There is a key already where a new one is to be made.
+    #[error("there is a key in {place} already; encrypt with that, or take it away first")]
+    KeyGiven {
+        /// Where it is.
+        place: KeyPlace,
+    },
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes for a key ({said}); set AFTERTHOUGHT_DB_KEY to 64 random hex digits")]
+    Random {
+        /// What it said.
+        said: String,
+    },
+    /// The keyring of the system cannot be used.
+    #[error(
+        "the system keyring cannot be used ({said}); set AFTERTHOUGHT_DB_KEY, or name a key file with AFTERTHOUGHT_DB_KEY_FILE"
+    )]
+    Keyring {
+        /// What it said.
+        said: String,
+    },
+    /// The file must be closed by all others for what is to be done.
+    #[error("{} is open in another process; end `watch`, `mcp`, `serve` and sessions of agents that use it, and try again", .path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A copy is encrypted and the file that it is to replace is not, or the other way round.
+    #[error("one of {} and {} is encrypted and the other is not; bring the copy to the same form first: `afterthought encrypt --db COPY`, or `decrypt`", .from.display(), .path.display())]
+    MixedKeys {
+        /// The copy.
+        from: PathBuf,
         /// The file.
         path: PathBuf,
     },
@@ -178,6 +258,11 @@ pub enum StoreError {
     /// Any other failure of SQLite.
     #[error("SQLite refused the operation")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+/// Spells why the keyring was of no help.
+fn told(keyring: Option<&str>) -> String {
+    keyring.map_or_else(String::new, |said| format!(" (the system keyring cannot be used: {said})"))
 }
 
 impl StoreError {

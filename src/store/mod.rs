@@ -9,10 +9,12 @@
 //! the way in, so that what is read back compares equal to what the history says.
 
 mod aliases;
+mod audit;
 mod backup;
 mod batch;
 mod carried;
 mod check;
+mod cipher;
 mod edits;
 mod concepts;
 mod erase;
@@ -23,6 +25,7 @@ mod files;
 mod filter;
 mod fresh;
 mod glances;
+mod health;
 mod history;
 mod inbox;
 mod inserting;
@@ -46,6 +49,7 @@ mod postings;
 mod passes;
 mod past;
 mod pending;
+mod place;
 mod project_list;
 mod projects;
 mod ranking;
@@ -104,10 +108,12 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 pub use aliases::Alias;
+pub use audit::{AuditEntry, AuditLog, Deed, Through};
 pub use backup::{Backup, Restored};
 pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
 pub use carried::Carried;
 pub use check::{Checked, Flaw, FlawKind};
+pub use cipher::{CAN_ENCRYPT, Converted, KeyHome, KeyPlace};
 pub use concepts::concepts;
 pub use erase::{Conversation, Erased, Scope, Sealed};
 pub use error::StoreError;
@@ -115,6 +121,7 @@ pub use failures::FailedWindow;
 pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
 pub use glances::Glance;
+pub use health::Health;
 pub use history::{Entity, HistoryEntry};
 pub use inbox::Waiting;
 pub use inserting::CleanMemory;
@@ -154,6 +161,8 @@ pub struct Database {
     conn: Connection,
     /// The file, for messages; `:memory:` where there is none.
     path: PathBuf,
+    /// Where keys are looked for when it is opened again, or a copy of it.
+    keys: cipher::Keys,
     /// Words that need not be counted again.
     common: RefCell<near::CommonWords>,
     /// Terms of words that were met.
@@ -179,10 +188,11 @@ impl Deref for Store {
 }
 
 impl Database {
-    fn new(conn: Connection, path: PathBuf) -> Self {
+    fn new(conn: Connection, path: PathBuf, keys: cipher::Keys) -> Self {
         Self {
             conn,
             path,
+            keys,
             common: RefCell::default(),
             stems: RefCell::default(),
             vectors: RefCell::default(),

@@ -1,6 +1,5 @@
 //! Opening the file: its folder, its permissions, its settings, its schema.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -10,7 +9,9 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{HookError, M, Migrations};
 
 use super::backup;
+use super::cipher::{self, Key, Keys};
 use super::near_index::fill_near;
+use super::place::{create_private, refuse_folder};
 use super::word_index::fill as fill_words;
 use super::{Database, Store, StoreError};
 use crate::fault::point;
@@ -56,13 +57,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`], naming the file and what to do about it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        Self::open_with(path.as_ref(), &Keys::default())
+    }
+
+    pub(super) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
         loop {
-            match connect(path).map_err(|error| error.at(path)) {
-                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned()) }),
+            match connect(path, keys).map_err(|error| error.at(path)) {
+                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
                 // Switching to WAL and making the schema do not wait for another process that is at the same.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(RETRY_PAUSE);
@@ -77,22 +81,23 @@ impl Store {
     /// # Errors
     /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] where there is none.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        Self::open_read_only_with(path.as_ref(), &Keys::default())
+    }
+
+    pub(super) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
         refuse_folder(path)?;
-        let conn = connect_read_only(path).map_err(|error| error.at(path))?;
-        let version = schema_version(&conn).map_err(|error| error.at(path))?;
-        let store = Self { db: Database::new(conn, path.to_owned()) };
+        let read = || -> Result<Self, StoreError> {
+            let conn = connect_read_only(path, keys).map_err(|error| error.at(path))?;
+            Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) })
+        };
+        let store = read()?;
+        let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (1..known_version()).contains(&version) {
             // Of an earlier version: brought up to date where it can be written, else as a copy.
-            return match connect(path) {
-                Ok(_) => {
-                    Ok(Self { db: Database::new(connect_read_only(path).map_err(|e| e.at(path))?, path.to_owned()) })
-                }
-                Err(_) => store.copy_in_memory(),
-            };
+            return if connect(path, keys).is_ok() { read() } else { store.copy_in_memory() };
         }
         Ok(store)
     }
@@ -102,11 +107,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if SQLite has no memory left.
     pub fn in_memory() -> Result<Self, StoreError> {
+        Self::in_memory_with(None)
+    }
+
+    /// With a key, pages have the form of an encrypted file, and can be copied from one.
+    fn in_memory_with(key: Option<&Key>) -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let mut conn = Connection::open_in_memory()?;
+        key.map_or(Ok(()), |key| cipher::unlock(&conn, key))?;
         configure(&conn)?;
-        migrate(&mut conn, &path)?;
-        Ok(Self { db: Database::new(conn, path) })
+        migrate(&mut conn, &path, &Keys::default())?;
+        Ok(Self { db: Database::new(conn, path, Keys::default()) })
     }
 
     /// Returns a copy of everything, as it is now, that is gone when it is dropped.
@@ -114,7 +125,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn copy_in_memory(&self) -> Result<Self, StoreError> {
-        let mut copy = Self::in_memory()?;
+        let key = if cipher::is_encrypted(&self.conn)? { self.keys.find()? } else { None };
+        let mut copy = Self::in_memory_with(key.as_ref())?;
         let pages = |from: &Connection, to: &mut Connection| {
             let backup = rusqlite::backup::Backup::new(from, to)?;
             // All pages in one step, so that no other process writes in between.
@@ -122,7 +134,7 @@ impl Store {
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
         // The file may be of an earlier version, and only open for reading.
-        migrate(&mut copy.db.conn, &self.db.path)?;
+        migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
         Ok(copy)
     }
 }
@@ -141,6 +153,12 @@ impl Store {
 }
 
 impl Database {
+    /// Returns the path of the file; `None` for a store that is gone when it is dropped.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        (self.path != Path::new(":memory:")).then_some(&*self.path)
+    }
+
     /// Whether the file was opened for reading only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
@@ -148,51 +166,15 @@ impl Database {
     }
 }
 
-/// SQLite would only say that it cannot open it.
-pub(super) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
-    if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
-}
-
-/// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
-pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
-    }
-    if path.exists() {
-        return Ok(());
-    }
-    let unwritable =
-        |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
-    let fresh = PathBuf::from(name);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&fresh).map_err(unwritable)?;
-    // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
-    // connections of this process hold on it.
-    let linked = fs::hard_link(&fresh, path);
-    let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
-    placed.map_err(unwritable)
-}
-
-pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(BUSY_TIMEOUT)?;
-    check_ours(&conn, path)?;
+    let mut conn = cipher::open(path, path, flags, keys)?;
     if conn.is_readonly("main")? {
         let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
     }
     configure(&conn)?;
-    migrate(&mut conn, path)?;
+    migrate(&mut conn, path, keys)?;
     let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
     if pages > ROOM_IN_PAGES {
         make_room(&conn)?;
@@ -215,11 +197,10 @@ fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 
 /// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
 /// has left one, the file is taken as it stands.
-pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = |conn: Connection| -> Result<Connection, StoreError> {
-        conn.busy_timeout(BUSY_TIMEOUT)?;
-        check_ours(&conn, path)?;
+    let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
+        let conn = cipher::open(name, path, flags, keys)?;
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         make_room(&conn)?;
         prepare_once(&conn)?;
@@ -229,10 +210,10 @@ pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
         }
         Ok(conn)
     };
-    match Connection::open_with_flags(path, flags).map_err(StoreError::from).and_then(open) {
+    match open(path, flags) {
         Err(StoreError::Sqlite(error)) if is_unopenable(&error) => {
             let uri = format!("file:{}?immutable=1", uri_path(path));
-            open(Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?)
+            open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
         }
         result => result,
     }
@@ -272,7 +253,7 @@ pub(super) fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
+fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreError> {
     let (known, found) = (known_version(), schema_version(conn)?);
     if found > known {
         return Err(StoreError::TooNew { path: path.to_owned(), found, known });
@@ -281,7 +262,7 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
-        backup::before_migration(conn, path, found)?;
+        backup::before_migration(conn, path, keys, found)?;
     }
     // Set first: a file in which only this happened is still recognised as ours.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -310,6 +291,8 @@ pub(super) fn of_version(path: &Path, version: usize) -> Connection {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::samples::{clean, day, insert, memory, write};
     use super::super::{AccessKind, Filter};
     use super::*;
@@ -446,7 +429,7 @@ mod tests {
         assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
         let uri = format!("file:{}?immutable=1", uri_path(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let found: i64 = Connection::open_with_flags(uri, flags)
+        let found: i64 = cipher::open(Path::new(&uri), &path, flags, &Keys::default())
             .unwrap()
             .query_row("SELECT count(*) FROM memories", (), |row| row.get(0))
             .unwrap();

@@ -21,7 +21,8 @@ use super::{Store, StoreError};
 pub struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
-    /// Rows that hung on nothing and were put aside, one a line of JSON; `None` if there were none.
+    /// Rows that hung on nothing and were put aside, one a line of JSON; `None` if there were none, and where the file is
+    /// encrypted: they are in the copy alone, then.
     pub put_aside: Option<PathBuf>,
     /// How many rows were put aside.
     pub rows: usize,
@@ -36,16 +37,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is as it was, then.
     pub fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
-        let backup = set_aside(&self.path, now)?;
+        let backup = set_aside(&self.path, &self.keys, now)?;
         let mut aside = backup.clone().into_os_string();
         aside.push(".put-aside.jsonl");
         let aside = PathBuf::from(aside);
-        let rows = self.mend(&aside).map_err(|error| error.at(&self.path))?;
+        let aside = (!self.is_encrypted()?).then_some(aside);
+        let rows = self.mend(aside.as_deref()).map_err(|error| error.at(&self.path))?;
         let left = self.check()?;
-        Ok(Repaired { backup, put_aside: (rows > 0).then_some(aside), rows, left })
+        Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, left })
     }
 
-    fn mend(&self, aside: &Path) -> Result<usize, StoreError> {
+    fn mend(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
         let conn = &self.conn;
         let file = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         // Indexes of SQLite itself first: what follows reads through them.
@@ -69,8 +71,8 @@ impl Store {
     }
 }
 
-/// Writes rows that hang on nothing into a file, and removes them once they are there.
-fn put_aside_dangling(conn: &Connection, aside: &Path) -> Result<usize, StoreError> {
+/// Writes rows that hang on nothing into a file, if one is given, and removes them once they are there.
+fn put_aside_dangling(conn: &Connection, aside: Option<&Path>) -> Result<usize, StoreError> {
     let mut count = 0;
     // What is removed may leave others without their row.
     loop {
@@ -105,7 +107,14 @@ fn lacking(table: &str) -> &'static str {
     }
 }
 
-fn move_row(conn: &Connection, aside: &Path, table: &str, condition: &str) -> Result<usize, StoreError> {
+fn move_row(conn: &Connection, aside: Option<&Path>, table: &str, condition: &str) -> Result<usize, StoreError> {
+    if let Some(aside) = aside {
+        copy_rows(conn, aside, table, condition)?;
+    }
+    Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
+}
+
+fn copy_rows(conn: &Connection, aside: &Path, table: &str, condition: &str) -> Result<(), StoreError> {
     let mut statement = conn.prepare(&format!("SELECT * FROM \"{table}\" WHERE {condition}"))?;
     let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let mut rows = statement.query(())?;
@@ -114,10 +123,7 @@ fn move_row(conn: &Connection, aside: &Path, table: &str, condition: &str) -> Re
         lines += &json!({"table": table, "row": values(row, &names)?}).to_string();
         lines.push('\n');
     }
-    drop(rows);
-    append(aside, &lines)
-        .map_err(|source| StoreError::Unwritable { path: aside.to_owned(), source: Box::new(source) })?;
-    Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
+    append(aside, &lines).map_err(|source| StoreError::Unwritable { path: aside.to_owned(), source: Box::new(source) })
 }
 
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {

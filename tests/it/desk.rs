@@ -43,6 +43,7 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
         command.args(args).current_dir(self.folder.path()).env_clear().stdin(Stdio::null());
         command.env("OLLAMA_HOST", "127.0.0.1:9");
+        command.envs(super::world::key_of_tests().map(|key| ("AFTERTHOUGHT_DB_KEY", key)));
         for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA"] {
             command.env(name, self.folder.path());
         }

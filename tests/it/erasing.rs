@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::world::{Fact, Server, World};
+use super::world::{Fact, Server, World, raw};
 
 /// Names that stand nowhere else; they come into titles, contents, quotes, tags, keys, replies and requests.
 const PLANTED: [Fact; 4] = [("zwickmuehle", 4101), ("翠湖暗号", 5202), ("quittenmond", 6303), ("basil", 5999)];
@@ -51,7 +51,7 @@ fn files_with_phrases(folder: &Path) -> Vec<String> {
 }
 
 fn execute(world: &World, sql: &str) {
-    rusqlite::Connection::open(world.database()).unwrap().execute_batch(sql).unwrap();
+    raw(&world.database()).unwrap().execute_batch(sql).unwrap();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 #[cfg(unix)]
 use super::unprivileged::bound;
-use super::world::{FACTS, Server, World};
+use super::world::{FACTS, Server, World, raw};
 
 /// Log of a session in which rules find something.
 const LOG: &str = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jsonl";
@@ -229,7 +229,7 @@ fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
     let desk = Desk::new();
     // Locked by a process that does not let go.
     desk.world.good(&["remember", "The shop deploys with Nomad."]);
-    let lock = rusqlite::Connection::open(desk.world.database()).unwrap();
+    let lock = raw(&desk.world.database()).unwrap();
     lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
     every_hook(&desk);
     drop(lock);

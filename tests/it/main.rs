@@ -3,14 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
 mod any_bytes;
+mod audit;
 mod bad_input;
 mod batch;
+mod bounds;
 mod briefing;
 mod campaign;
 mod consolidate;
 mod contradiction;
 mod crash;
 mod desk;
+mod diagnostics;
+mod encryption;
 mod erasing;
 mod exports;
 mod faults;

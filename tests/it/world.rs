@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -259,6 +259,20 @@ pub fn spoken((name, port): Fact) -> String {
     format!("the service called {name} listens on port {port}")
 }
 
+/// The key of the files that tests make, where they are to be encrypted.
+pub fn key_of_tests() -> Option<String> {
+    std::env::var("AFTERTHOUGHT_DB_KEY").ok().filter(|key| !key.is_empty())
+}
+
+/// Opens a database from beside, with the key of the tests if they have one: 64 hex digits.
+pub fn raw(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let conn = rusqlite::Connection::open(path)?;
+    if let Some(key) = key_of_tests() {
+        conn.pragma_update(None, "key", format!("x'{key}'"))?;
+    }
+    Ok(conn)
+}
+
 /// A folder with logs and a database, in which the binary runs without any other settings.
 pub struct World {
     folder: TempDir,
@@ -298,6 +312,7 @@ impl World {
         command.env_clear().env("HOME", self.folder.path()).env("AFTERTHOUGHT_DB", self.database());
         // Whatever runs on this machine is not asked.
         command.env("OLLAMA_HOST", "127.0.0.1:9");
+        command.envs(key_of_tests().map(|key| ("AFTERTHOUGHT_DB_KEY", key)));
         if let Some(base_url) = &self.base_url {
             command.env("OPENAI_BASE_URL", base_url).env("AFTERTHOUGHT_MODEL", "m");
         }
@@ -375,7 +390,7 @@ impl World {
         sql: &str,
         read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Vec<T>> {
-        let conn = rusqlite::Connection::open(self.database())?;
+        let conn = raw(&self.database())?;
         conn.busy_timeout(Duration::from_secs(10))?;
         conn.prepare(sql)?.query_map((), read)?.collect()
     }

@@ -8,6 +8,7 @@ use afterthought::store::{Database, Fired, JobStatus};
 use jiff::Timestamp;
 
 use super::{Check, State};
+use crate::cli::health::age;
 use crate::cli::init::{parsed, settings_of};
 use crate::cli::printer::{counted, spelled};
 
@@ -81,8 +82,11 @@ fn work(database: &Database, now: Timestamp) -> Vec<Check> {
     let (waiting, failed) = (count(JobStatus::Waiting), count(JobStatus::Failed));
     let last = jobs.iter().filter(|job| job.status == JobStatus::Done).map(|job| job.updated_at).max();
     let last = last.map_or_else(|| "none done yet".to_owned(), |last| format!("the last done {} ago", age(last, now)));
-    let (state, remedy) =
-        if failed > 0 { (State::Note, "; `afterthought jobs list` tells why") } else { (State::Good, "") };
+    let (state, remedy) = if failed > 0 {
+        (State::Note, "; `afterthought jobs list` tells why, `jobs retry` tries again")
+    } else {
+        (State::Good, "")
+    };
     let mut checks = vec![Check::new("jobs", state, format!("{waiting} waiting, {failed} failed, {last}{remedy}"))];
     let holder = |lease: &str| database.lease_holder(lease, now).ok().flatten();
     checks.push(match (holder(WATCH_LEASE), holder(WORKER_LEASE)) {
@@ -100,25 +104,4 @@ fn is_there(program: &str) -> bool {
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
-}
-
-fn age(at: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(at).as_secs().max(0);
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_the_unit_that_fits() {
-        let at = |seconds| age(Timestamp::UNIX_EPOCH, Timestamp::from_second(seconds).unwrap());
-        assert_eq!([at(5), at(600), at(7_200), at(900_000)], ["5 s", "10 min", "2 h", "10 d"]);
-    }
 }

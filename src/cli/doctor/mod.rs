@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::health;
 use super::printer::{ADDED, CHANGED, DIM, REMOVED, counted, spelled};
 
 /// Check settings, database and model, and name the remedy for what is amiss
@@ -67,7 +68,7 @@ fn all(config: &Config) -> Vec<Check> {
     let of_hooks = hooks::checks(store.as_deref(), path, now());
     // Who opens a file for writing and closes it last takes along what lies beside it.
     drop(store);
-    checks.extend(database(path, &config.db.layer.to_string()));
+    checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
 }
@@ -115,7 +116,8 @@ fn vectors(config: &Config) -> Check {
     }
 }
 
-fn database(path: &Path, layer: &str) -> Vec<Check> {
+fn database(path: &Path, config: &Config) -> Vec<Check> {
+    let layer = &config.db.layer;
     if !path.exists() {
         let finding = format!("{} ({layer}) does not exist yet; the first `run` makes it", path.display());
         return vec![Check::new("database", State::Note, finding)];
@@ -126,21 +128,16 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
     };
     let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
     checks.push(permissions(path));
+    checks.push(encryption(&opened, path));
     checks.push(pages(&opened));
     match opened.stats() {
         Ok(stats) => {
-            let failed = stats.windows.get("failed").copied().unwrap_or(0);
-            let (outcome, remedy) = if failed > 0 {
-                (State::Note, "; the next `run` over their logs tries them again")
-            } else {
-                (State::Good, "")
-            };
             checks.push(Check::new(
                 "memories",
                 State::Good,
                 format!("{} in {} conversations", stats.memories, stats.transcripts),
             ));
-            checks.push(Check::new("windows", outcome, format!("{failed} failed{remedy}")));
+            checks.extend(work(&opened, config));
             checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
             if stats.batch_requests > 0 {
                 let waiting = counted(stats.batch_requests as u64, "request");
@@ -151,6 +148,45 @@ fn database(path: &Path, layer: &str) -> Vec<Check> {
         Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
     }
     checks
+}
+
+/// How the work goes, with what it has cost.
+fn work(store: &Store, config: &Config) -> Vec<Check> {
+    let Ok(health) = store.health() else { return Vec::new() };
+    let note = |is_noted: bool| if is_noted { State::Note } else { State::Good };
+    let failed = health.failures() > 0 || health.halted.is_some();
+    let spent = match health::spending(store, config) {
+        Ok(spending) => Check::new("spent", State::Good, spending.spelled()),
+        Err(error) => Check::new("spent", State::Bad, spelled(&error)),
+    };
+    vec![
+        Check::new("backlog", note(health.backlog() > 0), health::backlog(&health)),
+        Check::new("failures", note(failed), health::failures(&health)),
+        Check::new("last run", note(health.last_failure > health.last_success), health::last_run(&health, now())),
+        spent,
+    ]
+}
+
+/// Whether the file lies open, and whether that is meant.
+fn encryption(store: &Store, path: &Path) -> Check {
+    let check = |state, finding: String| Check::new("encryption", state, finding);
+    let left = Store::half_converted(path);
+    if let Some(left) = left.first() {
+        let left = left.display();
+        return check(
+            State::Bad,
+            format!("{left} was left by `encrypt` or `decrypt`, which ended in the middle; remove it"),
+        );
+    }
+    match (store.is_encrypted(), Store::key_given()) {
+        (Ok(true), Ok(Some(place))) => check(State::Good, format!("encrypted, key from {place}")),
+        (Ok(true), _) => check(State::Good, "encrypted, key from the system keyring".to_owned()),
+        (Ok(false), Ok(None)) => check(State::Good, "none; whoever can read the file can read it all".to_owned()),
+        (Ok(false), Ok(Some(place))) => {
+            check(State::Note, format!("none, though {place} holds a key; `afterthought encrypt` encrypts"))
+        }
+        (Err(error), _) | (Ok(false), Err(error)) => check(State::Bad, spelled(&error.into())),
+    }
 }
 
 /// The whole is what `check` looks at; pages alone take a second for each gigabyte or so.

@@ -63,6 +63,10 @@ const USER_SETTINGS: &str = "\
 # max_cost_per_day = 5.0    # dollars that all runs of one day may spend
 # prices = { \"my-model\" = { prompt = 0.25, completion = 2.0 } }   # dollars for a million tokens
 
+# What is told to whoever looks after it: docs/trust.md. The key of an encrypted database never stands here.
+# audit = true              # a log of who changes, exports and erases memories: ids and counts, no words
+# log_format = \"json\"       # diagnostics on standard error, one object a line; AFTERTHOUGHT_LOG=info for more of them
+
 # What is kept.
 # extractor = \"auto\"        # auto, llm or rules
 # namespace = \"global\"      # everything into one namespace, instead of one by project

@@ -18,6 +18,7 @@ use super::facts::{Fact, day, place};
 use super::model::{Model, Who};
 use super::rows::{self, difference, snapshot};
 use super::steps::{Pick, Run, Step};
+use crate::world::raw;
 
 /// Days from one step to the next.
 const PACE: i64 = 1;
@@ -55,7 +56,7 @@ impl Machine {
         let store = Store::open(&path).unwrap();
         Self {
             store,
-            raw: Connection::open(&path).unwrap(),
+            raw: raw(&path).unwrap(),
             _folder: folder,
             guard: Guard::default(),
             day: START,

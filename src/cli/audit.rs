@@ -1,0 +1,81 @@
+//! `audit`: what the audit log tells.
+
+use afterthought::store::{AuditEntry, AuditLog, Deed, Through};
+use jiff::Timestamp;
+
+use super::args::{Context, time};
+use super::exit::ExitStatus;
+use super::printer::{BOLD, DIM, counted, short};
+
+/// Show who changed, exported or erased memories, and when
+///
+/// Kept where `audit = true` stands in your settings: ids and counts of update, forget, restore, export, erase, purge, undo,
+/// backup, restore-backup, encrypt and decrypt, and never a word of a memory. Exits 1 when there is nothing.
+#[derive(Debug, clap::Args)]
+pub struct AuditArgs {
+    /// Only what was done since, e.g. 2027-01-31
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Only what was done to a memory, by its id or the start or end of it
+    #[arg(long, value_name = "ID")]
+    memory: Option<String>,
+}
+
+pub fn run(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (config, out) = (context.settings()?, context.out);
+    let (mut entries, broken) = AuditLog::read(&config.db.value)?;
+    entries.retain(|entry| is_wanted(args, entry));
+    for entry in &entries {
+        if out.is_json() {
+            out.json(entry)?;
+        } else {
+            out.line(line(entry))?;
+        }
+    }
+    if broken > 0 {
+        out.warn(format_args!("{} of the log cannot be read", counted(broken as u64, "line")));
+    }
+    if entries.is_empty() && !config.audit.value {
+        out.note("no audit log is kept; `audit = true` in your settings, or AFTERTHOUGHT_AUDIT=true, begins one");
+    }
+    Ok(if entries.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+}
+
+fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
+    let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
+    args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
+}
+
+fn line(entry: &AuditEntry) -> String {
+    let through = match entry.through {
+        Through::Command => "by command",
+        Through::Agent => "by an agent",
+        Through::Library => "by a program",
+    };
+    let did = match entry.did {
+        Deed::Update => "update",
+        Deed::Forget => "forget",
+        Deed::Restore => "restore",
+        Deed::Export => "export",
+        Deed::Erase => "erase",
+        Deed::Purge => "purge",
+        Deed::Undo => "undo",
+        Deed::Backup => "backup",
+        Deed::RestoreBackup => "restore-backup",
+        Deed::Encrypt => "encrypt",
+        Deed::Decrypt => "decrypt",
+    };
+    let count = if entry.memories == 1 { "1 memory".to_owned() } else { format!("{} memories", entry.memories) };
+    let conversations = entry.conversations.map(|count| format!(" of {}", counted(count as u64, "conversation")));
+    let ids: Vec<_> = entry.ids.iter().take(5).map(short).collect();
+    let more = if entry.ids.len() > ids.len() { " …" } else { "" };
+    format!(
+        "{:.0} {BOLD}{did}{BOLD:#} {count}{} {DIM}user {}, {through}{DIM:#} {}{more}",
+        entry.at,
+        conversations.unwrap_or_default(),
+        entry.who,
+        ids.join(" "),
+    )
+    .trim_end()
+    .to_owned()
+}

@@ -1,0 +1,271 @@
+//! The audit log: who changed, took out or erased what, and when, as ids and counts.
+//!
+//! One line of JSON a deed in a file beside the database, which is only added to. It holds no words of a memory, so that
+//! it can stay when they are erased, and it is not in the database, so that a backup that is taken back does not undo it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use crate::memory::MemoryId;
+
+/// Size at which a log makes place for another, in bytes; two are kept.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// Most ids in a line; the count tells of the rest.
+const MAX_IDS: usize = 1_000;
+/// Longest name of who did it, in characters.
+const MAX_NAME: usize = 64;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
+    /// A memory says something else.
+    Update,
+    /// Memories are hidden.
+    Forget,
+    /// Memories hold again.
+    Restore,
+    /// Memories were given to a file or another program.
+    Export,
+    /// Conversations are gone with all that rested on them.
+    Erase,
+    /// What was forgotten long ago is gone.
+    Purge,
+    /// A run was taken back.
+    Undo,
+    /// A copy was made.
+    Backup,
+    /// A copy took the place of everything.
+    RestoreBackup,
+    /// The file was encrypted.
+    Encrypt,
+    /// The file lies open again.
+    Decrypt,
+}
+
+/// Through what it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Through {
+    /// A command of a person or a script.
+    Command,
+    /// An agent, over the Model Context Protocol.
+    Agent,
+    /// A program that uses the library.
+    Library,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// When.
+    pub at: Timestamp,
+    /// The user of the system.
+    pub who: String,
+    /// The process.
+    pub pid: u32,
+    /// Through what.
+    pub through: Through,
+    /// What.
+    pub did: Deed,
+    /// How many memories.
+    pub memories: usize,
+    /// Which, the first thousand of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<MemoryId>,
+    /// How many conversations, where they were erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<usize>,
+}
+
+/// The log of one database, open for adding to it.
+#[derive(Debug)]
+pub struct AuditLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl AuditLog {
+    /// Returns where the log of the database at `database` is.
+    #[must_use]
+    pub fn path_of(database: &Path) -> PathBuf {
+        database.with_extension("audit.jsonl")
+    }
+
+    /// Opens the log of the database at `database`, and makes it where it is missing, 0600. To be done before the deed, so
+    /// that nothing is done of which no trace can be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn open(database: &Path) -> Result<Self, StoreError> {
+        let path = Self::path_of(database);
+        if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
+            // Another process may just have done the same.
+            fs::rename(&path, former(&path)).ok();
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options
+            .open(&path)
+            .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
+        Ok(Self { path, file })
+    }
+
+    /// Adds a line about what was done to `ids`, and makes sure that it outlives a failure of power.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn note(&mut self, through: Through, did: Deed, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+        self.add(&entry(through, did, ids, now))
+    }
+
+    /// Adds a line about memories that are only counted.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn count(&mut self, did: Deed, memories: usize, now: Timestamp) -> Result<(), StoreError> {
+        self.add(&AuditEntry { memories, ..entry(Through::Command, did, &[], now) })
+    }
+
+    /// Adds a line about conversations that were erased with `ids`.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn erased(&mut self, conversations: usize, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+        let conversations = Some(conversations);
+        self.add(&AuditEntry { conversations, ..entry(Through::Command, Deed::Erase, ids, now) })
+    }
+
+    fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
+        let line = serde_json::to_string(entry).map_err(StoreError::bad("a line of the audit log"))?;
+        // In one write, so that lines of several processes do not mix.
+        let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
+    }
+
+    /// Returns the lines of the log of the database at `database`, oldest first; without those that cannot be read, of which
+    /// the second value tells how many there are.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`] if a file of it cannot be read.
+    pub fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
+        let path = Self::path_of(database);
+        let (mut entries, mut broken) = (Vec::new(), 0);
+        for path in [former(&path), path] {
+            let mut bytes = Vec::new();
+            match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(StoreError::Unwritable { path, source: Box::new(source) }),
+                Ok(_) => {}
+            }
+            for line in String::from_utf8_lossy(&bytes).lines() {
+                match serde_json::from_str(line) {
+                    Ok(entry) => entries.push(entry),
+                    Err(_) => broken += 1,
+                }
+            }
+        }
+        Ok((entries, broken))
+    }
+}
+
+fn entry(through: Through, did: Deed, ids: &[MemoryId], now: Timestamp) -> AuditEntry {
+    AuditEntry {
+        at: now,
+        who: who(),
+        pid: std::process::id(),
+        through,
+        did,
+        memories: ids.len(),
+        ids: ids.iter().take(MAX_IDS).cloned().collect(),
+        conversations: None,
+    }
+}
+
+/// Returns the user of the system by number and by the name that the environment gives, which anybody can set.
+fn who() -> String {
+    let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let name: String = name.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+    #[cfg(unix)]
+    {
+        let number = rustix::process::getuid().as_raw();
+        if name.is_empty() { number.to_string() } else { format!("{number} ({name})") }
+    }
+    #[cfg(not(unix))]
+    name
+}
+
+fn former(path: &Path) -> PathBuf {
+    path.with_extension("1.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{day, memory};
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_were_written_and_nobody_else_can_read_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("memories.db");
+        assert_eq!(AuditLog::read(&database).unwrap(), (vec![], 0));
+        let ids: Vec<MemoryId> = (0..1_002).map(|_| memory("Tea", "The user drinks tea.").id).collect();
+        let mut log = AuditLog::open(&database).unwrap();
+        log.note(Through::Agent, Deed::Update, &ids[..1], day(0)).unwrap();
+        log.erased(3, &ids, day(1)).unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(AuditLog::path_of(&database))
+            .unwrap()
+            .write_all(b"{half\n")
+            .unwrap();
+        log.count(Deed::Export, 7, day(2)).unwrap();
+        let (entries, broken) = AuditLog::read(&database).unwrap();
+        assert_eq!(broken, 1);
+        let told: Vec<_> = entries
+            .iter()
+            .map(|one| (one.at, one.through, one.did, one.memories, one.ids.len(), one.conversations))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (day(0), Through::Agent, Deed::Update, 1, 1, None),
+                (day(1), Through::Command, Deed::Erase, 1_002, MAX_IDS, Some(3)),
+                (day(2), Through::Command, Deed::Export, 7, 0, None),
+            ]
+        );
+        assert_eq!(entries[0].ids, ids[..1]);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(AuditLog::path_of(&database)).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn it_does_not_grow_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("memories.db");
+        let path = AuditLog::path_of(&database);
+        for letter in ["a", "b", "c"] {
+            fs::write(&path, format!("{}\n", letter.repeat(usize::try_from(MAX_BYTES).unwrap()))).unwrap();
+            AuditLog::open(&database).unwrap().count(Deed::Export, 1, day(0)).unwrap();
+        }
+        let sizes: u64 = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        assert!(sizes < 2 * MAX_BYTES, "{sizes}");
+        assert_eq!(AuditLog::read(&database).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_noted_is_refused_before() {
+        let error = AuditLog::open(Path::new("/none/such/memories.db")).unwrap_err();
+        assert!(error.to_string().contains("/none/such/memories.audit.jsonl"), "{error}");
+    }
+}
