@@ -245,7 +245,7 @@ fn split(block: &str) -> Vec<&str> {
     sentences
 }
 
-const CLOSERS: &str = "\"')]”’」』）】*";
+const CLOSERS: &str = "\"')]”’»«」』）】*";
 
 const fn is_terminal(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '；')

@@ -104,15 +104,13 @@ impl Kind {
             Self::Decision => shelf(MemoryType::Semantic, "decision", 0.8, false),
             Self::Limit => shelf(MemoryType::Semantic, "project", 0.8, false),
             Self::Health => shelf(MemoryType::Semantic, "fact", 0.9, true),
-            Self::People => shelf(MemoryType::Semantic, "fact", 0.6, true),
-            Self::Role => shelf(MemoryType::Semantic, "project", 0.6, false),
+            Self::People | Self::Own => shelf(MemoryType::Semantic, "fact", 0.6, true),
+            Self::Role | Self::Fact => shelf(MemoryType::Semantic, "project", 0.6, false),
             Self::Event => shelf(MemoryType::Episodic, "fact", 0.6, true),
             Self::Plan => shelf(MemoryType::Episodic, "fact", 0.7, false),
             Self::Cause => shelf(MemoryType::Episodic, "solution", 0.7, false),
             Self::Vain => shelf(MemoryType::Episodic, "mistake", 0.6, false),
             Self::Taste => shelf(MemoryType::Semantic, "preference", 0.7, true),
-            Self::Own => shelf(MemoryType::Semantic, "fact", 0.6, true),
-            Self::Fact => shelf(MemoryType::Semantic, "project", 0.6, false),
             Self::Change => shelf(MemoryType::Semantic, "fact", 0.7, false),
         }
     }
