@@ -2,6 +2,7 @@
 //!
 //! Only this module can make a [`Redacted`], and only a [`Redacted`] reaches a model or the store.
 
+mod about;
 mod assigned;
 mod clean;
 mod feedback;
@@ -22,6 +23,8 @@ mod secrets;
 mod settle;
 mod shape;
 mod spoken;
+#[cfg(test)]
+mod spoken_tests;
 mod steering;
 mod steering_hints;
 #[cfg(test)]

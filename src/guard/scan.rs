@@ -132,7 +132,7 @@ impl Scanner {
                     naming,
                 )
             }
-            Part::Spoken(naming) => spoken::spoken(text, whole.end, naming),
+            Part::Spoken(naming) => spoken::spoken(text, &whole, naming),
             Part::Phrase => spoken::phrase(text, whole.end),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::about::{is_matter, is_state};
 use super::judge::{
     has_digit, is_access_code, is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password,
     is_opaque, is_placeholder, is_type, is_word, names_secret,
@@ -9,8 +10,9 @@ use super::judge::{
 use super::value::{self, Naming};
 use super::words::{GRAMMAR, UNITS};
 
-/// Returns the value said in the sentence that goes on at `at`.
-pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usize>> {
+/// Returns the value said in the sentence that goes on behind `whole`, which names the secret.
+pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option<Range<usize>> {
+    let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
     let value = value::read(text, at)?;
     let end = value.range.end;
@@ -29,7 +31,8 @@ pub(super) fn spoken(text: &str, at: usize, naming: Naming) -> Option<Range<usiz
             is_alphabetic_script(said)
                 && closes
                 && said.len() >= 5
-                && (value.quoted || !is_common(said) && !names_secret(said))
+                && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(&text[whole.clone()], said))
+                && !is_matter(text, whole)
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
         Naming::Code => is_access_code(said) && !counts_something(said, &text[end..]),

@@ -137,7 +137,8 @@ pub(super) fn statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: 
     let voice = voice(message);
     let mut said = own::said(&message.text);
     said.retain(|said| !scenes.hides(at, &message.text, said));
-    let lines = statement::lines(message, &said);
+    let mut lines = statement::lines(message, &said);
+    statement::without_jests(&mut said, &mut lines);
     let before = statement::last_of_same(task, at, message);
     statement::take_back(message, before, || statement::amends(&lines), gathered);
     let mut told = vec![false; said.len()];

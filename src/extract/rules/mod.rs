@@ -38,7 +38,7 @@ use gather::Gathered;
 use scene::Scenes;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-6";
+pub const VERSION: &str = "rules-7";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
@@ -58,6 +58,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
     statement::corrected_later(task, &mut gathered);
     statement::outdated(task, &mut gathered);
+    statement::ended(task, scenes, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }

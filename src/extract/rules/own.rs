@@ -10,6 +10,9 @@ use super::sentence;
 /// Longest quotation that may stand within a person's own sentence, in characters: a name, a setting, a label.
 const MAX_QUOTED_CHARS: usize = 40;
 
+/// Fewest words, or half as many Chinese characters, of a quotation that is a sentence.
+const MIN_SENTENCE_WORDS: usize = 3;
+
 /// Longest text below "what does this mean", in bytes, that may still be the author's own.
 const MAX_OWN_BYTES: usize = 200;
 
@@ -85,7 +88,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         let end = at + c.len_utf8();
         match open {
             Some((start, close)) if c == close => {
-                if text[start..at].chars().count() > MAX_QUOTED_CHARS {
+                if is_foreign(&text[start..at]) {
                     found.push(start..end);
                 }
                 open = None;
@@ -97,6 +100,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
                     '“' => Some('”'),
                     '„' => Some('“'),
                     '«' => Some('»'),
+                    '»' => Some('«'),
                     '「' => Some('」'),
                     '『' => Some('』'),
                     _ => None,
@@ -112,6 +116,24 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         open.filter(|(start, _)| text[*start..].chars().count() > MAX_QUOTED_CHARS).map(|(start, _)| start..text.len()),
     );
     found
+}
+
+/// Whether a quotation, with the mark that opens it, is somebody's sentence rather than a name or a setting.
+fn is_foreign(quoted: &str) -> bool {
+    static SPEAKS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)^\W*(?:(?:i|i'm|i’m|i've|we|we're|my|our|ich|wir|mein|meine|unser|unsere|yo|soy|tengo|vivo|estoy|mi|mis|nosotros|nuestro|nuestra|prefiero|trabajo|busco|uso)\b",
+            r"|我|我们)",
+        ))
+        .expect("the pattern is a constant")
+    });
+    quoted.chars().count() > MAX_QUOTED_CHARS || (SPEAKS.is_match(quoted) && is_sentence(quoted))
+}
+
+/// Whether `quoted` has words enough to say something.
+fn is_sentence(quoted: &str) -> bool {
+    let han = quoted.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+    quoted.split_whitespace().count() >= MIN_SENTENCE_WORDS || han >= 2 * MIN_SENTENCE_WORDS
 }
 
 #[cfg(test)]
@@ -132,6 +154,8 @@ mod tests {
                 "A 28\" wheel fits. It is a 28\" one, I always take those for my bike.",
                 vec!["A 28\" wheel fits.", "It is a 28\" one, I always take those for my bike."],
             ),
+            ("She says: \"I am allergic to cats.\"", vec![]),
+            ("Er sagt: »Ich hasse Hausaufgaben.« Ich nicht.", vec!["Ich nicht."]),
             ("我喜欢猫。再编一个故事，主角是小狐狸。它住在月亮上。", vec!["我喜欢猫。"]),
         ] {
             assert_eq!(said(text), own, "{text}");

@@ -14,6 +14,9 @@ use crate::transcript::{Message, Role};
 /// Messages before a window in which a stretch that reaches into it may have begun.
 const MAX_BEHIND: usize = 200;
 
+/// Silence after which a story or a game is over, unless it is taken up again, in milliseconds.
+const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
@@ -21,6 +24,8 @@ enum Voice {
     Own,
     /// Somebody else, as long as the person says that it goes on.
     Lent,
+    /// Somebody else whose words the person dictates, also in answer to what the assistant asks about them.
+    Dictated,
     /// A character, until the person steps out.
     Played,
 }
@@ -43,7 +48,21 @@ impl Scenes {
         let is_chat = window.iter().any(|message| message.role == Role::Assistant || message.speaker.is_none());
         let mut scenes = Self { hidden: BTreeMap::new(), places: BTreeMap::new() };
         let mut voice = Voice::Own;
-        for (at, message) in (start..).zip(window).filter(|(_, message)| message.is_human()) {
+        let mut before: Option<&Message> = None;
+        // Whether more of a dictated text is expected: it was announced, or asked for.
+        let mut waits = false;
+        for (at, message) in (start..).zip(window) {
+            let end = message.text.trim_end();
+            if !message.is_human() {
+                waits = message.role == Role::Assistant && end.ends_with(['?', '？']);
+                continue;
+            }
+            let paused = before.is_some_and(|before| is_long_after(before, message));
+            if voice != Voice::Own && (paused || (voice == Voice::Dictated && !waits)) {
+                voice = Voice::Lent;
+            }
+            before = Some(message);
+            waits = end.ends_with([':', '：']);
             let hidden = read(message, is_chat, &mut voice);
             if !hidden.is_empty() {
                 scenes.hidden.insert(at, hidden);
@@ -75,6 +94,12 @@ impl Scenes {
     }
 }
 
+/// Whether so much time lies between two messages that a game is hardly still on.
+fn is_long_after(before: &Message, message: &Message) -> bool {
+    let (Some(earlier), Some(later)) = (before.time, message.time) else { return false };
+    later.at.as_millisecond() - earlier.at.as_millisecond() > MAX_PAUSE_MS
+}
+
 /// Returns the parts of `message` that are not its author's own, and leaves in `voice` who speaks at its end.
 fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>> {
     let text = &message.text;
@@ -83,7 +108,9 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();
     };
-    if *voice == Voice::Lent && !table.goes_on(text.trim_start()) {
+    // "One more thing" and "No, wait" are nothing that is dictated.
+    let turns = *voice == Voice::Dictated && (table.shifts(text.trim_start()) || table.amends(text));
+    if (*voice == Voice::Lent && !table.goes_on(text.trim_start())) || turns {
         *voice = Voice::Own;
     }
     let asked = own::asked_from(text);
@@ -95,7 +122,9 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
             *voice = Voice::Own;
         } else if was != Voice::Played && table.plays(&folded) {
             *voice = if is_chat { Voice::Played } else { Voice::Lent };
-        } else if was == Voice::Own && (table.lends(&folded) || asked.is_some_and(|at| part.contains(&at))) {
+        } else if matches!(was, Voice::Own | Voice::Lent) && table.lends(&folded) {
+            *voice = Voice::Dictated;
+        } else if was == Voice::Own && asked.is_some_and(|at| part.contains(&at)) {
             *voice = Voice::Lent;
         }
         if *voice != Voice::Own {

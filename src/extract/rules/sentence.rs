@@ -217,6 +217,8 @@ fn split(block: &str) -> Vec<&str> {
     let mut start = 0;
     let mut in_code = false;
     let code = block.matches('`').count().is_multiple_of(2);
+    // Who begins without a capital goes on so.
+    let is_low = block.starts_with(char::is_lowercase);
     let mut chars = block.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         if c == '`' && code {
@@ -233,7 +235,7 @@ fn split(block: &str) -> Vec<&str> {
             end = next_at + next.len_utf8();
             chars.next();
         }
-        if ends_sentence(&block[start..at + c.len_utf8()], c, &block[end..]) {
+        if ends_sentence(&block[start..at + c.len_utf8()], c, &block[end..], is_low) {
             sentences.push(block[start..end].trim());
             start = end;
         }
@@ -243,13 +245,21 @@ fn split(block: &str) -> Vec<&str> {
     sentences
 }
 
-const CLOSERS: &str = "\"')]”’」』）】*";
+const CLOSERS: &str = "\"')]”’»«」』）】*";
 
 const fn is_terminal(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '；')
 }
 
-fn ends_sentence(before: &str, terminal: char, rest: &str) -> bool {
+/// Fewest letters of a word that may end a sentence of somebody who writes no capitals.
+const MIN_LAST_LETTERS: usize = 3;
+
+/// Whether `word` is no shortened one, as far as its letters tell.
+fn is_word(word: &str) -> bool {
+    word.chars().count() >= MIN_LAST_LETTERS && word.chars().all(char::is_alphanumeric)
+}
+
+fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool {
     if matches!(terminal, '。' | '！' | '？' | '；') {
         return true;
     }
@@ -265,6 +275,13 @@ fn ends_sentence(before: &str, terminal: char, rest: &str) -> bool {
     let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
     let next = rest.trim_start();
     let ordinal = word.len() <= 2 && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    // "To close: 1. count, 2. lock" is one sentence.
+    let introduced = before.trim_end_matches('.').strip_suffix(word).unwrap_or("").trim_end();
+    let listed = ordinal && introduced.ends_with([':', ',', ';', '：']);
     let day = ordinal && GERMAN_MONTHS.iter().any(|month| next.starts_with(month));
-    !(ABBREVIATIONS.contains(&bare.as_str()) || initial || day || next.starts_with(char::is_lowercase))
+    !(ABBREVIATIONS.contains(&bare.as_str())
+        || initial
+        || day
+        || listed
+        || (next.starts_with(char::is_lowercase) && !(is_low && is_word(word))))
 }

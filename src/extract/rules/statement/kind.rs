@@ -33,6 +33,10 @@ pub(super) enum Kind {
     Change,
     /// How things are called, written, laid out.
     Form,
+    /// Who the speaker is, and what they have and do.
+    Own,
+    /// Where and what things of the work are.
+    Fact,
 }
 
 /// How a kind is kept.
@@ -60,6 +64,8 @@ const NAMES: &[(&str, Kind)] = &[
     ("taste", Kind::Taste),
     ("change", Kind::Change),
     ("form", Kind::Form),
+    ("own", Kind::Own),
+    ("fact", Kind::Fact),
 ];
 
 impl Kind {
@@ -72,8 +78,21 @@ impl Kind {
     pub(super) const fn must_name(self) -> bool {
         matches!(
             self,
-            Self::Rule | Self::Change | Self::Decision | Self::Taste | Self::Limit | Self::Event | Self::Role
+            Self::Rule
+                | Self::Change
+                | Self::Decision
+                | Self::Taste
+                | Self::Limit
+                | Self::Event
+                | Self::Role
+                | Self::Fact
+                | Self::Own
         )
+    }
+
+    /// Whether a few words are enough to say something of this kind: "Maeve hates lilies".
+    pub(super) const fn is_plain(self) -> bool {
+        matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste | Self::Role)
     }
 
     /// Returns how statements of this kind are kept.
@@ -85,8 +104,8 @@ impl Kind {
             Self::Decision => shelf(MemoryType::Semantic, "decision", 0.8, false),
             Self::Limit => shelf(MemoryType::Semantic, "project", 0.8, false),
             Self::Health => shelf(MemoryType::Semantic, "fact", 0.9, true),
-            Self::People => shelf(MemoryType::Semantic, "fact", 0.6, true),
-            Self::Role => shelf(MemoryType::Semantic, "project", 0.6, false),
+            Self::People | Self::Own => shelf(MemoryType::Semantic, "fact", 0.6, true),
+            Self::Role | Self::Fact => shelf(MemoryType::Semantic, "project", 0.6, false),
             Self::Event => shelf(MemoryType::Episodic, "fact", 0.6, true),
             Self::Plan => shelf(MemoryType::Episodic, "fact", 0.7, false),
             Self::Cause => shelf(MemoryType::Episodic, "solution", 0.7, false),

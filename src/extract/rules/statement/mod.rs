@@ -3,6 +3,7 @@
 //! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it: so
 //! nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
 
+mod ended;
 mod kind;
 mod passage;
 mod retract;
@@ -20,6 +21,7 @@ use crate::extract::Task;
 use crate::memory::{Audience, Candidate, Claim};
 use crate::transcript::Message;
 
+pub(super) use ended::ended;
 use kind::Kind;
 use passage::Passage;
 pub(super) use stale::outdated;
@@ -35,6 +37,8 @@ const MAX_CORRECTION_BYTES: usize = 600;
 const MAX_WITHDRAWN: usize = 2;
 /// Messages of people back to which "I mixed that up" reaches, where others have spoken in between.
 const MAX_BETWEEN: usize = 3;
+/// Most words of a sentence that only says that the one before it was a joke.
+const MAX_JEST_WORDS: usize = 4;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
@@ -42,6 +46,14 @@ const MAX_TITLE_CHARS: usize = 60;
 pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
     let usual = tongue::of(&message.text, None);
     said.iter().map(|said| Line::read(said, usual)).collect()
+}
+
+/// Takes the sentences out of `said` and `lines` that the one after them calls a joke.
+pub(super) fn without_jests<'a>(said: &mut Vec<&'a str>, lines: &mut Vec<Line<'a>>) {
+    for at in (1..lines.len()).rev().filter(|&at| lines[at].jests).collect::<Vec<_>>() {
+        said.remove(at - 1);
+        lines.remove(at - 1);
+    }
 }
 
 /// Takes back the earlier statements that `message` corrects; `amends` says whether one of its lines amends anything,
@@ -131,6 +143,8 @@ pub(super) struct Line<'a> {
     amends: bool,
     /// Whether it begins something else.
     shifts: bool,
+    /// Whether it is nothing but "just kidding".
+    jests: bool,
 }
 
 impl<'a> Line<'a> {
@@ -147,6 +161,7 @@ impl<'a> Line<'a> {
             points: true,
             amends: false,
             shifts: true,
+            jests: false,
         };
         let Some(table) = tongue.map(table::of) else { return line };
         if line.text.chars().count() > MAX_SENTENCE_CHARS || line.text.contains("[redacted:") {
@@ -159,6 +174,7 @@ impl<'a> Line<'a> {
         line.points = table.points(&bare);
         line.amends = table.amends(&line.text) || table.amends(&bare);
         line.shifts = table.shifts(&line.text);
+        line.jests = line.text.split(' ').count() <= MAX_JEST_WORDS && table.withdraws(&line.text);
         line.text = bare;
         line
     }

@@ -7,6 +7,8 @@ use super::kind::Kind;
 const MAX_CHARS: usize = 320;
 /// Fewest words, or half as many Chinese characters, of a statement.
 const MIN_WORDS: usize = 5;
+/// The same of a statement that says who somebody is, or what they like or cannot bear.
+const MIN_PLAIN_WORDS: usize = 3;
 
 /// Fewest words of a sentence that tells what the next one speaks of.
 const MIN_JOINED_WORDS: usize = 3;
@@ -36,10 +38,13 @@ pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) ->
         let Some(kind) = line.cue.filter(|_| !told[at]) else { continue };
         let fits = |first: usize, last: usize| length(lines, first, last) <= MAX_CHARS;
         let joins = |other: usize| !lines[other].forbidden && !told[other] && lines[other].tongue == line.tongue;
+        let is_short = words(&line.text) < if kind.is_plain() { MIN_PLAIN_WORDS } else { MIN_WORDS };
         let taken = found.last().map(|last| last.last);
         let (mut first, mut last) = (at, at);
         if let Some(before) = at.checked_sub(1).filter(|&before| taken.is_none_or(|taken| taken < before)) {
-            let wanted = (among_people && !line.shifts) || line.leans || line.points || words(&line.text) < MIN_WORDS;
+            // "Wait, they moved it" goes on from nothing: it takes back.
+            let leans = ((line.leans || line.points) && !line.amends) || is_short;
+            let wanted = (among_people && !line.shifts) || leans;
             if wanted && joins(before) && words(&lines[before].text) >= MIN_JOINED_WORDS && fits(before, at) {
                 first = before;
             }
@@ -55,7 +60,7 @@ pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) ->
         if taken.is_some_and(|taken| taken >= at) {
             continue;
         }
-        let needs = line.leans || words(&line.text) < MIN_WORDS || (line.points && words(&line.text) < MIN_CLEAR_WORDS);
+        let needs = line.leans || is_short || (line.points && words(&line.text) < MIN_CLEAR_WORDS);
         let whole = first < at || !needs || (among_people && last > at && !line.leans);
         if whole {
             found.push(Passage { first, last, cued: at, kind });

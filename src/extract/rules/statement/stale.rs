@@ -157,10 +157,15 @@ static CALENDAR: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|februar|märz|mai|juni|juli|oktober|dezember",
         r"|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre",
         r"|the \d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)|\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.|el \d{1,2}|de[nmr] \d{1,2}\.|(?:next|last) (?:week|month|year))\b",
-        r"|\d{1,2}月|\d{1,2}[日号]|(?:周|星期|礼拜)[一二三四五六日天末]|明天|后天|月底|月初",
+        r"|\d{1,2} ?月|\d{1,2} ?[日号]|(?:周|星期|礼拜)[一二三四五六日天末]|明天|后天|月底|月初",
     ))
     .expect("the pattern is a constant")
 });
+
+/// Returns the days that `text` names, in small letters.
+pub(super) fn days(text: &str) -> BTreeSet<String> {
+    CALENDAR.find_iter(text).map(|found| found.as_str().to_lowercase()).collect()
+}
 
 /// Returns what tells one day, hour, or amount from another.
 fn marks(text: &str) -> BTreeSet<String> {

@@ -2,7 +2,7 @@
 //!
 //! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
 //! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
-//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[plays]` and `[lends]` how one begins to speak
+//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and `[lends]` how one begins to speak
 //! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
 //! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
 //! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
@@ -30,6 +30,7 @@ pub(in super::super) struct Table {
     moves: RegexSet,
     corrects: RegexSet,
     changes: RegexSet,
+    ends: RegexSet,
     plays: RegexSet,
     lends: RegexSet,
     goes: RegexSet,
@@ -87,6 +88,7 @@ impl Table {
             moves: set("moves"),
             corrects: set("corrects"),
             changes: set("changes"),
+            ends: set("ends"),
             plays: set("plays"),
             lends: set("lends"),
             goes: set("goes"),
@@ -127,7 +129,7 @@ impl Table {
     }
 
     /// Whether `sentence` takes back something said before.
-    pub(super) fn amends(&self, sentence: &str) -> bool {
+    pub(in super::super) fn amends(&self, sentence: &str) -> bool {
         self.amends.is_match(sentence)
     }
 
@@ -137,7 +139,7 @@ impl Table {
     }
 
     /// Whether `sentence` begins something else.
-    pub(super) fn shifts(&self, sentence: &str) -> bool {
+    pub(in super::super) fn shifts(&self, sentence: &str) -> bool {
         self.shifts.is_match(sentence)
     }
 
@@ -154,6 +156,11 @@ impl Table {
     /// Whether `sentence` may say how something is now that was otherwise.
     pub(super) fn changes(&self, sentence: &str) -> bool {
         self.changes.is_match(sentence)
+    }
+
+    /// Whether `sentence` says of something that it does not hold, or no longer.
+    pub(super) fn ends(&self, sentence: &str) -> bool {
+        self.ends.is_match(sentence)
     }
 
     /// Whether a game or a story begins with `sentence`.
@@ -251,6 +258,7 @@ mod tests {
                     "moves",
                     "corrects",
                     "changes",
+                    "ends",
                     "plays",
                     "lends",
                     "goes",

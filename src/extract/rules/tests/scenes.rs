@@ -1,7 +1,7 @@
 //! Games, stories, letters for others, and days that are changed later.
 
 use super::{all, transcript};
-use crate::transcript::Message;
+use crate::transcript::{Message, MessageTime};
 
 /// Returns the contents of what is kept of a conversation in which an assistant answers each of `said`.
 fn kept(said: &[&str]) -> Vec<String> {
@@ -105,4 +105,65 @@ fn a_label_in_capitals_is_no_part_in_a_play() {
     {
         assert_ne!(kept(&[said]), Vec::<String>::new(), "{said}");
     }
+}
+
+#[test]
+fn what_is_said_to_be_over_is_not_kept() {
+    for (old, over) in [
+        ("We use Redis for the queue.", "Scrap Redis, we moved the queue to our own table."),
+        ("Our designer is Kofi.", "Kofi left on Friday."),
+        ("I'm vegetarian by the way.", "I stopped being vegetarian in January."),
+        ("Trainer der Bambini ist Sven, Training mittwochs.", "Sven hat aufgehört, das macht jetzt Nadine."),
+        ("El proveedor de pan es Horno Garrido.", "Garrido ya no nos sirve."),
+        ("我们的消息队列是 Kafka。", "运维说压根没上过 Kafka。"),
+    ] {
+        let found = kept(&[old, "My birthday is on 3 June.", over]);
+        let old = old.trim_end_matches(['.', '。']);
+        assert!(!found.iter().any(|one| one.contains(&old[old.len() / 2..])), "{old}: {found:?}");
+        assert!(!kept(&[old, "My birthday is on 3 June."]).is_empty(), "{old}");
+    }
+}
+
+#[test]
+fn what_is_over_is_told_by_what_is_named_and_not_by_the_subject() {
+    let found = kept(&["Marlin uses Postgres.", "Marlin runs on Heroku.", "Marlin no longer runs on Heroku."]);
+    assert!(found.iter().any(|one| one.contains("Postgres")), "{found:?}");
+    let played = kept(&["I am allergic to walnuts.", "Let's play: you be the guard.", "I stopped eating walnuts."]);
+    assert!(played.iter().any(|one| one.contains("walnuts")), "{played:?}");
+}
+
+#[test]
+fn a_story_is_over_after_hours_of_silence() {
+    let at = |text: &str, time: &str| Message {
+        time: Some(MessageTime::logged(time.parse().unwrap())),
+        ..Message::user(text)
+    };
+    let told = |later: &str| {
+        let messages = vec![
+            at("I'm writing a novel, carry on from where I stop.", "2026-03-04T12:00:00Z"),
+            Message::assistant("Fine."),
+            at("I am allergic to kiwis.", later),
+        ];
+        all(&transcript(messages)).len()
+    };
+    assert_eq!((told("2026-03-04T12:05:00Z"), told("2026-03-05T09:00:00Z")), (0, 1));
+}
+
+#[test]
+fn a_dictated_letter_goes_on_where_the_assistant_asks_for_more() {
+    let messages = |asked: &str| {
+        vec![
+            Message::user("A letter for Mrs Brook, in short: I am allergic to dust."),
+            Message::assistant(asked),
+            Message::user("I am allergic to paint."),
+        ]
+    };
+    assert_eq!(all(&transcript(messages("What else?"))).len(), 0);
+    assert_eq!(all(&transcript(messages("Done."))).len(), 1);
+}
+
+#[test]
+fn a_sentence_that_is_called_a_joke_is_not_kept() {
+    assert_eq!(kept(&["I live in Mordor. Just kidding."]), [""; 0]);
+    assert_eq!(kept(&["Meine Frau heißt Brunhilde. Nur Spaß!"]), [""; 0]);
 }

@@ -40,3 +40,18 @@ fn a_pasted_page_leaves_only_its_frame() {
     let body = "Some line of the page.\n".repeat(60);
     assert_eq!(said(&format!("I use vim.\n\n{body}\nWe use Go.")), ["I use vim.", "We use Go."]);
 }
+
+#[test]
+fn who_writes_no_capitals_ends_sentences_all_the_same() {
+    assert_eq!(
+        said("i use vim. we deploy on heroku, e.g. the site. ok"),
+        ["i use vim.", "we deploy on heroku, e.g. the site.", "ok"]
+    );
+    assert_eq!(said("I use vim. we deploy"), ["I use vim. we deploy"]);
+}
+
+#[test]
+fn steps_that_are_counted_in_a_line_are_one_sentence() {
+    let steps = "So geht es: 1. Kasse zählen, 2. Tür schließen.";
+    assert_eq!(said(steps), [steps]);
+}
