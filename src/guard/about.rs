@@ -76,12 +76,21 @@ fn is_of(before: &str) -> bool {
     words.next().is_some_and(|word| OF.contains(&word))
 }
 
-/// Whether `word`, in the language of the `name` before it, says what became of a password.
-pub(super) fn is_state(name: &str, word: &str) -> bool {
+/// Whose a password is, where it is likelier told than talked about.
+const OWNERS: &[&str] = &["mein", "dein", "sein", "ihr", "unser", "euer", "mi", "tu", "su", "nuestra", "vuestra"];
+
+/// Whether `word`, in the language of the name at `whole` before it, says what became of a password. What ends as such words do
+/// is taken for a password nonetheless where it is said to be somebody's own.
+pub(super) fn is_state(text: &str, whole: &Range<usize>, word: &str) -> bool {
     if STATES.contains(&word.to_lowercase().as_str()) {
         return true;
     }
-    let name = name.to_lowercase();
+    let name = text[whole.clone()].to_lowercase();
+    let before = text[text.ceil_char_boundary(whole.start.saturating_sub(BEFORE))..whole.start].to_lowercase();
+    let owner = before.split(|c: char| !c.is_alphabetic()).rfind(|word| !word.is_empty());
+    if owner.is_some_and(|owner| OWNERS.contains(&owner)) {
+        return false;
+    }
     let ends = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
     // A noun is written with a capital in German, so that a participle is told from it.
     let is_german = name.starts_with("passwort") || name.starts_with("kennwort");
