@@ -12,8 +12,10 @@ use crate::memory::MemoryId;
 use crate::store::filter::{Clauses, Filter};
 use crate::store::ranking::Seq;
 
-/// Whole vectors that are read for each memory asked for.
+/// Whole vectors that are read of few, for each memory asked for; of many, a quarter more than are asked for.
 const READ_PER_RESULT: usize = 2;
+/// Vectors that count as few.
+const FEW: usize = 4_096;
 /// Whole vectors that are read at least, where there are so many.
 const LEAST_READ: usize = 256;
 /// How many more are taken in each further round, where the filter has left too few.
@@ -22,6 +24,8 @@ const GROWTH: usize = 4;
 /// one of so many of all.
 const ESTIMATED_PER_READ: usize = 16;
 const ESTIMATED_OF_ALL: usize = 32;
+/// How many times as many there must be for that.
+const WORTH_IT: usize = 4;
 
 /// A memory and how near it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,8 +77,10 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
         let estimator = Estimator::new(query);
-        let mut taken = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
-        let enough = taken / 4 * 3;
+        let all: usize = codes.iter().map(|codes| codes.seqs.len()).sum();
+        let more = if all > FEW { limit / 4 } else { limit.saturating_mul(READ_PER_RESULT - 1) };
+        let mut taken = limit.saturating_add(more).max(LEAST_READ);
+        let enough = limit.max(taken / 4 * 3);
         if let Some(places) = like_in_signs(&estimator, codes, taken) {
             let promising = most_promising(&estimator, codes, Some(&places), taken, None);
             let scored = self.scored_by_direction(query, &promising, filter)?;
@@ -167,7 +173,7 @@ fn json_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> String {
 fn like_in_signs(estimator: &Estimator, codes: &[Arc<Codes>], count: usize) -> Option<Vec<Vec<u32>>> {
     let all: usize = codes.iter().map(|codes| codes.seqs.len()).sum();
     let wanted = count.saturating_mul(ESTIMATED_PER_READ).max(all / ESTIMATED_OF_ALL);
-    if all / 2 < wanted {
+    if all / WORTH_IT < wanted {
         return None;
     }
     let differing: Vec<Vec<u16>> = codes.iter().map(|codes| codes.differing(&estimator.signs).collect()).collect();
