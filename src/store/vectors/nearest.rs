@@ -12,10 +12,8 @@ use crate::memory::MemoryId;
 use crate::store::filter::{Clauses, Filter};
 use crate::store::ranking::Seq;
 
-/// Whole vectors that are read of few, for each memory asked for; of many, a quarter more than are asked for.
+/// Whole vectors that are read for each memory asked for.
 const READ_PER_RESULT: usize = 2;
-/// Vectors that count as few.
-const FEW: usize = 4_096;
 /// Whole vectors that are read at least, where there are so many.
 const LEAST_READ: usize = 256;
 /// How many more are taken in each further round, where the filter has left too few.
@@ -77,9 +75,7 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
         let estimator = Estimator::new(query);
-        let all: usize = codes.iter().map(|codes| codes.seqs.len()).sum();
-        let more = if all > FEW { limit / 4 } else { limit.saturating_mul(READ_PER_RESULT - 1) };
-        let mut taken = limit.saturating_add(more).max(LEAST_READ);
+        let mut taken = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
         let enough = limit.max(taken / 4 * 3);
         if let Some(places) = like_in_signs(&estimator, codes, taken) {
             let promising = most_promising(&estimator, codes, Some(&places), taken, None);
