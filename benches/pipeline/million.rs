@@ -38,9 +38,8 @@ pub fn measure(report: &mut Report) {
     for (pair, sizes) in all.windows(2).zip(sizes.windows(2)) {
         let steps = (figure(sizes[1]) / figure(sizes[0])).log10();
         for ((what, from, unit), (_, to, _)) in pair[0].iter().zip(&pair[1]) {
-            let what = format!("{what}: exponent of growth, {} to {}", sizes[0], sizes[1]);
-            let row = Row::new(what, (to / from).log10() / steps, "").goal(Goal::AtMost(1.0));
-            report.add(row.beside(format!("{from:.1} {unit} to {to:.1} {unit}, times"), to / from));
+            let what = format!("{what}, {} to {} memories: {from:.1} to {to:.1} {unit}, exponent", sizes[0], sizes[1]);
+            report.add(Row::new(what, (to / from).log10() / steps, "").goal(Goal::AtMost(1.0)));
         }
     }
 }
@@ -89,14 +88,16 @@ fn brief(database: &Path, size: usize) -> f64 {
     let store = Store::open(database).unwrap();
     let namespaces = size.div_ceil(NAMESPACE);
     let settings = MemorySettings::default();
-    let mut times: Vec<f64> = (0..BRIEFS)
+    // The first one makes ready what all need.
+    let mut times: Vec<f64> = (0..=BRIEFS)
         .map(|number| {
             let request = BriefRequest::of(&settings, vec![space(number % namespaces)], None);
             let started = Instant::now();
             assert!(!brief::compose(&store, &request, Timestamp::now()).unwrap().text.is_empty());
             ms(started.elapsed())
         })
+        .skip(1)
         .collect();
     times.sort_by(f64::total_cmp);
-    times[BRIEFS * 95 / 100]
+    times[BRIEFS * 95 / 100 - 1]
 }

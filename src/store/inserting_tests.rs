@@ -20,11 +20,11 @@ fn all(count: usize) -> Vec<(Memory, Vec<Evidence>)> {
         let text = format!("{} Number {}.", TEXTS[at % TEXTS.len()], at % 97);
         let mut memory = memory_in(&namespace, &format!("Title {}", at % 13), &text);
         memory.claim.tags = vec![format!("tag{}", at % 5), "all".into()];
-        if at % 4 == 0 {
+        if at.is_multiple_of(4) {
             (memory.claim.subject, memory.claim.key) = (Some("billing".into()), Some("user.drink".into()));
             memory.claim.value = Some("tea & <cake>".into());
         }
-        let evidence = vec![quote(&text), quote("the same words twice"), quote("the same words twice")];
+        let evidence = [quote(&text), quote("the same words twice"), quote("the same words twice")];
         (memory, evidence[..at % 4].to_vec())
     };
     (0..count).map(one).collect()

@@ -99,11 +99,11 @@ fn differing(a: &[u8], b: &[u8]) -> u32 {
     let word = |(a, b): (&[u8; 8], &[u8; 8])| u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
     let ((threes, rest), (other_threes, other_rest)) = (wide.as_chunks::<3>(), other_wide.as_chunks::<3>());
     let mut sum = 0;
-    for (a, b) in threes.iter().zip(other_threes) {
-        let [x, y, z] = std::array::from_fn(|at| word((&a[at], &b[at])));
+    for (three, others) in threes.iter().zip(other_threes) {
+        let [first, second, third] = std::array::from_fn(|at| word((&three[at], &others[at])));
         // Three bits added up are a sum of one bit and a carry: two words to count instead of three.
-        let half = x ^ y;
-        sum += (half ^ z).count_ones() + 2 * ((x & y) | (half & z)).count_ones();
+        let half = first ^ second;
+        sum += (half ^ third).count_ones() + 2 * ((first & second) | (half & third)).count_ones();
     }
     let rest: u32 = rest.iter().zip(other_rest).map(|pair| word(pair).count_ones()).sum();
     let narrow: u32 = narrow.iter().zip(other_narrow).map(|(a, b)| (a ^ b).count_ones()).sum();

@@ -22,6 +22,8 @@ const GROWTH: usize = 4;
 /// one of so many of all.
 const ESTIMATED_PER_READ: usize = 16;
 const ESTIMATED_OF_ALL: usize = 32;
+/// How many times as many there must be for that.
+const WORTH_IT: usize = 4;
 
 /// A memory and how near it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +76,7 @@ impl Database {
     ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
         let estimator = Estimator::new(query);
         let mut taken = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
-        let enough = taken / 4 * 3;
+        let enough = limit.max(taken / 4 * 3);
         if let Some(places) = like_in_signs(&estimator, codes, taken) {
             let promising = most_promising(&estimator, codes, Some(&places), taken, None);
             let scored = self.scored_by_direction(query, &promising, filter)?;
@@ -167,7 +169,7 @@ fn json_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> String {
 fn like_in_signs(estimator: &Estimator, codes: &[Arc<Codes>], count: usize) -> Option<Vec<Vec<u32>>> {
     let all: usize = codes.iter().map(|codes| codes.seqs.len()).sum();
     let wanted = count.saturating_mul(ESTIMATED_PER_READ).max(all / ESTIMATED_OF_ALL);
-    if all / 2 < wanted {
+    if all / WORTH_IT < wanted {
         return None;
     }
     let differing: Vec<Vec<u16>> = codes.iter().map(|codes| codes.differing(&estimator.signs).collect()).collect();
