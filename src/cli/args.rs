@@ -74,8 +74,11 @@ impl Global {
         }
     }
 
-    /// Mistakes in the settings are told by the command that reads them.
+    /// Mistakes in the settings are told by the command that reads them. A hook has no time to read them twice.
     fn logs_json(&self) -> bool {
+        if self.log_format.is_none() && super::hook::is_called() {
+            return false;
+        }
         let set = || self.settings(Partial::default()).is_ok_and(|config| config.log_format.value == LogFormat::Json);
         self.log_format.map_or_else(set, |form| form == LogForm::Json)
     }

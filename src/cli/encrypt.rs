@@ -93,9 +93,14 @@ fn tell(done: Option<Converted>, word: &str, context: &Context<'_>) -> anyhow::R
     }
     let Converted { path, bytes, memories, key, copies } = &done;
     out.line(format_args!("{} is {word}: {memories} memories, {bytes} bytes, key from {key}", path.display()))?;
+    let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
     for copy in copies {
-        let (copy, command) = (copy.display(), if word == "encrypted" { "encrypt" } else { "decrypt" });
-        out.note(format_args!("{DIM}{copy} is as it was: `afterthought {command} --db {copy}`, or remove it{DIM:#}"));
+        // What a repair took out is no database.
+        let remedy = match copy.extension() {
+            Some(ending) if ending == "jsonl" => "remove it".to_owned(),
+            Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),
+        };
+        out.note(format_args!("{DIM}{} is as it was: {remedy}{DIM:#}", copy.display()));
     }
     Ok(ExitStatus::Success)
 }

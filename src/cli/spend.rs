@@ -55,7 +55,8 @@ fn cost(prices: &Prices, spent: &Spent) -> Option<f64> {
 
 /// Returns the cost of the models that have a price, and whether there are others.
 pub fn known_cost(prices: &Prices, spent: &[Spent]) -> (f64, bool) {
-    let known = spent.iter().filter_map(|one| cost(prices, one)).sum();
+    // A sum of nothing would be spelled with a minus.
+    let known = spent.iter().filter_map(|one| cost(prices, one)).fold(0.0, |all, cost| all + cost);
     (known, spent.iter().any(|one| cost(prices, one).is_none()))
 }
 

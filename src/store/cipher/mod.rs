@@ -6,7 +6,8 @@
 mod convert;
 mod key;
 mod new_key;
-#[cfg(all(test, feature = "encryption"))]
+#[cfg(feature = "encryption")]
+#[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
