@@ -131,10 +131,7 @@ pub(super) fn before_migration(conn: &Connection, path: &Path, found: i64) -> Re
 
 /// Copies the file as it is at this moment, and returns where to.
 pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
-    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
-    // One that is there already must stay: it may be the only copy of what it holds.
-    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
-    let copy_path = names.find(|name| !name.exists()).expect("numbers do not end");
+    let copy_path = unused(path, now);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copied = Connection::open_with_flags(path, flags).map_err(StoreError::from).and_then(|conn| {
         conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
@@ -143,11 +140,36 @@ pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreErr
     match copied {
         Ok(()) => Ok(copy_path),
         // What cannot be read as a database is copied byte by byte, so that nothing of it is lost.
-        Err(_) => match fs::copy(path, &copy_path) {
-            Ok(_) => Ok(copy_path),
-            Err(source) => Err(StoreError::Unwritable { path: copy_path, source: Box::new(source) }),
-        },
+        Err(_) => copy_bytes(path, now),
     }
+}
+
+/// Copies a file and the log beside it byte by byte, and returns where to. The copy is private, as the file is.
+pub(super) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copy_path = unused(path, now);
+    // The log first: what it holds and the file has not yet may be in both, but is never in neither.
+    for ending in ["-wal", ""] {
+        let part = |of: &Path| {
+            let mut name = of.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let (from, to) = (part(path), part(&copy_path));
+        if !from.exists() && !ending.is_empty() {
+            continue;
+        }
+        create_private(&to)?;
+        fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })?;
+    }
+    Ok(copy_path)
+}
+
+/// Returns the name of a copy that is not there yet.
+fn unused(path: &Path, now: Timestamp) -> PathBuf {
+    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+    // One that is there already must stay: it may be the only copy of what it holds.
+    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
+    names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
 /// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.

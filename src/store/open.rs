@@ -292,6 +292,15 @@ fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes the schema of this version in a file that has an earlier one or none, without a copy.
+pub(super) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    configure(conn)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    let version = usize::try_from(version).unwrap_or_default();
+    let made = Migrations::from_slice(&MIGRATIONS).to_version(conn, version);
+    made.map_err(|source| StoreError::Migration { path: path.to_owned(), source })
+}
+
 /// How many versions of the schema there are.
 #[cfg(test)]
 pub(super) fn versions() -> usize {
@@ -302,9 +311,7 @@ pub(super) fn versions() -> usize {
 #[cfg(test)]
 pub(super) fn of_version(path: &Path, version: usize) -> Connection {
     let mut conn = Connection::open(path).unwrap();
-    configure(&conn).unwrap();
-    conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-    Migrations::from_slice(&MIGRATIONS).to_version(&mut conn, version).unwrap();
+    make_version(&mut conn, path, i64::try_from(version).unwrap()).unwrap();
     conn
 }
 
