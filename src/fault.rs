@@ -19,6 +19,30 @@ pub const POINTS: &[&str] = &[
     "write.done",
     "file.noted",
     "run.finish",
+    // Questions in batches of a provider.
+    "batch.planned",
+    "batch.uploaded",
+    "batch.submitted",
+    "batch.fetched",
+    "batch.ended",
+    // Vectors.
+    "vectors.asked",
+    "vectors.kept",
+    // Erasing, and writing the file anew after it.
+    "seal.begin",
+    "seal.written",
+    "seal.done",
+    // Copies, taking one back, and mending.
+    "copy.begin",
+    "copy.made",
+    "copy.placed",
+    "restore.begin",
+    "restore.placed",
+    "repair.begin",
+    "repair.filled",
+    "repair.placed",
+    // Between two pages of an export.
+    "export.page",
 ];
 
 /// Ends the process here, as if it had been killed, where a test has asked for it.

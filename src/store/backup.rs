@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, params};
@@ -9,9 +10,12 @@ use serde::Serialize;
 
 use super::open::{check_ours, create_private, known_version, refuse_folder, schema_version};
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 
 /// What an automatic copy is called behind the name of the file.
 const ENDING: &str = "backup";
+/// How long a copy may take to be made; what is older and not finished was left by a process that was killed.
+const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,6 +76,7 @@ impl Store {
             return Err(StoreError::Corrupt { path: from.to_owned(), source });
         }
         let former = if path.exists() { Some(set_aside(path, now)?) } else { None };
+        point("restore.begin");
         let mut store = Self::open(path)?;
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
@@ -82,6 +87,7 @@ impl Store {
             backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
+        point("restore.placed");
         drop(store);
         let store = Self::open(path)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
@@ -93,7 +99,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
                 .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
@@ -109,6 +116,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = beside(&self.path, ".");
+        found.extend(unfinished(&self.path));
         let noted: Vec<String> = self.read(|conn| {
             let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
             Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
@@ -174,17 +182,24 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
 
 /// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
 fn copy(conn: &Connection, to: &Path, version: Option<i64>) -> Result<(), StoreError> {
+    // They hold everything that the file held then.
+    for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
+        fs::remove_file(left).ok();
+    }
     let mut name = to.as_os_str().to_owned();
     name.push(format!(".{}.new", uuid::Uuid::now_v7()));
     let fresh = PathBuf::from(name);
     // SQLite would make it readable by all.
     create_private(&fresh)?;
+    point("copy.begin");
     let copied = copy_into(conn, &fresh, version);
+    point("copy.made");
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
     };
     copied?;
+    point("copy.placed");
     placed.map_err(|source| StoreError::Unwritable { path: to.to_owned(), source: Box::new(source) })
 }
 
@@ -227,16 +242,32 @@ fn named(path: &Path, what: &str) -> PathBuf {
 
 /// Returns the copies beside the file whose name goes on with `mark`, by name.
 fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
+    named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
+}
+
+/// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
+fn unfinished(path: &Path) -> Vec<PathBuf> {
+    let is_unfinished = |rest: &str| {
+        let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
+        id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
+    };
+    named_like(path, ".", is_unfinished)
+}
+
+/// Whether nobody can be making this copy any more.
+fn is_left(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|data| data.modified());
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
+}
+
+/// Returns the files beside this one whose name goes on with `mark` and has such a rest, by name.
+fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let begin = format!("{name}{mark}");
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_copy = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_ours = name.ends_with(".put-aside.jsonl") || path.extension().is_some_and(|ending| ending == ENDING);
-        name.starts_with(&begin) && is_ours
-    };
-    let mut found: Vec<PathBuf> = names.filter(is_copy).collect();
+    let rest = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix(&begin).map(|rest| format!("{mark}{rest}"));
+    let mut found: Vec<PathBuf> = names.filter(|path| rest(path).is_some_and(|rest| is_wanted(&rest))).collect();
     found.sort();
     found
 }

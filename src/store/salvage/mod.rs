@@ -25,6 +25,7 @@ use super::backup::copy_bytes;
 use super::open::{create_private, known_version, make_version};
 use super::repair::Repaired;
 use super::{Store, StoreError};
+use crate::fault::point;
 use pages::Pages;
 use reconcile::Brought;
 use tables::Roots;
@@ -50,9 +51,12 @@ pub struct Loss {
 /// Puts what can be read of the file at `path` into a new one in its place. The damaged one is kept beside it.
 pub(super) fn salvage(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
     let kept = copy_bytes(path, now)?;
+    point("repair.begin");
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let done = into(&kept, &fresh, now).and_then(|(lost, aside)| {
+        point("repair.filled");
         put_in_place(&fresh, path).map_err(|error| error.at(path))?;
+        point("repair.placed");
         Ok((lost, aside))
     });
     for ending in ["", "-wal", "-shm"] {
@@ -102,7 +106,7 @@ fn filled(fresh: &Path, pages: &Pages, roots: &Roots, reader: Reader<'_>) -> Res
     let tables = tables::tables(&conn)?;
     let file = conn.transaction()?;
     let triggers = without_triggers(&file)?;
-    for table in &tables {
+    for table in tables.iter().filter(|table| !table.is_derived()) {
         file.execute_batch(&format!("DELETE FROM \"{}\"", table.name))?;
     }
     let lost = fill::fill(&file, pages, roots, reader, &tables)?;
