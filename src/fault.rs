@@ -6,6 +6,7 @@
 /// All places, in the order in which a run meets them.
 pub const POINTS: &[&str] = &[
     "migrate.begin",
+    "migrate.step",
     "migrate.done",
     "run.begun",
     "window.claimed",

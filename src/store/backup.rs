@@ -156,18 +156,26 @@ pub(super) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, StoreErr
 pub(super) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
     // The log first: what it holds and the file has not yet may be in both, but is never in neither.
+    let part = |of: &Path, ending: &str| {
+        let mut name = of.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
     for ending in ["-wal", ""] {
-        let part = |of: &Path| {
-            let mut name = of.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let (from, to) = (part(path), part(&copy_path));
+        let (from, to) = (part(path, ending), part(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
             continue;
         }
-        create_private(&to)?;
-        fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })?;
+        let copied = create_private(&to).and_then(|()| {
+            fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
+        });
+        if let Err(error) = copied {
+            // A part of a copy is none.
+            for ending in ["-wal", ""] {
+                fs::remove_file(part(&copy_path, ending)).ok();
+            }
+            return Err(error);
+        }
     }
     Ok(copy_path)
 }

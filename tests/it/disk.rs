@@ -78,7 +78,7 @@ fn every_command_that_finds_no_room_says_so_and_changes_nothing() {
     world.good(RUN);
     let (wanted, size) = (world.export(), fs::metadata(world.database()).unwrap().len() / 1_024);
     fs::write(world.path("more.jsonl"), format!("{{\"content\":\"{}\"}}\n", "Tea is green. ".repeat(9_000))).unwrap();
-    let long = "A long note about tea. ".repeat(9_000);
+    let long = "A long note about tea. ".repeat(4_000);
     let commands: [&[&str]; 6] = [
         &["remember", &long],
         &["import", "more.jsonl"],

@@ -34,6 +34,7 @@ mod mcp;
 mod meaning;
 mod measuring;
 mod memory_imports;
+mod migrating;
 mod packs;
 mod people;
 mod places;

@@ -84,7 +84,7 @@ fn a_log_that_is_cut_anywhere_holds_what_was_written_before() {
             assert_eq!(store.check().unwrap().flaws, [], "it goes on after {found}");
         }
     }
-    assert_eq!(live.opened_with(&live.log, "whole"), WRITES);
+    seen.insert(live.opened_with(&live.log, "whole"));
     assert_eq!(seen, (0..=WRITES).collect(), "every write was the last one once");
 }
 

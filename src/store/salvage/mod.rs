@@ -53,22 +53,22 @@ pub(super) fn salvage(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
     let kept = copy_bytes(path, now)?;
     point("repair.begin");
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
-    let done = into(&kept, &fresh, now).and_then(|(lost, aside)| {
-        point("repair.filled");
-        put_in_place(&fresh, path).map_err(|error| error.at(path))?;
-        point("repair.placed");
-        Ok((lost, aside))
-    });
-    for ending in ["", "-wal", "-shm"] {
-        fs::remove_file(with_suffix(&fresh, ending)).ok();
-    }
-    // The file is as it was, and needs no copy.
-    let done = done.inspect_err(|_| {
-        for ending in ["", "-wal"] {
-            fs::remove_file(with_suffix(&kept, ending)).ok();
+    let remove = |path: &Path| {
+        for ending in ["", "-wal", "-shm"] {
+            fs::remove_file(with_suffix(path, ending)).ok();
         }
+    };
+    let read = into(&kept, &fresh, now).inspect_err(|_| {
+        // The file is as it was, and needs no copy.
+        remove(&kept);
+        remove(&fresh);
     });
-    let (lost, (rows, aside)) = done?;
+    let (lost, (rows, aside)) = read?;
+    point("repair.filled");
+    let placed = put_in_place(&fresh, path).map_err(|error| error.at(path));
+    point("repair.placed");
+    remove(&fresh);
+    placed?;
     let left = Store::open(path)?.check()?;
     let put_aside = (rows > 0).then_some(aside);
     Ok(Repaired { backup: kept, put_aside, rows, lost, left })

@@ -40,7 +40,10 @@ impl Damage {
 /// Reads trees, and remembers which pages it has seen.
 pub(super) struct Reader<'p> {
     pages: &'p Pages,
+    /// Pages to which any tree has led.
     seen: HashSet<u32>,
+    /// Pages of the tree that is being read. A page may be claimed by two trees where one of them is damaged.
+    own: HashSet<u32>,
 }
 
 /// A page of a tree whose head makes sense.
@@ -57,7 +60,7 @@ type Range = (Option<i64>, Option<i64>);
 
 impl<'p> Reader<'p> {
     pub(super) fn new(pages: &'p Pages) -> Self {
-        Self { pages, seen: HashSet::new() }
+        Self { pages, seen: HashSet::new(), own: HashSet::new() }
     }
 
     /// Returns the pages below `limit` that no tree has led to.
@@ -68,6 +71,7 @@ impl<'p> Reader<'p> {
     /// Gives each row of the tree to `take`, in order, and returns what could not be read.
     pub(super) fn walk(&mut self, root: u32, kind: Kind, take: &mut dyn FnMut(Row)) -> Damage {
         let mut damage = Damage::default();
+        self.own.clear();
         self.below(root, kind, (None, None), 0, take, &mut damage);
         damage
     }
@@ -91,8 +95,9 @@ impl<'p> Reader<'p> {
         take: &mut dyn FnMut(Row),
         damage: &mut Damage,
     ) {
-        // A page that hangs in two places is what it says it is in one of them at most.
-        if depth > DEEPEST || !self.seen.insert(number) {
+        self.seen.insert(number);
+        // A page that hangs in two places of a tree is what it says it is in one of them at most.
+        if depth > DEEPEST || !self.own.insert(number) {
             damage.pages += 1;
             return;
         }
@@ -157,9 +162,7 @@ impl<'p> Reader<'p> {
         let mut next = if length > here { number_at(bytes, at + here) } else { 0 };
         while record.len() < length {
             let page = self.pages.page(next)?;
-            if !self.seen.insert(next) {
-                return None;
-            }
+            self.seen.insert(next);
             let more = (length - record.len()).min(SIZE - 4);
             record.extend_from_slice(&page[4..4 + more]);
             next = number_at(&page, 0);
