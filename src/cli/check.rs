@@ -53,17 +53,17 @@ pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         }
         tell(&repaired.left.flaws, context.out)?;
     }
-    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.iter().all(|loss| loss.is_exact && loss.lost == 0);
+    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.iter().all(|loss| loss.lost == Some(0));
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
 /// Says what became of a table of which not everything could be read.
 fn lost(loss: &Loss) -> String {
-    let Loss { table, kept, lost, is_exact, pages, restored } = loss;
-    let least = if *is_exact { "" } else { "at least " };
+    let Loss { table, kept, lost, pages, restored } = loss;
+    let lost = lost.map_or_else(|| "nothing tells how many are lost".to_owned(), |lost| format!("{lost} lost"));
     let pages = counted(u64::try_from(*pages).unwrap_or(u64::MAX), "page");
     let restored = if *restored > 0 { format!(", {restored} taken from the history") } else { String::new() };
-    format!("{table}: {pages} could not be read; {kept} rows kept{restored}, {least}{lost} lost")
+    format!("{table}: {pages} could not be read, or not wholly; {kept} rows kept{restored}, {lost}")
 }
 
 fn tell(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, params_from_iter};
 use super::Loss;
 use super::pages::Pages;
 use super::tables::{Roots, Table};
-use super::tree::{Damage, Kind, Reader, Row};
+use super::tree::{Kind, Reader, Row};
 use crate::store::StoreError;
 
 /// A table that is being taken over.
@@ -18,7 +18,8 @@ struct Taken<'t> {
     kept: usize,
     /// Their numbers, where they have any.
     numbers: HashSet<i64>,
-    damage: Damage,
+    /// Pages that could not be read, or not wholly.
+    damaged: usize,
 }
 
 /// Writes every row of `tables` that can be read into `conn`, and returns what could not, by table. Tables that are made
@@ -32,17 +33,18 @@ pub(super) fn fill(
 ) -> Result<Vec<Loss>, StoreError> {
     let mut all = Vec::new();
     for table in tables {
-        let mut taken = Taken { table, kept: 0, numbers: HashSet::new(), damage: Damage::default() };
+        let mut taken = Taken { table, kept: 0, numbers: HashSet::new(), damaged: 0 };
         match roots.of(&table.name) {
             Some(root) => taken.read(conn, &mut reader, root)?,
-            None => taken.damage.pages = 1,
+            None => taken.damaged = 1,
         }
-        if taken.damage.is_none() {
+        if taken.damaged == 0 {
             taken.numbers = HashSet::new();
         }
         all.push(taken);
     }
-    let known = Known::read(&mut reader, roots, &all);
+    let mut known = Known::read(&mut reader, roots, &all);
+    known.are_whole &= roots.are_all(conn)?;
     if let Some(free) = pages.free() {
         let unseen = reader.unseen().into_iter().filter(|page| !free.contains(page));
         for page in unseen.collect::<Vec<_>>() {
@@ -54,32 +56,31 @@ pub(super) fn fill(
 
 impl Taken<'_> {
     fn read(&mut self, conn: &Connection, reader: &mut Reader<'_>, root: u32) -> Result<(), StoreError> {
-        let mut failed = None;
-        let kind = self.table.kind;
+        let (mut failed, kind) = (None, self.table.kind);
         let mut take = |row: Row| {
-            if failed.is_none() {
-                failed = self.take(conn, row).err();
-            }
+            let taken = if failed.is_none() { self.take(conn, row) } else { Ok(false) };
+            taken.unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
         };
-        let damage = reader.walk(root, kind, &mut take);
-        self.damage.pages += damage.pages;
-        self.damage.rows += damage.rows;
+        let damaged = reader.walk(root, kind, &mut take);
+        self.damaged += damaged;
         failed.map_or(Ok(()), Err)
     }
 
-    /// Writes a row, if it is one of this table.
-    fn take(&mut self, conn: &Connection, row: Row) -> Result<(), StoreError> {
+    /// Writes a row, and returns whether it is one of this table.
+    fn take(&mut self, conn: &Connection, row: Row) -> Result<bool, StoreError> {
         if self.table.is_derived() {
-            return Ok(());
+            return Ok(true);
         }
         let number = row.0;
         if !self.table.fits(&row) || !written(conn, self.table, row)? {
-            self.damage.rows += 1;
-            return Ok(());
+            return Ok(false);
         }
         self.kept += 1;
         self.numbers.extend(number);
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -104,7 +105,7 @@ fn adopt(
     for kind in [Kind::Table, Kind::Index] {
         let Some(rows) = reader.stray(page, kind) else { continue };
         let is_home = |taken: &Taken<'_>| {
-            taken.damage.pages > 0 && taken.table.kind == kind && rows.iter().all(|row| taken.table.fits(row))
+            taken.damaged > 0 && taken.table.kind == kind && rows.iter().all(|row| taken.table.fits(row))
         };
         let homes: Vec<usize> = (0..all.len()).filter(|place| is_home(&all[*place])).collect();
         // A page of an index looks like one of a table by key.
@@ -119,44 +120,69 @@ fn adopt(
 
 /// What the indexes know of damaged tables.
 struct Known {
-    /// By table: numbers of rows, or how many there are; and whether an index that could be read whole says so.
-    numbers: BTreeMap<String, (HashSet<i64>, usize, bool)>,
+    /// By table: the numbers of its rows, and how many there are, as an index says that could be read whole.
+    rows: BTreeMap<String, (HashSet<i64>, usize)>,
     /// Whether every index could be read.
     are_whole: bool,
 }
 
 impl Known {
     fn read(reader: &mut Reader<'_>, roots: &Roots, all: &[Taken<'_>]) -> Self {
-        let mut known = Self { numbers: BTreeMap::new(), are_whole: true };
+        let mut known = Self { rows: BTreeMap::new(), are_whole: true };
         for (name, root) in roots.indexes() {
             let of = |taken: &&Taken<'_>| taken.table.indexes.iter().any(|index| index == name);
-            let damaged = all.iter().find(of).filter(|taken| !taken.damage.is_none());
-            let (mut numbers, mut count) = (HashSet::new(), 0);
-            let damage = reader.walk(root, Kind::Index, &mut |(_, values)| {
+            let table = all.iter().find(of).filter(|taken| taken.damaged > 0);
+            let (mut numbers, mut count, mut last) = (HashSet::new(), 0, Vec::new());
+            let damaged = reader.walk(root, Kind::Index, &mut |(_, values)| {
+                // A page of another index, or of another place in this one, is out of order.
+                let is_in_order = in_order(&last, &values);
                 count += 1;
-                if let (Some(_), Some(Value::Integer(number))) = (damaged, values.last()) {
+                if let (Some(_), Some(Value::Integer(number))) = (table, values.last()) {
                     numbers.insert(*number);
                 }
+                last = values;
+                is_in_order
             });
-            known.are_whole &= damage.is_none();
-            let Some(taken) = damaged else { continue };
-            let entry = known.numbers.entry(taken.table.name.clone()).or_default();
-            entry.0.extend(numbers);
-            entry.1 = entry.1.max(count);
-            entry.2 |= damage.is_none();
+            known.are_whole &= damaged == 0;
+            if let Some(taken) = table.filter(|_| damaged == 0) {
+                known.rows.insert(taken.table.name.clone(), (numbers, count));
+            }
         }
         known
     }
 
     fn loss(&self, taken: &Taken<'_>) -> Loss {
-        let (table, kept, pages) = (taken.table.name.clone(), taken.kept, taken.damage.pages);
-        let told = self.numbers.get(&table);
-        let known = told.map_or(0, |(numbers, count, _)| match taken.table.kind {
-            Kind::Table => numbers.difference(&taken.numbers).count(),
-            Kind::Index => count.saturating_sub(kept),
-        });
-        let is_told = told.is_some_and(|(_, _, is_whole)| *is_whole);
-        let lost = if is_told { known } else { known.max(taken.damage.rows) };
-        Loss { table, kept, lost, is_exact: is_told || taken.damage.is_none(), pages, restored: 0 }
+        let table = taken.table.name.clone();
+        let lost = match (self.rows.get(&table), taken.table.kind) {
+            _ if taken.damaged == 0 => Some(0),
+            (Some((numbers, _)), Kind::Table) => Some(numbers.difference(&taken.numbers).count()),
+            (Some((_, count)), Kind::Index) => Some(count.saturating_sub(taken.kept)),
+            (None, _) => None,
+        };
+        Loss { table, kept: taken.kept, lost, pages: taken.damaged, restored: 0 }
     }
+}
+
+/// Whether one entry of an index may come before another: nothing, then numbers, texts and bytes.
+fn in_order(one: &[Value], other: &[Value]) -> bool {
+    let rank = |value: &Value| match value {
+        Value::Null => 0,
+        Value::Integer(_) | Value::Real(_) => 1,
+        Value::Text(_) => 2,
+        Value::Blob(_) => 3,
+    };
+    for (one, other) in one.iter().zip(other) {
+        let order = match (one, other) {
+            (Value::Integer(one), Value::Integer(other)) => one.cmp(other),
+            (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+            (Value::Text(one), Value::Text(other)) => one.as_bytes().cmp(other.as_bytes()),
+            (Value::Blob(one), Value::Blob(other)) => one.cmp(other),
+            (Value::Integer(_), Value::Real(_)) | (Value::Real(_), Value::Integer(_)) => return true,
+            _ => rank(one).cmp(&rank(other)),
+        };
+        if order.is_ne() {
+            return order.is_lt();
+        }
+    }
+    true
 }

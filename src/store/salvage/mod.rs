@@ -38,11 +38,10 @@ pub struct Loss {
     pub table: String,
     /// Rows that were read.
     pub kept: usize,
-    /// Rows that were not, and that nothing else in the file tells.
-    pub lost: usize,
-    /// Whether `lost` is all; else it is the least, and nobody can know.
-    pub is_exact: bool,
-    /// Pages that could not be read.
+    /// Rows that were not, and that nothing else in the file tells; `None` where an index that would tell how many they
+    /// are is damaged, too, or there is none.
+    pub lost: Option<usize>,
+    /// Pages that could not be read, or not wholly.
     pub pages: usize,
     /// Rows that were not read and that the history told.
     pub restored: usize,
@@ -100,10 +99,11 @@ fn into(damaged: &Path, fresh: &Path, now: Timestamp) -> Result<(Vec<Loss>, Asid
 fn filled(fresh: &Path, pages: &Pages, roots: &Roots, reader: Reader<'_>) -> Result<Vec<Loss>, StoreError> {
     let version = pages.schema_version().filter(|version| (1..=known_version()).contains(version));
     let mut conn = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    make_version(&mut conn, fresh, version.unwrap_or_else(known_version))?;
+    let version = version.unwrap_or_else(known_version);
+    make_version(&mut conn, fresh, version)?;
     // Rows come in any order, and some have lost what they hang on.
     conn.execute_batch("PRAGMA foreign_keys = OFF")?;
-    let tables = tables::tables(&conn)?;
+    let tables = tables::tables_of(&conn, version)?;
     let file = conn.transaction()?;
     let triggers = without_triggers(&file)?;
     for table in tables.iter().filter(|table| !table.is_derived()) {
@@ -131,18 +131,17 @@ fn without_triggers(conn: &Connection) -> Result<String, StoreError> {
 }
 
 fn is_whole(lost: &[Loss], table: &str) -> bool {
-    lost.iter().any(|loss| loss.table == table && loss.is_exact && loss.lost == 0)
+    lost.iter().any(|loss| loss.table == table && loss.pages == 0)
 }
 
 /// Returns the tables of which something could not be read, with what the history brought back.
 fn told(lost: Vec<Loss>, brought: Brought) -> Vec<Loss> {
-    let damaged = lost.into_iter().filter(|loss| loss.lost > 0 || loss.pages > 0 || !loss.is_exact);
-    let mut damaged: Vec<Loss> = damaged.collect();
+    let mut damaged: Vec<Loss> = lost.into_iter().filter(|loss| loss.pages > 0).collect();
     for (table, restored) in [("memories", brought.memories), ("evidence", brought.evidence)] {
         if let Some(loss) = damaged.iter_mut().find(|loss| loss.table == table) {
             loss.restored = restored;
             // What the history tells is one of those that could not be read.
-            loss.lost = loss.lost.saturating_sub(restored);
+            loss.lost = loss.lost.map(|lost| lost.saturating_sub(restored));
         }
     }
     damaged

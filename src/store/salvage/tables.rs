@@ -1,6 +1,7 @@
 //! What our tables look like, as a new file of the same version has them, and where a damaged one keeps them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -8,6 +9,7 @@ use rusqlite::types::Value;
 use super::pages::Pages;
 use super::tree::{Kind, Reader, Row};
 use crate::store::StoreError;
+use crate::store::open::make_version;
 
 /// Tables that are made anew from others: their names begin so.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
@@ -25,6 +27,8 @@ pub(super) struct Table {
     pub(super) kind: Kind,
     /// In the order in which a row stores them.
     columns: Vec<Column>,
+    /// How many of them a row has at least; those of later versions are missing in rows that are older.
+    least: usize,
     /// Which of them is the number of the row.
     number: Option<usize>,
     /// Indexes that know every row.
@@ -46,8 +50,7 @@ impl Table {
             (kind, _) => kind.is_empty() || kind == "ANY",
         };
         number.is_some() == (self.kind == Kind::Table)
-            && !values.is_empty()
-            && values.len() <= self.columns.len()
+            && (self.least..=self.columns.len()).contains(&values.len())
             && self.columns.iter().zip(values).enumerate().all(fits)
     }
 
@@ -100,7 +103,24 @@ fn table_of(conn: &Connection, name: String, is_keyed: bool) -> Result<Table, St
         conn.prepare("SELECT name FROM pragma_index_list(?1) WHERE partial = 0 AND origin <> 'pk' ORDER BY name")?;
     let indexes = statement.query_map([&name], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let kind = if is_keyed { Kind::Index } else { Kind::Table };
-    Ok(Table { name, kind, columns: columns.into_iter().map(|(_, column)| column).collect(), number, indexes })
+    let columns: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
+    Ok(Table { name, kind, least: columns.len(), columns, number, indexes })
+}
+
+/// Returns the tables of a file of this version, with how many columns each had when it was first made.
+pub(super) fn tables_of(conn: &Connection, version: i64) -> Result<Vec<Table>, StoreError> {
+    let mut all = tables(conn)?;
+    let mut earlier = Connection::open_in_memory()?;
+    for version in 1..version {
+        make_version(&mut earlier, Path::new(":memory:"), version)?;
+        for before in tables(&earlier)? {
+            let same = all.iter_mut().find(|table| table.name == before.name);
+            if let Some(table) = same {
+                table.least = table.least.min(before.columns.len());
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Where a file keeps its tables and indexes.
@@ -114,33 +134,44 @@ impl Roots {
     /// Reads the list of tables, and what can be found of it where it is damaged itself.
     pub(super) fn read(pages: &Pages, reader: &mut Reader<'_>) -> Self {
         let mut roots = Self { pages: BTreeMap::new(), indexes: Vec::new() };
-        let damage = reader.walk(1, Kind::Table, &mut |row| roots.note(&row));
-        if !damage.is_none() {
+        let damaged = reader.walk(1, Kind::Table, &mut |row| roots.note(&row));
+        if damaged > 0 {
             for page in reader.unseen() {
                 let rows = Reader::new(pages).stray(page, Kind::Table).unwrap_or_default();
-                rows.iter().for_each(|row| roots.note(row));
+                for row in &rows {
+                    roots.note(row);
+                }
             }
         }
         roots
     }
 
-    /// Notes a row that has the shape of one of the list: kind, name, table, root, statement.
-    fn note(&mut self, (_, values): &Row) {
+    /// Notes a row, if it has the shape of one of the list: kind, name, table, root, statement.
+    fn note(&mut self, (_, values): &Row) -> bool {
         let [Value::Text(kind), Value::Text(name), Value::Text(_), Value::Integer(root), _] = values.as_slice() else {
-            return;
+            return false;
         };
-        let Some(root) = u32::try_from(*root).ok().filter(|root| *root > 1) else { return };
-        if !matches!(kind.as_str(), "table" | "index") || self.pages.contains_key(name) {
-            return;
+        let root = u32::try_from(*root).ok().filter(|root| *root > 1);
+        if let (Some(root), "table" | "index", false) = (root, kind.as_str(), self.pages.contains_key(name)) {
+            if kind == "index" {
+                self.indexes.push(name.clone());
+            }
+            self.pages.insert(name.clone(), root);
         }
-        if kind == "index" {
-            self.indexes.push(name.clone());
-        }
-        self.pages.insert(name.clone(), root);
+        true
     }
 
     pub(super) fn of(&self, name: &str) -> Option<u32> {
         self.pages.get(name).copied()
+    }
+
+    /// Whether the list has all that stands in it in a new file of this version.
+    pub(super) fn are_all(&self, conn: &Connection) -> Result<bool, StoreError> {
+        let mut statement = conn.prepare(
+            "SELECT name FROM sqlite_master WHERE rootpage > 1 AND name NOT LIKE 'sqlite_stat%' ORDER BY name",
+        )?;
+        let names: Vec<String> = statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(names.iter().all(|name| self.pages.contains_key(name)))
     }
 
     pub(super) fn indexes(&self) -> impl Iterator<Item = (&str, u32)> {

@@ -22,21 +22,6 @@ pub(super) enum Kind {
 /// One row: its number, where it has one, and its values as they are stored.
 pub(super) type Row = (Option<i64>, Vec<Value>);
 
-/// How well a tree could be read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Damage {
-    /// Pages that could not be read, each with all that hung on it.
-    pub(super) pages: usize,
-    /// Rows that could not, on pages that could.
-    pub(super) rows: usize,
-}
-
-impl Damage {
-    pub(super) const fn is_none(self) -> bool {
-        self.pages == 0 && self.rows == 0
-    }
-}
-
 /// Reads trees, and remembers which pages it has seen.
 pub(super) struct Reader<'p> {
     pages: &'p Pages,
@@ -55,6 +40,14 @@ struct Node {
     last: u32,
 }
 
+/// A tree that is being read.
+struct Walk<'w> {
+    kind: Kind,
+    take: &'w mut dyn FnMut(Row) -> bool,
+    /// Pages that could not be read, or not wholly.
+    damaged: usize,
+}
+
 /// Numbers that may stand below a page: more than the first, at most the second.
 type Range = (Option<i64>, Option<i64>);
 
@@ -68,12 +61,13 @@ impl<'p> Reader<'p> {
         (2..=self.pages.count()).filter(|number| !self.seen.contains(number)).collect()
     }
 
-    /// Gives each row of the tree to `take`, in order, and returns what could not be read.
-    pub(super) fn walk(&mut self, root: u32, kind: Kind, take: &mut dyn FnMut(Row)) -> Damage {
-        let mut damage = Damage::default();
+    /// Gives each row of the tree to `take`, in order, which says whether it is a row of this tree. Returns how many pages
+    /// could not be read, or not wholly.
+    pub(super) fn walk(&mut self, root: u32, kind: Kind, take: &mut dyn FnMut(Row) -> bool) -> usize {
         self.own.clear();
-        self.below(root, kind, (None, None), 0, take, &mut damage);
-        damage
+        let mut walk = Walk { kind, take, damaged: 0 };
+        self.below(root, (None, None), 0, &mut walk);
+        walk.damaged
     }
 
     /// Returns the rows of a leaf that hangs on nothing, if every one of them can be read.
@@ -86,46 +80,36 @@ impl<'p> Reader<'p> {
         is_ascending.then_some(rows)
     }
 
-    fn below(
-        &mut self,
-        number: u32,
-        kind: Kind,
-        range: Range,
-        depth: usize,
-        take: &mut dyn FnMut(Row),
-        damage: &mut Damage,
-    ) {
+    fn below(&mut self, number: u32, range: Range, depth: usize, walk: &mut Walk<'_>) {
+        let kind = walk.kind;
         self.seen.insert(number);
         // A page that hangs in two places of a tree is what it says it is in one of them at most.
         if depth > DEEPEST || !self.own.insert(number) {
-            damage.pages += 1;
+            walk.damaged += 1;
             return;
         }
         let Some(node) = self.pages.page(number).and_then(|bytes| node(bytes, number, kind)) else {
-            damage.pages += 1;
+            walk.damaged += 1;
             return;
         };
-        let mut low = range.0;
+        let (mut low, mut is_whole) = (range.0, true);
         for at in &node.cells {
             if !node.is_leaf {
                 let high = (kind == Kind::Table).then(|| varint(&node.bytes, at + 4)).flatten();
                 let high = high.map_or(range.1, |(key, _)| Some(key.cast_signed()));
-                self.below(number_at(&node.bytes, *at), kind, (low, high), depth + 1, take, damage);
+                self.below(number_at(&node.bytes, *at), (low, high), depth + 1, walk);
                 low = high;
             }
             if node.is_leaf || kind == Kind::Index {
-                match self.row(&node, *at, kind).filter(|row| fits(row.0, (low, range.1))) {
-                    Some(row) => {
-                        low = if kind == Kind::Table { row.0 } else { low };
-                        take(row);
-                    }
-                    None => damage.rows += 1,
-                }
+                let row = self.row(&node, *at, kind).filter(|row| fits(row.0, (low, range.1)));
+                low = row.as_ref().and_then(|row| row.0).or(low);
+                is_whole &= row.is_some_and(|row| (walk.take)(row));
             }
         }
         if !node.is_leaf {
-            self.below(node.last, kind, (low, range.1), depth + 1, take, damage);
+            self.below(node.last, (low, range.1), depth + 1, walk);
         }
+        walk.damaged += usize::from(!is_whole);
     }
 
     /// Returns the row that stands at `at`.
