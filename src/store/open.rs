@@ -24,7 +24,7 @@ const ROOM_IN_PAGES: i64 = 4_096;
 /// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
 const STATEMENTS: usize = 64;
 /// Tells our files from those of other programs: `aftr` in ASCII.
-const APPLICATION_ID: i64 = 0x6166_7472;
+pub(super) const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another. Each is one transaction.
 static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     vec![

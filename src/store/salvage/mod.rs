@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
 use super::backup::copy_bytes;
-use super::open::{create_private, known_version, make_version};
+use super::open::{APPLICATION_ID, create_private, known_version, make_version};
 use super::repair::Repaired;
 use super::{Store, StoreError};
 use crate::fault::point;
@@ -81,7 +81,11 @@ fn into(damaged: &Path, fresh: &Path, now: Timestamp) -> Result<(Vec<Loss>, Asid
     let pages = Pages::open(damaged, &with_suffix(damaged, "-wal")).map_err(unreadable)?;
     let mut reader = Reader::new(&pages);
     let roots = Roots::read(&pages, &mut reader);
-    if ["memories", "history", "evidence"].iter().all(|name| roots.of(name).is_none()) {
+    let is_ours = pages.application_id().map_or_else(
+        || ["memories", "history", "windows", "leases", "search_docs"].iter().any(|name| roots.of(name).is_some()),
+        |id| id == APPLICATION_ID,
+    );
+    if !is_ours {
         return Err(StoreError::NotADatabase { path: damaged.to_owned() });
     }
     create_private(fresh)?;

@@ -58,8 +58,17 @@ impl Pages {
 
     /// Returns the version of the schema, if the first page is whole enough to tell.
     pub(super) fn schema_version(&self) -> Option<i64> {
+        self.head(60)
+    }
+
+    /// Returns what tells our files from those of other programs, if the first page is whole enough to tell.
+    pub(super) fn application_id(&self) -> Option<i64> {
+        self.head(68)
+    }
+
+    fn head(&self, at: usize) -> Option<i64> {
         let first = self.page(1)?;
-        first.starts_with(b"SQLite format 3\0").then(|| i64::from(number_at(&first, 60)))
+        first.starts_with(b"SQLite format 3\0").then(|| i64::from(number_at(&first, at)))
     }
 
     /// Returns the pages that are free; `None` if that cannot be told. What stands on them was removed.
