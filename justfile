@@ -30,4 +30,4 @@ review:
 
 # Feed a family of formats with damaged logs, e.g. `just fuzz agents`; needs cargo-fuzz
 fuzz target seconds="600":
-    cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run -s none {{target}} -- -max_total_time={{seconds}} -max_len=65536
+    cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run -s none {{target}} -- -max_total_time={{seconds}} -max_len=65536 -timeout=25 -rss_limit_mb=3072

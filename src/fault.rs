@@ -6,6 +6,7 @@
 /// All places, in the order in which a run meets them.
 pub const POINTS: &[&str] = &[
     "migrate.begin",
+    "migrate.step",
     "migrate.done",
     "run.begun",
     "window.claimed",
@@ -19,6 +20,30 @@ pub const POINTS: &[&str] = &[
     "write.done",
     "file.noted",
     "run.finish",
+    // Questions in batches of a provider.
+    "batch.planned",
+    "batch.uploaded",
+    "batch.submitted",
+    "batch.fetched",
+    "batch.ended",
+    // Vectors.
+    "vectors.asked",
+    "vectors.kept",
+    // Erasing, and writing the file anew after it.
+    "seal.begin",
+    "seal.written",
+    "seal.done",
+    // Copies, taking one back, and mending.
+    "copy.begin",
+    "copy.made",
+    "copy.placed",
+    "restore.begin",
+    "restore.placed",
+    "repair.begin",
+    "repair.filled",
+    "repair.placed",
+    // Between two pages of an export.
+    "export.page",
 ];
 
 /// Places on the way of `encrypt` and `decrypt`, in their order.

@@ -1,22 +1,19 @@
 //! What people and agents search for: any text is a query, and none is an error.
 #![no_main]
 
-use afterthought::guard::Guard;
-use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace};
+use std::collections::BTreeSet;
+
+use afterthought::memory::Namespace;
 use afterthought::recall::Search;
 use afterthought::store::{Filter, Store};
-use jiff::Timestamp;
+use afterthought_fuzz::{now, remember};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
     static STORE: Store = {
         let store = Store::in_memory().unwrap();
         for content in ["The user drinks tea.", "C++ builds with bun-sqlite in a:b.", "用户关注数据库。", "Sie mag Äpfel \u{1f600}."] {
-            let claim = Claim::new(MemoryType::Semantic, "fact", "Note", content);
-            let memory = Memory::new(claim, Namespace::global(), "x", ExtractionMethod::Manual, Timestamp::UNIX_EPOCH);
-            let clean = Guard::default().redact(memory).0;
-            let none = Guard::default().redact(Vec::new()).0;
-            store.write(None, Timestamp::UNIX_EPOCH, |w| w.insert(&clean, &none)).unwrap();
+            remember(&store, &Namespace::global(), content);
         }
         store
     };
@@ -25,5 +22,23 @@ thread_local! {
 fuzz_target!(|bytes: &[u8]| {
     let query = String::from_utf8_lossy(bytes);
     let filter = Filter::default();
-    STORE.with(|store| Search::new(&query, &filter, Timestamp::UNIX_EPOCH).run(store).unwrap());
+    let limit = 1 + bytes.len() % 4;
+    STORE.with(|store| {
+        let search = Search { limit, with_related: true, with_beside: bytes.len() % 2 == 0, ..Search::new(&query, &filter, now()) };
+        let found = search.run(store).unwrap();
+        assert!(found.len() <= limit);
+        let ids: BTreeSet<_> = found.iter().map(|one| one.memory.id.clone()).collect();
+        assert_eq!(ids.len(), found.len(), "a memory comes once");
+        for one in &found {
+            for shown in std::iter::once(&one.highlight).chain(&one.quote) {
+                let mut end = 0;
+                for mark in &shown.marks {
+                    assert!(mark.start >= end && shown.text.get(mark.clone()).is_some_and(|text| !text.is_empty()));
+                    end = mark.end;
+                }
+            }
+        }
+        let scores: Vec<f64> = found.iter().map(|one| one.score.total).collect();
+        assert!(scores.iter().all(|score| score.is_finite()) && scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    });
 });

@@ -48,6 +48,14 @@ fuzz_target!(|bytes: &[u8]| {
     for extraction in futures::executor::block_on(llm::extract(&model, &GUARD, &[task])) {
         for candidate in extraction.candidates {
             assert!(!candidate.claim.content.trim().is_empty() && !candidate.evidence.is_empty());
+            assert!((0.0..=1.0).contains(&candidate.claim.importance), "{}", candidate.claim.importance);
+            assert!((0.0..=1.0).contains(&candidate.claim.confidence), "{}", candidate.claim.confidence);
+            for piece in &candidate.evidence {
+                let said = TALK.messages.iter().find(|message| message.id == piece.messages[0]);
+                assert!(said.is_some_and(|said| said.text.contains(&piece.quote)), "nobody said {:?}", piece.quote);
+            }
         }
+        assert!(extraction.dropped.iter().all(|dropped| dropped.detail.len() < 2_000), "reasons are short");
+        assert_eq!(extraction.spent.calls, 0, "what is kept costs nothing");
     }
 });

@@ -1,16 +1,43 @@
 //! Settings of a person, of a project, and of the environment.
 #![no_main]
 
-use afterthought::config::{Config, Folders, Partial};
+use afterthought::config::{Config, DENIED_FILES, Folders, GuardSettings, Layer, Partial};
+use afterthought_fuzz::folder;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let folder = folder();
     let text = String::from_utf8_lossy(bytes).into_owned();
     let (user, project) = (folder.path().join("user.toml"), folder.path().join("afterthought.toml"));
-    let written = if bytes.len() % 2 == 0 { &user } else { &project };
-    std::fs::write(written, bytes).unwrap();
+    let is_project = bytes.len() % 2 == 1;
+    std::fs::write(if is_project { &project } else { &user }, bytes).unwrap();
     let folders = Folders { user_file: user, default_db: folder.path().join("m.db") };
     let environment = |name: &str| (bytes.len() % 3 == 0 && name.starts_with("AFTERTHOUGHT_")).then(|| text.clone());
-    std::hint::black_box(Config::load(&folders, folder.path(), None, &environment, Partial::default()).is_ok());
+    let Ok(config) = Config::load(&folders, folder.path(), None, &environment, Partial::default()) else { return };
+    assert!((1..=256).contains(&config.jobs.value) && (500..=200_000).contains(&config.window_tokens.value));
+    assert!(config.timeout_seconds.value > 0 && (0.0..=2.0).contains(&config.temperature.value));
+    assert!(!config.categories.value.is_empty());
+    if is_project {
+        keeps_in(&config);
+    }
 });
+
+/// What a repository brings decides neither where logs go nor where they are kept, and only keeps more out.
+fn keeps_in(config: &Config) {
+    let is_projects = |layer: &Layer| matches!(layer, Layer::Project(_));
+    let layers = [
+        &config.db.layer,
+        &config.base_url.layer,
+        &config.api_key_env.layer,
+        &config.max_cost.layer,
+        &config.max_tokens.layer,
+        &config.max_cost_per_day.layer,
+        &config.prices.layer,
+        &config.embedding.layer,
+    ];
+    assert!(!layers.into_iter().any(is_projects));
+    let (set, plain) = (config.guard.value, GuardSettings::default());
+    assert!(set.cards >= plain.cards && set.ibans >= plain.ibans && set.ids >= plain.ids);
+    assert!(set.emails >= plain.emails && set.phones >= plain.phones && set.addresses >= plain.addresses);
+    assert!(DENIED_FILES.iter().all(|name| config.deny_files.value.iter().any(|one| one == name)));
+}

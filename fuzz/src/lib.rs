@@ -1,7 +1,20 @@
-//! What the fuzz targets share: one family of formats reads the same bytes, and what it yields must be sound.
+//! What the fuzz targets share: how a log is read and what must hold of it, and a small store to work on.
 
-use afterthought::ingest::{Head, INGESTORS, Input, Sink};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use afterthought::guard::Guard;
+use afterthought::ingest::{Head, INGESTORS, Ingestor, Input, MAX_PROSE_BYTES, Sink, Skipped};
+use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace};
+use afterthought::store::{Store, StoreError};
 use afterthought::transcript::Transcript;
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+/// What is remembered of another project, which must not be told anywhere else.
+pub const ELSEWHERE: &str = "The zanzibar turbine hums at dusk.";
+/// Longest reason for which a record is left out, in bytes.
+const REASON: usize = 400;
 
 /// Asks each format of `family` about `bytes`, and lets those read them that claim them, and one other.
 pub fn read_by(family: &str, bytes: &[u8]) {
@@ -11,15 +24,28 @@ pub fn read_by(family: &str, bytes: &[u8]) {
     assert!(!formats.is_empty(), "{family} is a family");
     for (place, ingestor) in formats.iter().enumerate() {
         if ingestor.sniff(&head) || place == bytes.len() % formats.len() {
-            let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return };
-            let mut accept = |transcript: Transcript| check(&transcript);
-            std::hint::black_box(ingestor.read(input, &mut Sink::new(&mut accept)).is_ok());
+            let (first, skipped) = read(**ingestor, bytes);
+            first.iter().for_each(check);
+            for skip in &skipped {
+                assert!(!skip.reason.is_empty() && skip.reason.len() <= REASON, "{skip:?}");
+            }
+            assert_eq!((first, skipped), read(**ingestor, bytes), "the same bytes are the same log");
         }
     }
 }
 
+fn read(ingestor: &dyn Ingestor, bytes: &[u8]) -> (Vec<Transcript>, Vec<Skipped>) {
+    let mut transcripts = Vec::new();
+    let Ok(input) = Input::from_bytes("log", bytes.to_vec()) else { return (transcripts, Vec::new()) };
+    let mut accept = |transcript: Transcript| transcripts.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    std::hint::black_box(ingestor.read(input, &mut sink).is_ok());
+    let skipped = sink.skipped;
+    (transcripts, skipped)
+}
+
 /// Panics at what no transcript may be.
-fn check(transcript: &Transcript) {
+pub fn check(transcript: &Transcript) {
     assert!(!transcript.messages.is_empty() && !transcript.external_id.is_empty());
     let mut ids: Vec<_> = transcript.messages.iter().map(|message| message.id.as_str()).collect();
     ids.sort_unstable();
@@ -27,4 +53,50 @@ fn check(transcript: &Transcript) {
     ids.dedup();
     assert_eq!(ids.len(), count, "ids are unique");
     assert!(transcript.messages.iter().all(|message| !message.text.trim().is_empty() && !message.text.contains('\0')));
+    assert!(transcript.messages.iter().all(|message| message.text.len() <= MAX_PROSE_BYTES + REASON));
+}
+
+/// Returns a folder in memory, where there is such a place.
+pub fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder can be made")
+}
+
+/// Returns the moment at which everything here happens.
+pub fn now() -> Timestamp {
+    "2026-01-02T03:04:05Z".parse().expect("a time")
+}
+
+/// Adds what somebody remembers by hand.
+pub fn remember(store: &Store, namespace: &Namespace, content: &str) {
+    let claim = Claim::new(MemoryType::Semantic, "fact", "Note", content);
+    let memory = Memory::new(claim, namespace.clone(), "x", ExtractionMethod::Manual, now());
+    let (clean, none) = (Guard::default().redact(memory).0, Guard::default().redact(Vec::new()).0);
+    store.write::<_, StoreError>(None, now(), |w| w.insert(&clean, &none)).expect("a store can be written");
+}
+
+/// A store of a few memories, one of them of a project called `other`.
+static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = folder();
+    let path = folder.path().join("m.db");
+    let store = Store::open(&path).expect("a store can be made");
+    for content in ["The user drinks tea.", "C++ builds with bun-sqlite in a:b.", "用户关注数据库。"] {
+        remember(&store, &Namespace::global(), content);
+    }
+    remember(&store, &"project/other".parse().expect("a name"), ELSEWHERE);
+    drop(store);
+    std::fs::read(&path).expect("it is there")
+});
+
+/// Puts a store of a few memories into `folder`.
+pub fn small_store(folder: &Path) -> PathBuf {
+    let path = folder.join("m.db");
+    std::fs::write(&path, &*STORE).expect("it can be written");
+    path
+}
+
+/// Panics unless the store is whole.
+pub fn assert_whole(path: &Path) {
+    let store = Store::open(path).expect("it can be opened");
+    let checked = store.check().expect("it can be read");
+    assert!(checked.flaws.is_empty(), "{:?}", checked.flaws);
 }

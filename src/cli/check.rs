@@ -1,10 +1,10 @@
 //! `check` and `repair`: whether the database is whole, and mending it.
 
-use afterthought::store::{Flaw, FlawKind};
+use afterthought::store::{Flaw, FlawKind, Loss, Store};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, DIM, Printer, REMOVED};
+use super::printer::{ADDED, DIM, Printer, REMOVED, counted};
 
 /// Check the database: pages, links, indexes, and the history against the rows
 ///
@@ -15,7 +15,9 @@ pub struct CheckArgs {}
 /// Mend the database: make its indexes anew and put aside what hangs on nothing
 ///
 /// A copy is made first, beside the database. What memories say is never changed; rows that hang on nothing are written to a
-/// file before they are taken out. Exits 3 where something is left.
+/// file before they are taken out. Where pages are damaged, every row that can be read is put into a new file in its place,
+/// and what cannot is told by table; close other programs that use the database before that. Exits 3 where something is
+/// left or lost.
 #[derive(Debug, clap::Args)]
 pub struct RepairArgs {}
 
@@ -34,8 +36,11 @@ pub fn run(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 }
 
 pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(_) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let repaired = context.store()?.repair(now())?;
+    let path = context.settings()?.db.value;
+    if !path.exists() {
+        return Ok(context.existing()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
+    }
+    let repaired = Store::repair_file(&path, now())?;
     if context.out.is_json() {
         context.out.json(&repaired)?;
     } else {
@@ -45,15 +50,30 @@ pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         } else if repaired.rows > 0 {
             context.out.line(format_args!("{} rows that hung on nothing are in that copy alone", repaired.rows))?;
         }
+        for loss in &repaired.lost {
+            context.out.line(format_args!("{REMOVED}✗{REMOVED:#} {}", lost(loss)))?;
+        }
         tell(&repaired.left.flaws, context.out)?;
     }
-    Ok(if repaired.left.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
+    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.iter().all(|loss| loss.lost == Some(0));
+    Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
+}
+
+/// Says what became of a table of which not everything could be read.
+fn lost(loss: &Loss) -> String {
+    let Loss { table, kept, lost, pages, restored } = loss;
+    let lost = lost.map_or_else(|| "nothing tells how many are lost".to_owned(), |lost| format!("{lost} lost"));
+    let pages = counted(u64::try_from(*pages).unwrap_or(u64::MAX), "page");
+    let restored = if *restored > 0 { format!(", {restored} taken from the history") } else { String::new() };
+    format!("{table}: {pages} could not be read, or not wholly; {kept} rows kept{restored}, {lost}")
 }
 
 fn tell(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
     for flaw in flaws {
         let remedy = match flaw.kind {
-            FlawKind::Damaged => "`afterthought restore-backup FILE` takes a copy back",
+            FlawKind::Damaged => {
+                "`afterthought repair` saves what can be read, `restore-backup FILE` takes a copy back"
+            }
             FlawKind::History => "`afterthought history ID` tells what was done",
             FlawKind::Dangling
             | FlawKind::Uncounted

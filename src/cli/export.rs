@@ -1,6 +1,7 @@
 //! `export`: memories for other programs, or for people.
 
 use afterthought::exchange::{exported, markdown};
+use afterthought::fault::point;
 use afterthought::store::{Deed, Order};
 
 use super::args::{Context, note_count};
@@ -37,6 +38,7 @@ pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         let page = store.list(&filter, Order::Id, PAGE, offset)?;
         offset += page.len();
         let last = page.len() < PAGE;
+        point("export.page");
         for memory in page {
             let memory = exported(&store, memory)?;
             match args.format {

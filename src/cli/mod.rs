@@ -25,6 +25,7 @@ mod inbox;
 mod init;
 mod inspect;
 mod jobs;
+mod limits;
 mod list;
 mod maintain;
 mod mcp;
@@ -128,6 +129,7 @@ pub fn main() -> ExitCode {
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
     };
+    limits::take_as_errors();
     let out = cli.global.printer();
     cli.global.start_tracing();
     let status = dispatch(&cli, &out).unwrap_or_else(|error| {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{EmbedError, Embedder, remote::Documents};
+use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::Budget;
 use crate::store::{NewVector, Store, StoreError, Unembedded, VectorModel};
@@ -97,8 +98,10 @@ impl Filling<'_> {
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
             let documents = self.alive(owner, self.embedder.documents(&texts, self.budget)).await?;
+            point("vectors.asked");
             model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
+            point("vectors.kept");
             done += waiting.len();
             last = Some(end.clone());
             watch(Progress { done, total });

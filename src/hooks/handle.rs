@@ -162,6 +162,6 @@ fn namespaces(db: &Database, call: &Call) -> Result<Vec<Namespace>, StoreError> 
 
 /// Whether work comes up within the time that a worker stays for, and nobody is at it.
 fn is_unattended(store: &Store, now: Timestamp) -> Result<bool, StoreError> {
-    let soon = store.next_job_at()?.is_some_and(|at| at <= now + LINGER);
+    let soon = store.next_job_at(now)?.is_some_and(|at| at <= now + LINGER);
     Ok(soon && store.lease_holder(WORKER_LEASE, now)?.is_none())
 }

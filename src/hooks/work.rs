@@ -111,7 +111,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
             // A look takes no lock that others would wait for; to claim does.
             let now = Timestamp::now();
-            let is_due = shift.store.next_job_at()?.is_some_and(|at| at <= now);
+            let is_due = shift.store.next_job_at(now)?.is_some_and(|at| at <= now);
             let Some(job) = (if is_due { shift.store.claim_job(now)? } else { None }) else { break };
             let (id, task) = (job.job.id, work(job.job.clone()));
             held.insert(id, job);
@@ -159,7 +159,7 @@ fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
         Until::Cancelled => false,
         Until::NothingIn(time) => {
             let watcher = shift.store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
-            watcher.is_some() || shift.store.next_job_at()?.is_none_or(|at| at > now + time)
+            watcher.is_some() || shift.store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }
     })
 }

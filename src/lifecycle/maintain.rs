@@ -51,6 +51,12 @@ fn carry_out(
     plan: impl Fn(&Database, &Rules, Timestamp) -> Result<Upkeep, StoreError>,
 ) -> Result<Report, StoreError> {
     let mut report = Report { run: None, done: plan(store, rules, now)? };
+    if !store.believes(now)? {
+        tracing::warn!(
+            "the clock says that the file was not used for over 400 days, so nothing goes for good before a day is over; \
+             put the clock right if it is wrong"
+        );
+    }
     // Before anything is given up, so that nothing goes for good that was not foreseen.
     if !report.done.purges.is_empty() || report.done.replies > 0 {
         store.purge(rules.purge_days, now)?;

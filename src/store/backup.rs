@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, params};
@@ -11,9 +12,12 @@ use super::cipher::{self, Keys};
 use super::open::{known_version, schema_version};
 use super::place::{create_folder, create_private, refuse_folder};
 use super::{Database, Store, StoreError};
+use crate::fault::point;
 
 /// What an automatic copy is called behind the name of the file.
 const ENDING: &str = "backup";
+/// How long a copy may take to be made; what is older and not finished was left by a process that was killed.
+const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -91,6 +95,7 @@ impl Store {
         }
         refuse_mixture(path, from, &copy, keys)?;
         let former = Some(set_aside(path, keys, now)?);
+        point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
@@ -101,6 +106,7 @@ impl Store {
             backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
+        point("restore.placed");
         drop(store);
         let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
@@ -112,7 +118,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
                 .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
@@ -128,6 +135,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = beside(&self.path, ".");
+        found.extend(unfinished(&self.path));
         let noted: Vec<String> = self.read(|conn| {
             let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
             Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
@@ -150,10 +158,7 @@ pub(super) fn before_migration(conn: &Connection, path: &Path, keys: &Keys, foun
 
 /// Copies the file as it is at this moment, and returns where to.
 pub(super) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<PathBuf, StoreError> {
-    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
-    // One that is there already must stay: it may be the only copy of what it holds.
-    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
-    let copy_path = names.find(|name| !name.exists()).expect("numbers do not end");
+    let copy_path = unused(path, now);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copied = cipher::open(path, path, flags, keys).and_then(|conn| {
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
@@ -162,26 +167,66 @@ pub(super) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<Path
     match copied {
         Ok(()) => Ok(copy_path),
         // What cannot be read as a database is copied byte by byte, so that nothing of it is lost.
-        Err(_) => match fs::copy(path, &copy_path) {
-            Ok(_) => Ok(copy_path),
-            Err(source) => Err(StoreError::Unwritable { path: copy_path, source: Box::new(source) }),
-        },
+        Err(_) => copy_bytes(path, now),
     }
+}
+
+/// Copies a file and the log beside it byte by byte, and returns where to. The copy is private, as the file is.
+pub(super) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copy_path = unused(path, now);
+    // The log first: what it holds and the file has not yet may be in both, but is never in neither.
+    let part = |of: &Path, ending: &str| {
+        let mut name = of.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    for ending in ["-wal", ""] {
+        let (from, to) = (part(path, ending), part(&copy_path, ending));
+        if !from.exists() && !ending.is_empty() {
+            continue;
+        }
+        let copied = create_private(&to).and_then(|()| {
+            fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
+        });
+        if let Err(error) = copied {
+            // A part of a copy is none.
+            for ending in ["-wal", ""] {
+                fs::remove_file(part(&copy_path, ending)).ok();
+            }
+            return Err(error);
+        }
+    }
+    Ok(copy_path)
+}
+
+/// Returns the name of a copy that is not there yet.
+fn unused(path: &Path, now: Timestamp) -> PathBuf {
+    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+    // One that is there already must stay: it may be the only copy of what it holds.
+    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
+    names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
 /// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
+    // They hold everything that the file held then.
+    for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
+        fs::remove_file(left).ok();
+    }
     let mut name = to.as_os_str().to_owned();
     name.push(format!(".{}.new", uuid::Uuid::now_v7()));
     let fresh = PathBuf::from(name);
     // SQLite would make it readable by all.
     create_private(&fresh)?;
+    point("copy.begin");
     let copied = copy_into(conn, &fresh, keys, version);
+    point("copy.made");
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
     };
     copied?;
+    point("copy.placed");
     placed.map_err(|source| StoreError::Unwritable { path: to.to_owned(), source: Box::new(source) })
 }
 
@@ -234,16 +279,32 @@ fn named(path: &Path, what: &str) -> PathBuf {
 
 /// Returns the copies beside the file whose name goes on with `mark`, by name.
 fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
+    named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
+}
+
+/// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
+fn unfinished(path: &Path) -> Vec<PathBuf> {
+    let is_unfinished = |rest: &str| {
+        let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
+        id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
+    };
+    named_like(path, ".", is_unfinished)
+}
+
+/// Whether nobody can be making this copy any more.
+fn is_left(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|data| data.modified());
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
+}
+
+/// Returns the files beside this one whose name goes on with `mark` and has such a rest, by name.
+fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let begin = format!("{name}{mark}");
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_copy = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_ours = name.ends_with(".put-aside.jsonl") || path.extension().is_some_and(|ending| ending == ENDING);
-        name.starts_with(&begin) && is_ours
-    };
-    let mut found: Vec<PathBuf> = names.filter(is_copy).collect();
+    let rest = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix(&begin).map(|rest| format!("{mark}{rest}"));
+    let mut found: Vec<PathBuf> = names.filter(|path| rest(path).is_some_and(|rest| is_wanted(&rest))).collect();
     found.sort();
     found
 }

@@ -122,7 +122,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is damaged.
-    #[error("{} is damaged; move it away together with its -wal and -shm files, or restore a backup", .path.display())]
+    #[error("{} is damaged; `afterthought repair` saves what can be read of it, or restore a backup", .path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row};
 
-use super::jobs::{EXTRACT, Job};
+use super::jobs::{EXTRACT, Job, LEASE, LONGEST_WAIT};
 use super::row::{spelled, time, time_or_none};
 use super::{Database, StoreError};
 
@@ -27,18 +27,24 @@ impl Database {
         Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
     }
 
-    /// Returns when the next job comes up that nobody works on; `None` if there is none.
+    /// Returns when the next job comes up that nobody works on; `None` if there is none. What waits for longer than any
+    /// job can at `now` came up long ago.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn next_job_at(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.read(|conn| {
             Ok(conn
                 .prepare_cached(
-                    "SELECT min(CASE status WHEN 'running' THEN max(lease_until, not_before) ELSE not_before END)
+                    "SELECT min(CASE
+                        WHEN status = 'running' AND lease_until > ?2 THEN 0
+                        WHEN status = 'running' THEN max(lease_until, not_before)
+                        WHEN not_before > ?1 THEN 0 ELSE not_before END)
                      FROM jobs WHERE status IN ('waiting', 'running')",
                 )?
-                .query_row((), |row| time_or_none(row, 0))?)
+                .query_row([(now + LONGEST_WAIT).as_millisecond(), (now + LEASE + LEASE).as_millisecond()], |row| {
+                    time_or_none(row, 0)
+                })?)
         })
     }
 

@@ -152,12 +152,17 @@ const ENQUEUE: &str = "
     WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
     RETURNING id";
 
+/// The longest that a job may wait, or be held without a sign of life. What lies further ahead was set by a clock that was
+/// wrong.
+pub(super) const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
+
 /// One statement, so one winner. The oldest due job comes first.
 const CLAIM: &str = "
     UPDATE jobs SET status = 'running', owner = ?1, pid = ?2, lease_until = ?3, claimed_watermark = watermark,
         attempts = attempts + 1, updated_at = ?4
     WHERE id = (SELECT id FROM jobs
-        WHERE (status = 'waiting' AND not_before <= ?4) OR (status = 'running' AND lease_until <= ?4)
+        WHERE (status = 'waiting' AND (not_before <= ?4 OR not_before > ?5))
+            OR (status = 'running' AND (lease_until <= ?4 OR lease_until > ?6))
         ORDER BY not_before, id LIMIT 1)
     RETURNING ";
 
@@ -201,7 +206,15 @@ impl Store {
             let job = conn
                 .prepare_cached(&format!("{CLAIM}{COLUMNS}"))?
                 .query_row(
-                    params![token, std::process::id(), (now + LEASE).as_millisecond(), now.as_millisecond()],
+                    params![
+                        token,
+                        std::process::id(),
+                        (now + LEASE).as_millisecond(),
+                        now.as_millisecond(),
+                        (now + LONGEST_WAIT).as_millisecond(),
+                        // A live worker whose clock is a little ahead keeps its job.
+                        (now + LEASE + LEASE).as_millisecond(),
+                    ],
                     job_from_row,
                 )
                 .optional()?;

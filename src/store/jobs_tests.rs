@@ -62,7 +62,7 @@ fn a_job_waits_for_its_time_and_the_oldest_comes_first() {
     store.enqueue(&later, day(1)).unwrap();
     store.enqueue(&JobRequest { not_before: after(3), ..request("soon", 1) }, day(1)).unwrap();
     assert_eq!(store.claim_job(after(2)).unwrap(), None);
-    assert_eq!(store.next_job_at().unwrap(), Some(after(3)));
+    assert_eq!(store.next_job_at(day(1)).unwrap(), Some(after(3)));
     let held = store.claim_job(after(30)).unwrap().unwrap();
     assert_eq!(held.job.path, "soon");
     store.finish_job(&held, JobEnd::Done, after(30)).unwrap();

@@ -40,7 +40,7 @@ impl Store {
                 .prepare_cached(
                     "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)
                      ON CONFLICT (name) DO UPDATE SET owner = ?2, pid = ?3, lease_until = ?4
-                     WHERE owner = ?2 OR lease_until <= ?5 OR owner = ?6 RETURNING 1",
+                     WHERE owner = ?2 OR lease_until <= ?5 OR owner = ?6 OR lease_until > ?7 RETURNING 1",
                 )?
                 .query_row(
                     params![
@@ -49,7 +49,8 @@ impl Store {
                         std::process::id(),
                         (now + LEASE).as_millisecond(),
                         now.as_millisecond(),
-                        dead
+                        dead,
+                        longest(now),
                     ],
                     |_| Ok(()),
                 )
@@ -99,12 +100,18 @@ impl Database {
                 return Ok(None);
             }
             let found: Option<u32> = conn
-                .prepare_cached("SELECT pid FROM leases WHERE name = ?1 AND lease_until > ?2")?
-                .query_row(params![name, now.as_millisecond()], |row| row.get(0))
+                .prepare_cached("SELECT pid FROM leases WHERE name = ?1 AND lease_until > ?2 AND lease_until <= ?3")?
+                .query_row(params![name, now.as_millisecond(), longest(now)], |row| row.get(0))
                 .optional()?;
             Ok(found.filter(|pid| process_may_live(*pid)))
         })
     }
+}
+
+/// Returns the last moment, in milliseconds, until which a lease can hold. One that holds longer was given by a clock that
+/// was wrong.
+fn longest(now: Timestamp) -> i64 {
+    (now + LEASE + LEASE).as_millisecond()
 }
 
 #[cfg(test)]

@@ -116,7 +116,32 @@ impl Store {
     }
 }
 
+/// How long a file may lie unused before a clock is doubted by which things would go for good.
+const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
+/// How long a clock that is doubted has to go on before it is believed.
+const DOUBT: SignedDuration = SignedDuration::from_hours(24);
+
 impl super::Database {
+    /// Whether what is due at `now` may go for good. Not where the last use of the file, but for those of the last day,
+    /// lies more than 400 days back: then a clock is likelier to be wrong, and there is a day to put it right.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn believes(&self, now: Timestamp) -> Result<bool, StoreError> {
+        let before = |span| now.checked_sub(span).unwrap_or(Timestamp::MIN).as_millisecond();
+        self.read(|conn| {
+            let last: Option<i64> = conn
+                .prepare_cached(
+                    "SELECT max(at) FROM (
+                        SELECT max(started_at) AS at FROM runs WHERE started_at <= ?1
+                        UNION ALL SELECT max(at) FROM audit WHERE at <= ?1
+                        UNION ALL SELECT * FROM (SELECT at FROM history WHERE at <= ?1 ORDER BY id DESC LIMIT 1))",
+                )?
+                .query_row([before(DOUBT)], |row| row.get(0))?;
+            Ok(last.is_none_or(|last| last >= before(UNUSED)))
+        })
+    }
+
     /// Returns the memories that were forgotten up to `cutoff`, by id.
     ///
     /// # Errors

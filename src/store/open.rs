@@ -25,31 +25,43 @@ const ROOM_IN_PAGES: i64 = 4_096;
 /// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
 const STATEMENTS: usize = 64;
 /// Tells our files from those of other programs: `aftr` in ASCII.
-const APPLICATION_ID: i64 = 0x6166_7472;
+pub(super) const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another. Each is one transaction.
 static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     vec![
-        M::up(include_str!("migrations/0001_memories.sql")),
-        M::up(include_str!("migrations/0002_ledger.sql")),
-        M::up(include_str!("migrations/0003_files.sql")),
-        M::up(include_str!("migrations/0004_projects.sql")),
-        M::up(include_str!("migrations/0005_known_context.sql")),
-        M::up(include_str!("migrations/0006_packs.sql")),
-        M::up(include_str!("migrations/0007_batches.sql")),
-        M::up(include_str!("migrations/0008_lacking.sql")),
-        M::up(include_str!("migrations/0009_settled.sql")),
-        M::up(include_str!("migrations/0010_identity.sql")),
-        M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| Ok(fill_near(file)?)),
-        M::up(include_str!("migrations/0012_passes.sql")),
+        step(include_str!("migrations/0001_memories.sql")),
+        step(include_str!("migrations/0002_ledger.sql")),
+        step(include_str!("migrations/0003_files.sql")),
+        step(include_str!("migrations/0004_projects.sql")),
+        step(include_str!("migrations/0005_known_context.sql")),
+        step(include_str!("migrations/0006_packs.sql")),
+        step(include_str!("migrations/0007_batches.sql")),
+        step(include_str!("migrations/0008_lacking.sql")),
+        step(include_str!("migrations/0009_settled.sql")),
+        step(include_str!("migrations/0010_identity.sql")),
+        M::up_with_hook(include_str!("migrations/0011_near.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            Ok(fill_near(file)?)
+        }),
+        step(include_str!("migrations/0012_passes.sql")),
         M::up_with_hook(include_str!("migrations/0013_search.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
             fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
         }),
-        M::up(include_str!("migrations/0014_vectors.sql")),
-        M::up(include_str!("migrations/0015_lifecycle.sql")),
-        M::up(include_str!("migrations/0016_jobs.sql")),
-        M::up(include_str!("migrations/0017_trust.sql")),
+        step(include_str!("migrations/0014_vectors.sql")),
+        step(include_str!("migrations/0015_lifecycle.sql")),
+        step(include_str!("migrations/0016_jobs.sql")),
+        step(include_str!("migrations/0017_trust.sql")),
     ]
 });
+
+/// A step that is done with its statements.
+fn step(sql: &'static str) -> M<'static> {
+    M::up_with_hook(sql, |_: &Transaction<'_>| {
+        point("migrate.step");
+        Ok(())
+    })
+}
 
 impl Store {
     /// Opens the memories at `path`, creating folder (0700) and file (0600) where they are missing.
@@ -268,9 +280,33 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     point("migrate.begin");
     let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
-    migrated.map_err(|source| StoreError::Migration { path: path.to_owned(), source })?;
+    migrated.map_err(|source| unmigrated(path, source))?;
     point("migrate.done");
     Ok(())
+}
+
+/// A disk that is full, or pages that are damaged, are no fault of the schema.
+fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
+    match source {
+        rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
+            StoreError::Sqlite(err) => {
+                let source = rusqlite_migration::Error::RusqliteError { query, err };
+                StoreError::Migration { path: path.to_owned(), source }
+            }
+            // Another process may be at the same; whoever opens the file tries again.
+            named => named,
+        },
+        source => StoreError::Migration { path: path.to_owned(), source },
+    }
+}
+
+/// Makes the schema of this version in a file that has an earlier one or none, without a copy.
+pub(super) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    configure(conn)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    let version = usize::try_from(version).unwrap_or_default();
+    let made = Migrations::from_slice(&MIGRATIONS).to_version(conn, version);
+    made.map_err(|source| unmigrated(path, source))
 }
 
 /// How many versions of the schema there are.
@@ -283,9 +319,7 @@ pub(super) fn versions() -> usize {
 #[cfg(test)]
 pub(super) fn of_version(path: &Path, version: usize) -> Connection {
     let mut conn = Connection::open(path).unwrap();
-    configure(&conn).unwrap();
-    conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-    Migrations::from_slice(&MIGRATIONS).to_version(&mut conn, version).unwrap();
+    make_version(&mut conn, path, i64::try_from(version).unwrap()).unwrap();
     conn
 }
 
@@ -382,7 +416,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let read = |store: Store| store.list(&Filter::default(), super::super::Order::Id, 500, 0).map(drop);
         let error = Store::open(&path).and_then(read).unwrap_err();
-        let expected = "FILE is damaged; move it away together with its -wal and -shm files, or restore a backup";
+        let expected = "FILE is damaged; `afterthought repair` saves what can be read of it, or restore a backup";
         assert_eq!(message(&error, &path), expected);
     }
 

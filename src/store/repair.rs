@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::backup::set_aside;
 use super::check::Checked;
 use super::near_index::fill_near;
+use super::salvage::{Loss, salvage};
 use super::word_index::fill as fill_words;
 use super::{Store, StoreError};
 
@@ -26,6 +27,8 @@ pub struct Repaired {
     pub put_aside: Option<PathBuf>,
     /// How many rows were put aside.
     pub rows: usize,
+    /// Where pages were damaged: the tables of which not everything could be read, by name.
+    pub lost: Vec<Loss>,
     /// What is still amiss.
     pub left: Checked,
 }
@@ -44,10 +47,43 @@ impl Store {
         let aside = (!self.is_encrypted()?).then_some(aside);
         let rows = self.mend(aside.as_deref()).map_err(|error| error.at(&self.path))?;
         let left = self.check()?;
-        Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, left })
+        Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
     }
 
-    fn mend(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
+    /// Does what [`Store::repair`] does with the file at `path`; where its pages are damaged, what can be read is put
+    /// into a new file in its place, and the damaged one is kept beside it with the log that belongs to it. Other processes
+    /// should not be at the file then.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file is none of ours, of a newer version, or cannot be written; it is as it was, then.
+    pub fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
+        let opened = Self::open(path).and_then(|store| {
+            // The pages of an encrypted file can be read whole or not at all.
+            let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;
+            Ok((store, is_damaged))
+        });
+        match opened {
+            Ok((store, false)) => store.repair(now),
+            Ok((store, true)) => {
+                drop(store);
+                salvage(path, now)
+            }
+            Err(
+                error @ (StoreError::Corrupt { .. }
+                | StoreError::NotADatabase { .. }
+                | StoreError::Migration { .. }
+                | StoreError::BadRecord { .. }
+                | StoreError::Sqlite(_)),
+            ) => salvage(path, now).map_err(|second| match second {
+                // What is no file of ours at all is told as it was found.
+                StoreError::NotADatabase { .. } => error,
+                second => second,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn mend(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
         let conn = &self.conn;
         let file = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         // Indexes of SQLite itself first: what follows reads through them.

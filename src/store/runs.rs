@@ -111,7 +111,8 @@ impl Run {
     /// system tells, its process is there.
     #[must_use]
     pub fn is_alive(&self, now: Timestamp) -> bool {
-        let recent = now.duration_since(self.heartbeat_at) < HEARTBEAT_LIMIT;
+        // In either direction: a clock that was wrong may have put the last heartbeat years ahead.
+        let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
     }
 }

@@ -4,7 +4,7 @@
 //! process died, another may take the window. A finished window is never extracted again, and its candidates wait
 //! here until a write applies them and marks the window in the same transaction.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::ledger::TranscriptId;
@@ -77,13 +77,16 @@ pub struct Finished<'a> {
     pub lacks: bool,
 }
 
+/// The longest for which a window is claimed. What holds for longer was claimed by a clock that was wrong.
+const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
+
 /// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
 const CLAIM: &str = "
     INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, owner, lease_until)
     VALUES (?1, ?2, ?3, ?4, ?5, 'claimed', ?6, ?7)
     ON CONFLICT (transcript_id, extractor, start, content_hash) DO UPDATE
     SET status = 'claimed', owner = ?6, lease_until = ?7, attempts = attempts + 1
-    WHERE status = 'failed' OR (status = 'claimed' AND (lease_until <= ?8 OR owner = ?6))
+    WHERE status = 'failed' OR (status = 'claimed' AND (lease_until <= ?8 OR owner = ?6 OR lease_until > ?9))
         OR (status = 'done' AND lacks = 1 AND attempts < 3 AND applied_at IS NOT NULL)
     RETURNING id";
 
@@ -115,6 +118,7 @@ impl Store {
                         owner,
                         lease_until.as_millisecond(),
                         now.as_millisecond(),
+                        (now + LONGEST_LEASE).as_millisecond(),
                     ],
                     |row| row.get(0),
                 )

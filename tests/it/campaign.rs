@@ -13,8 +13,29 @@ use super::world::{Asked, Chance, MANY_FACTS as FACTS, Server, World, kills_want
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
 /// Calls that a process may have in flight.
 const JOBS: usize = 4;
-/// Places that these runs do not come to.
-const ELSEWHERE: &[&str] = &["pack.remembered"];
+/// Places that these runs do not come to, see `places` and `packs`.
+pub const ELSEWHERE: &[&str] = &[
+    "pack.remembered",
+    "batch.planned",
+    "batch.uploaded",
+    "batch.submitted",
+    "batch.fetched",
+    "batch.ended",
+    "vectors.asked",
+    "vectors.kept",
+    "seal.begin",
+    "seal.written",
+    "seal.done",
+    "copy.begin",
+    "copy.made",
+    "copy.placed",
+    "restore.begin",
+    "restore.placed",
+    "repair.begin",
+    "repair.filled",
+    "repair.placed",
+    "export.page",
+];
 
 fn world(server: &Server) -> World {
     let world = World::new(Some(server));

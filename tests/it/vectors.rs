@@ -159,7 +159,7 @@ fn out(command: &mut Command) -> (i32, String, String) {
 }
 
 /// Returns a world with memories that have no vectors.
-fn world() -> World {
+pub fn world() -> World {
     let world = World::new(None);
     TEXTS.iter().for_each(|text| drop(world.good(&["remember", text])));
     world

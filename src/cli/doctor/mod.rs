@@ -194,7 +194,7 @@ fn pages(store: &Store) -> Check {
     match (store.check_quickly(), store.is_unsealed()) {
         (Ok(flaws), Ok(unsealed)) => match flaws.first() {
             Some(flaw) => {
-                let remedy = "`afterthought restore-backup FILE` takes a copy back";
+                let remedy = "`afterthought repair` saves what can be read, `restore-backup FILE` takes a copy back";
                 Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
             }
             None if unsealed => {

@@ -10,6 +10,7 @@ use super::drive::Tell;
 use super::recover::Left;
 use super::{Given, MAX_ROUNDS, Queue};
 use crate::extract::Spent;
+use crate::fault::point;
 use crate::llm::batch::{BatchStatus, RemoteBatch, Row, RowAnswer, read_rows};
 use crate::llm::{Cost, LlmError, Reply};
 use crate::pipeline::PipelineError;
@@ -145,10 +146,12 @@ impl Queue<'_> {
                 (key.clone(), outcome)
             })
             .collect();
+        point("batch.fetched");
         if !self.store.end_batch(&batch.id, remote.status.as_str(), &outcomes, Timestamp::now())? {
             // Another process was quicker; what it has kept is given out by the next look.
             return Ok(Ok(()));
         }
+        point("batch.ended");
         let answered = outcomes.iter().filter(|(_, outcome)| matches!(outcome, RowOutcome::Answered(..))).count();
         self.count(|counts| {
             counts.collected += 1;

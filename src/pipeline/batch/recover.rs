@@ -1,6 +1,6 @@
 //! Batches that a process left behind when it ended in the middle.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -65,9 +65,12 @@ impl Queue<'_> {
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };
+        let begun = Instant::now();
         loop {
-            // Looked at before the list: what is not listed after this time was not taken.
-            let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE;
+            // Looked at before the list: what is not listed after this time was not taken. Waiting as long here is enough
+            // whatever the clock says.
+            let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
+                || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             let found = self.client().find_batch(&batch.id, &file).await.map_err(PipelineError::Model)?;
             match found {
                 Some(remote) => return self.is_submitted(batch, remote),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::drive::Tell;
 use super::recover::Left;
 use super::{FEW, Given, Queue};
+use crate::fault::point;
 use crate::llm::LlmError;
 use crate::llm::batch::{MAX_BYTES, MAX_REQUESTS, RemoteBatch};
 use crate::pipeline::PipelineError;
@@ -87,6 +88,7 @@ impl Queue<'_> {
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
         let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
+        point("batch.planned");
         self.free_but(lines, &taken);
         if taken.is_empty() {
             self.store.drop_batch(&batch)?;
@@ -102,6 +104,7 @@ impl Queue<'_> {
                 return Ok(Err(error));
             }
         }
+        point("batch.uploaded");
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
             // Another process took this one for dead and has freed the questions.
@@ -116,6 +119,7 @@ impl Queue<'_> {
                 return Ok(Err(error));
             }
         };
+        point("batch.submitted");
         tell(&format!("batch {} submitted with {} requests", remote.id, taken.len()));
         self.is_submitted(batch, remote)?;
         self.count(|counts| {

@@ -12,6 +12,8 @@ use super::{Database, StoreError};
 
 /// Flaws of one kind that are named one by one; the rest is counted.
 const NAMED: usize = 3;
+/// What SQLite says of an index that does not agree with its table.
+const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
 
 /// What is amiss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -96,6 +98,17 @@ impl Database {
             checked.flaws.sort_by_key(|flaw| flaw.kind);
             Ok(checked)
         })
+    }
+
+    /// Whether pages cannot be read, or contradict each other in a way that making indexes anew does not mend.
+    pub(super) fn pages_are_damaged(&self) -> Result<bool, StoreError> {
+        let said = self.said_of_pages("integrity_check");
+        let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
+        match said {
+            Ok(said) => Ok(!said.iter().all(is_of_index)),
+            Err(StoreError::Corrupt { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Looks at the pages alone, which is quick: whether they can be read and hang together.

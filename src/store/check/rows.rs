@@ -13,11 +13,7 @@ impl Database {
 
     /// Damage that keeps the check itself from going on is a flaw like any other.
     pub(super) fn examine_pages(&self, pragma: &str, checked: &mut Checked) -> Result<(), StoreError> {
-        let said = self.read(|conn| {
-            let mut statement = conn.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
-            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
-        });
-        match said {
+        match self.said_of_pages(pragma) {
             Ok(said) => {
                 let amiss: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
                 checked.add_each(FlawKind::Damaged, "pages contradict each other", &amiss);
@@ -26,6 +22,14 @@ impl Database {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Returns what SQLite says about the pages.
+    pub(super) fn said_of_pages(&self, pragma: &str) -> Result<Vec<String>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
+            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
+        })
     }
 
     pub(super) fn check_links(&self, checked: &mut Checked) -> Result<(), StoreError> {

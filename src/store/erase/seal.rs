@@ -3,6 +3,7 @@
 use rusqlite::ErrorCode;
 use serde::Serialize;
 
+use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
 /// How far the file was written anew.
@@ -46,14 +47,17 @@ impl Store {
 
     fn write_anew(&self) -> Result<bool, StoreError> {
         let conn = &self.conn;
+        point("seal.begin");
         // The words of what is gone stay in its segments until these are merged.
         conn.execute("INSERT INTO memory_near (memory_near) VALUES ('optimize')", ())?;
         self.forget_samples()?;
         conn.execute_batch("VACUUM")?;
+        point("seal.written");
         if !self.empty_wal()? {
             return Ok(false);
         }
         conn.execute("DELETE FROM unsealed", ())?;
+        point("seal.done");
         self.empty_wal()
     }
 

@@ -14,6 +14,9 @@ use server::{BatchServer, Fault, Point, asked_about};
 
 const PLAIN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api"];
+/// Named places in a run that asks in batches.
+pub const PLACES: [&str; 6] =
+    ["pack.remembered", "batch.planned", "batch.uploaded", "batch.submitted", "batch.fetched", "batch.ended"];
 const DETACH: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api", "--no-wait"];
 
 /// Two sessions of several windows each; the second moves services that the first names.
@@ -122,6 +125,23 @@ fn killed_at_any_boundary_a_run_submits_nothing_twice() {
         assert_eq!(world.memories(), wanted, "{point:?}");
         assert_eq!(server.batches().len(), 1, "{point:?}");
         assert_paid_once(&server);
+    }
+}
+
+#[test]
+fn a_run_that_ends_at_a_named_place_submits_nothing_twice() {
+    let (server, world, wanted) = world();
+    for place in PLACES {
+        world.forget();
+        server.forget();
+        let ended = world.command(RUN).env("AFTERTHOUGHT_FAULT", place).output().unwrap();
+        assert_eq!(ended.status.code(), None, "{place} is met: {ended:?}");
+        world.good(RUN);
+        assert_eq!(world.memories(), wanted, "{place}");
+        assert_eq!(server.batches().len(), 1, "{place}");
+        assert_paid_once(&server);
+        assert_eq!(open_batches(&world), 0, "{place}");
+        assert_eq!(world.done(&["check"]).status.code(), Some(0), "{place}");
     }
 }
 

@@ -1,0 +1,50 @@
+//! Our own exports, back into a store: what was taken in comes out as it went in, and a second time changes nothing.
+#![no_main]
+
+use afterthought::consolidate::{SavedPlan, apply_saved};
+use afterthought::exchange::{Counts, Gathered, exported, import_as_is, parse_line};
+use afterthought::guard::Guard;
+use afterthought::memory::Namespace;
+use afterthought::store::{Filter, Order, Store};
+use afterthought_fuzz::{assert_whole, folder, now, small_store};
+use libfuzzer_sys::fuzz_target;
+
+thread_local! {
+    static GUARD: Guard = Guard::default();
+}
+
+/// Imports lines of JSON.
+fn import(store: &Store, text: &str) -> Counts {
+    let lines = text.lines().enumerate();
+    let read = lines.filter_map(|(number, line)| parse_line(line, number + 1, &Namespace::global(), now()).ok());
+    let gathered = Gathered { memories: read.collect(), ..Gathered::default() };
+    GUARD.with(|guard| import_as_is(store, guard, gathered, &Namespace::global(), now())).expect("it can be written")
+}
+
+fn export(store: &Store) -> Vec<String> {
+    let memories = store.list(&Filter { statuses: Vec::new(), ..Filter::default() }, Order::Id, usize::MAX, 0).expect("it can be read");
+    let one = |memory| serde_json::to_string(&exported(store, memory).expect("it can be read")).expect("JSON");
+    let mut lines: Vec<String> = memories.into_iter().map(one).collect();
+    lines.sort();
+    lines
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let folder = folder();
+    let path = small_store(folder.path());
+    let store = Store::open(&path).unwrap();
+    if let Ok(plan) = SavedPlan::parse(&text) {
+        let run = store.begin_run("apply", &plan.arguments(), now()).unwrap().id;
+        std::hint::black_box(GUARD.with(|guard| apply_saved(&store, guard, &plan, &run, now())).is_ok());
+    }
+    let counts = import(&store, &text);
+    let first = export(&store);
+    if counts.added + counts.changed > 0 {
+        let again = import(&store, &first.join("\n"));
+        assert_eq!((again.added, again.changed), (0, 0), "what is there is known");
+        assert_eq!(export(&store), first);
+    }
+    drop(store);
+    assert_whole(&path);
+});
