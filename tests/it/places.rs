@@ -23,7 +23,8 @@ const EXPORT: [&str; 1] = ["export.page"];
 #[test]
 fn every_place_is_one_at_which_some_test_ends_a_process() {
     let here = [&COPY[..], &RESTORE, &REPAIR, &SEAL, &VECTORS, &EXPORT, &BATCH].concat();
-    assert_eq!(BTreeSet::from_iter(here), BTreeSet::from_iter(ELSEWHERE.iter().copied()));
+    let known: BTreeSet<&str> = here.into_iter().collect();
+    assert_eq!(known, ELSEWHERE.iter().copied().collect());
     assert!(ELSEWHERE.iter().all(|place| POINTS.contains(place)));
 }
 

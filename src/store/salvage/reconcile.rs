@@ -24,7 +24,7 @@ type Piece = (String, String, String);
 #[derive(Default)]
 struct Told {
     /// Whether any line tells what it was.
-    is_told: bool,
+    is_known: bool,
     memory: Option<Memory>,
     evidence: BTreeMap<Piece, Evidence>,
 }
@@ -53,8 +53,8 @@ pub(super) fn reconcile(store: &Store, is_history_whole: bool, now: Timestamp) -
         })?;
         for id in ids(writer)? {
             let told = told(writer, &id)?;
-            if told.is_told {
-                one(writer, &id, told, is_history_whole, &mut brought)?;
+            if told.is_known {
+                one(writer, &id, &told, is_history_whole, &mut brought)?;
             }
         }
         Ok(brought)
@@ -85,7 +85,7 @@ fn play(told: &mut Told, row: &Row<'_>) -> rusqlite::Result<()> {
     let (before, after) = (text(1)?, text(2)?);
     match spelled::<Entity>(row, 0)? {
         Entity::Memory => {
-            told.is_told = before.is_some() || after.is_some();
+            told.is_known = before.is_some() || after.is_some();
             told.memory = after.map(|text| json(&text, 2)).transpose()?;
         }
         Entity::Evidence => {
@@ -105,7 +105,7 @@ fn play(told: &mut Told, row: &Row<'_>) -> rusqlite::Result<()> {
 fn one(
     writer: &Writer<'_>,
     id: &MemoryId,
-    told: Told,
+    told: &Told,
     is_history_whole: bool,
     brought: &mut Brought,
 ) -> Result<(), StoreError> {

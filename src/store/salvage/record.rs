@@ -42,7 +42,7 @@ fn value(kind: u64, bytes: &[u8]) -> Option<(Value, usize)> {
         _ => {
             let length = usize::try_from((kind - 12) / 2).ok()?;
             let bytes = bytes.get(..length)?;
-            if kind % 2 == 0 {
+            if kind.is_multiple_of(2) {
                 return Some((Value::Blob(bytes.to_vec()), length));
             }
             // A page that was wiped leaves zeros where text was; no text of ours holds any.
