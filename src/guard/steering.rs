@@ -135,7 +135,8 @@ pub fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {
-        !is_mentioned(&text, start, end) && !(kind == Suspicion::Authority && is_safeguard(&text[..end]))
+        let is_allowed = kind == Suspicion::Authority && is_safeguard(&text[..end]);
+        !is_allowed && !is_mentioned(&text, start, end)
     };
     found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind)
 }
