@@ -88,11 +88,12 @@ fn successors<'a>(state: &'a State, id: &str) -> Vec<&'a str> {
     found.map(|link| link.from.as_str()).collect()
 }
 
-/// Every superseded memory has a successor, unless it met a person's rejection where its project was merged into.
+/// Every superseded memory has a successor, unless that was forgotten and is purged, or it met a person's rejection where
+/// its project was merged into.
 fn unlinked(machine: &Machine, state: &State) -> Vec<String> {
     let superseded = state.memories.values().filter(|memory| memory.status == Status::Superseded);
     let alone = superseded.filter(|memory| successors(state, memory.id.as_str()).is_empty());
-    let alone = alone.filter(|memory| !was_rejected(machine, memory));
+    let alone = alone.filter(|memory| !machine.bereft.contains(&memory.id) && !was_rejected(machine, memory));
     alone.map(|memory| format!("{} is superseded by nothing", memory.id)).collect()
 }
 

@@ -6,7 +6,9 @@ use afterthought::consolidate::pass::{Allowance, TakenBack, Terms, pass_over};
 use afterthought::consolidate::{Decision, Incoming, Plan, apply, consolidate, merge_projects, settle_by_rules};
 use afterthought::exchange::{Gathered, Imported, exported, import_as_is, parse_line};
 use afterthought::guard::Guard;
-use afterthought::memory::{Audience, Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use afterthought::memory::{
+    Audience, Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, RelationType, Status,
+};
 use afterthought::store::{Filter, Order, RunId, RunStatus, Store, StoreError, Undone, Writer};
 use futures::executor::block_on;
 use jiff::Timestamp;
@@ -45,6 +47,8 @@ pub struct Machine {
     pub runs: Vec<RunId>,
     export: Vec<String>,
     pub purged: BTreeSet<MemoryId>,
+    /// What was superseded by those alone.
+    pub bereft: BTreeSet<MemoryId>,
     /// Which namespaces were ever merged, each with its lot.
     pub lots: BTreeMap<Namespace, usize>,
 }
@@ -65,6 +69,7 @@ impl Machine {
             runs: Vec::new(),
             export: Vec::new(),
             purged: BTreeSet::new(),
+            bereft: BTreeSet::new(),
             lots: (0..3).map(|number| (place(number), usize::from(number))).collect(),
         }
     }
@@ -380,8 +385,14 @@ impl Machine {
     fn purge(&mut self, days: u32) {
         let gone = self.store.forgotten_before(day(self.day - i64::from(days))).unwrap();
         let rested: Vec<Evidence> = gone.iter().flat_map(|id| self.store.evidence(id).unwrap()).collect();
+        let links = gone.iter().flat_map(|id| self.store.relations(id).unwrap());
+        let superseded: Vec<MemoryId> = links
+            .filter(|link| link.relation_type == RelationType::Supersedes && gone.contains(&link.from))
+            .map(|link| link.to)
+            .collect();
         let purged = self.store.purge(days, self.now()).unwrap();
         assert_eq!(purged.memories, gone);
+        self.bereft.extend(superseded);
         self.taken.retain(|taken| !rested.contains(&taken.piece));
         self.purged.extend(gone);
     }
