@@ -47,9 +47,16 @@ fn foreign(found: &Candidate) -> Vec<String> {
     let said: BTreeSet<String> = words(&quotes).into_iter().chain(words(&speakers)).collect();
     let frame: BTreeSet<&str> = FRAME.split_whitespace().collect();
     let content = &found.claim.content;
+    let times = || found.evidence.iter().filter_map(|piece| piece.said_at);
+    // "last year (2025)" in 2026, as days are spelled out.
+    let is_last_year = |word: &str| {
+        content.contains(&format!("last year ({word})"))
+            && times().any(|time| word.parse() == Ok(time.civil().year() - 1))
+    };
     let known = |word: &str| {
         word.chars().all(|c| c.is_ascii_digit()) && content.contains(&format!("{word}-"))
             || content.contains(&format!("-{word}"))
+            || is_last_year(word)
             || frame.contains(word)
             || said.iter().any(|said| is_form_of(word, said))
     };

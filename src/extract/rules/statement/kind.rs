@@ -92,7 +92,7 @@ impl Kind {
 
     /// Whether a few words are enough to say something of this kind: "Maeve hates lilies".
     pub(super) const fn is_plain(self) -> bool {
-        matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste | Self::Role)
+        matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste)
     }
 
     /// Returns how statements of this kind are kept.
