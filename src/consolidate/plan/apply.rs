@@ -16,8 +16,8 @@ use super::rounds::settle;
 use super::{Answers, Stage, Surrounded, draft};
 use crate::consolidate::{Change, Decision, Incoming, Known, Plan};
 
-/// Plans made over again because another process wrote in between, before giving up.
-const MAX_ATTEMPTS: usize = 8;
+/// Plans that are made while others may write; the next one is made while nobody else can.
+const MAX_ATTEMPTS: usize = 2;
 
 /// Why a plan was not written.
 #[derive(Debug, thiserror::Error)]
@@ -117,10 +117,10 @@ pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<A
 
 /// Plans what becomes of `incoming` by the rules alone, writes it, and returns the plan.
 ///
-/// Planned again where another process changed the same memories meanwhile.
+/// Planned again where another process changed the same memories meanwhile, at last while no other can write.
 ///
 /// # Errors
-/// [`ApplyError::Stale`] if that happens again and again, [`ApplyError::Store`] if it cannot be written.
+/// [`ApplyError::Store`] if it cannot be written.
 pub fn settle_by_rules(
     store: &Store,
     guard: &Guard,
@@ -128,18 +128,24 @@ pub fn settle_by_rules(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
-    let mut attempts = 0;
-    loop {
-        let looked = look_around(store, incoming.to_vec())?;
+    let planned = |db: &Database| -> Result<Plan, StoreError> {
+        let looked = look_around(db, incoming.to_vec())?;
         let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
-        let plan = Plan { changes, revisions: looked.revisions, ..Plan::default() };
-        attempts += 1;
+        Ok(Plan { changes, revisions: looked.revisions, ..Plan::default() })
+    };
+    for _ in 0..MAX_ATTEMPTS {
+        let plan = planned(store)?;
         match apply(store, guard, &plan, run, now) {
             Ok(_) => return Ok(plan),
-            Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {}
+            Err(ApplyError::Stale { .. }) => {}
             Err(error) => return Err(error),
         }
     }
+    store.write(run, now, |writer| {
+        let plan = planned(writer)?;
+        apply_within(writer, guard, &plan)?;
+        Ok(plan)
+    })
 }
 
 fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
