@@ -43,12 +43,14 @@ const MAX_JOINTS: usize = 2;
 /// Bytes before the name that are looked at.
 const BEFORE: usize = 48;
 
-/// What becomes of passwords, in words that no ending tells.
+/// What becomes of passwords.
 #[rustfmt::skip]
 const STATES: &[&str] = &[
     "abgelaufen", "dasselbe", "derselbe", "geheim", "ungültig", "gültig", "streng", "lang", "kurz", "wichtig", "fällig", "weg", "überall", "immer", "noch", "schon",
     "jetzt", "leicht", "schwer", "schwach", "stark", "einfach", "kompliziert", "demasiado", "siempre", "secreta", "fuerte", "débil", "larga", "corta", "igual", "misma",
     "distinta", "única", "personal", "importante", "opcional", "nueva", "vieja", "fácil", "difícil", "expired", "same", "secret",
+    "gesperrt", "unbekannt", "verschlüsselt", "gespeichert", "geändert", "zurückgesetzt", "hinterlegt", "vergessen", "erforderlich", "obligatoria", "compartida",
+    "desconocida", "caducada", "cifrada", "guardada", "bloqueada", "requerida",
 ];
 
 /// Whether the words at `whole`, from the name of a secret to where a value begins, tell of something about it.
@@ -76,26 +78,7 @@ fn is_of(before: &str) -> bool {
     words.next().is_some_and(|word| OF.contains(&word))
 }
 
-/// Whose a password is, where it is likelier told than talked about.
-const OWNERS: &[&str] = &["mein", "dein", "sein", "ihr", "unser", "euer", "mi", "tu", "su", "nuestra", "vuestra"];
-
-/// Whether `word`, in the language of the name at `whole` before it, says what became of a password. What ends as such words do
-/// is taken for a password nonetheless where it is said to be somebody's own.
-pub(super) fn is_state(text: &str, whole: &Range<usize>, word: &str) -> bool {
-    if STATES.contains(&word.to_lowercase().as_str()) {
-        return true;
-    }
-    let name = text[whole.clone()].to_lowercase();
-    let before = text[text.ceil_char_boundary(whole.start.saturating_sub(BEFORE))..whole.start].to_lowercase();
-    let owner = before.split(|c: char| !c.is_alphabetic()).rfind(|word| !word.is_empty());
-    if owner.is_some_and(|owner| OWNERS.contains(&owner)) {
-        return false;
-    }
-    let ends = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
-    // A noun is written with a capital in German, so that a participle is told from it.
-    let is_german = name.starts_with("passwort") || name.starts_with("kennwort");
-    let begins = ["ge", "ver", "ab", "be", "un", "hinter", "ent", "ein", "aus", "zurück", "über"];
-    let participle = begins.iter().any(|start| word.starts_with(start)) && ends(&["t", "en"]);
-    (is_german && (participle || (word.starts_with(char::is_lowercase) && ends(&["bar", "lich", "los"]))))
-        || (name.starts_with("contrase") && ends(&["ada", "ida", "ado", "ido", "oria", "ible", "able"]))
+/// Whether `word` says what became of a password. No ending tells: passwords are words, too.
+pub(super) fn is_state(word: &str) -> bool {
+    STATES.contains(&word.to_lowercase().as_str())
 }

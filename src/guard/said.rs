@@ -1,6 +1,6 @@
 //! Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes, logins.
 
-use super::judge::{is_made_up, is_slashed_password, is_vendor_key};
+use super::judge::{has_digit, is_made_up, is_slashed_password, is_vendor_key};
 use super::shape::{Part, Secret, anything, inner};
 use super::spoken::is_word_list;
 use super::value::Naming;
@@ -36,6 +36,7 @@ pub(super) const WIFI_KEY: Secret = Secret {
         "key to",
         "key of",
         "clave d",
+        "contra d",
         "clé d",
         "chave d",
         "chiave d",
@@ -47,7 +48,7 @@ pub(super) const WIFI_KEY: Secret = Secret {
     pattern: concat!(
         r"(?i:(?:wi-?fi|wlan)(?:'s|’s)?[ -]?(?:passkey|passphrase|network key|key|code|schlüssel|密码)",
         r"|key (?:for|to|of) [^\n.:!?=\d]{0,20}?(?:wi-?fi|wlan|hotspot)",
-        r"|(?:clave|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
+        r"|(?:clave|contra|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
         r"|schlüssel (?:fürs|für das|zum|vom) (?:wlan|wi-?fi)|无线(?:网络?)?密码)",
         tells!()
     ),
@@ -160,6 +161,11 @@ pub(super) const ONE_TIME_CODE: Secret = Secret {
         "einmalcode",
         "verifizierungscode",
         "geheimzahl",
+        "zugangscode",
+        "zutrittscode",
+        "entsperrcode",
+        "número secreto",
+        "numero secreto",
         "código de ",
         "codigo de ",
         "code de vérification",
@@ -170,7 +176,7 @@ pub(super) const ONE_TIME_CODE: Secret = Secret {
     ],
     pattern: concat!(
         r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone) pin",
-        r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl",
+        r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl|zugangscode|zutrittscode|entsperrcode|n[uú]mero secreto",
         r"|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|un solo uso|verificação)",
         r"|code de vérification|codice di verifica|验证码|动态码|动态口令)",
         tells!()
@@ -182,8 +188,18 @@ pub(super) const ONE_TIME_CODE: Secret = Secret {
 
 pub(super) const YOUR_CODE: Secret = Secret {
     name: "your-code",
-    hints: &["your code", "tu código", "su código", "dein code", "ihr code", "die tan", "deine tan", "ihre tan"],
-    pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre) tan)(?: (?:is|es|ist|lautet)|:) ",
+    hints: &[
+        "your code",
+        "tu código",
+        "su código",
+        "dein code",
+        "ihr code",
+        "die tan",
+        "deine tan",
+        "ihre tan",
+        "meine tan",
+    ],
+    pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre|meine) tan)(?: (?:is|es|ist|war|lautet)|:) ",
     reach: 0,
     part: Part::Spoken(Naming::Pin),
     example: "your code is {d8}",
@@ -249,11 +265,11 @@ pub(super) const SLASHED_LOGIN: Secret = inner(
     "slashed-login",
     &[
         "admin /", "administrator /", "root /", "login:", "login is", "credentials", "creds", "zugangsdaten",
-        "anmeldedaten", "credenciales", "acceso:", "identifiants", "credenziali", "登录：",
+        "anmeldedaten", "logindaten", "login ist", "login es", "credenciales", "acceso:", "de acceso", "identifiants", "credenziali", "登录：",
     ],
     concat!(
-        r"(?:(?i:admin(?:istrator)?|root) / |(?i:login|credentials|creds|zugangsdaten|anmeldedaten|credenciales|acceso|identifiants|credenziali|登录)",
-        r"(?: (?:is|are|sind|lauten|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?/ ?)",
+        r"(?:(?i:admin(?:istrator)?|root) / |(?i:login|credentials|creds|zugangsdaten|anmeldedaten|logindaten|credenciales|acceso|identifiants|credenziali|登录)",
+        r"(?: (?:is|are|ist|sind|lauten|es|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?[/:] ?)",
         r#"["'`]?(?P<secret>[^\s/"'`,;\\\x{2e80}-\x{ffef}]{7,63}[^\s/"'`,;.:!?)\\\x{2e80}-\x{ffef}])"#
     ),
     "the router is admin / {a10}!{d8}",
@@ -277,7 +293,16 @@ pub(super) const RECOVERY_WORDS: Secret = inner("recovery-words", &["seed phrase
 pub(super) const CLAVE: Secret = inner(
     "spoken-clave",
     &["clave"],
-    r#"(?i:clave)[^\n.:]{0,32}? es (?P<secret>[^\s,;"'`<>\\\x{2e80}-\x{ffef}]{6,64})"#,
+    r#"(?i:clave)[^\n.:]{0,32}?(?: es|:) (?P<secret>[^\s,;&"'`<>\\\x{2e80}-\x{ffef}]{6,64})"#,
     "la clave del correo es {a14}",
 )
 .taking(Part::Group(is_made_up));
+
+/// `clave` is also what matters most, so a number is one only where the sentence ends with it.
+pub(super) const CLAVE_NUMBER: Secret = inner(
+    "spoken-clave-number",
+    &["clave"],
+    r"(?i:clave)(?: d[^\n.:!?=\d]{0,28}?)?(?: es|:) (?P<secret>\d{4,8})(?:[.,;!?)]|\s{0,2}(?:\n|\z))",
+    "la clave de la tarjeta es {d4}.",
+)
+.taking(Part::Group(has_digit));

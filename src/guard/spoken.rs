@@ -31,7 +31,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option
             is_alphabetic_script(said)
                 && closes
                 && said.len() >= 5
-                && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(text, whole, said))
+                && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(said))
                 && !is_matter(text, whole)
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),

@@ -23,6 +23,7 @@ const ABOUT: &[&str] = &[
     "Das Passwort ist verschlüsselt gespeichert", "Das Passwort ist dasselbe wie immer", "das Passwort war ungültig", "Mein Passwort ist geheim", "La contraseña es obligatoria", "la contraseña es secreta", "La contraseña es compartida", "la contraseña es demasiado corta",
     "la contraseña es desconocida", "la contraseña es siempre distinta", "密码是加密存储的", "密码是随机生成的", "密码已过期", "密码错误",
     // Keys and codes.
+    "la clave es 2024 usuarios", "La clave es la constancia", "El acceso es por la puerta lateral", "Der Schlüssel liegt unter der Matte", "der Schlüssel zum Erfolg ist Geduld",
     "the API key is in the vault", "API keys are rotated every ninety days", "the key rotation is automatic", "der Schlüssel ist im Tresor", "la clave es importante", "密钥是自动轮换的", "the token type is bearer", "the secret store is HashiCorp Vault",
 ];
 
@@ -35,7 +36,10 @@ const TOLD: &[&str] = &[
     "Das Passwort ist ⟨Sommerwiese⟩", "Das Passwort für den Manager ist ⟨Sommerwiese⟩", "mein Passwort lautet ⟨Geheim77⟩", "Das Passwort vom Passwortmanager ist ⟨Sommerwiese⟩", "Das Kennwort ist ⟨Ziege-4417⟩", "das WLAN-Passwort ist ⟨Sommerwiese⟩", "Passwort: ⟨Ziege-4417⟩", "das Passwort ist jetzt ⟨Sommerwiese⟩",
     "Mein Passwort ist ⟨Gelato99⟩", "La contraseña es ⟨mariposa⟩", "la contraseña del gestor es ⟨mariposa⟩", "la contraseña del wifi es ⟨Cabra_9911⟩", "La contraseña del gestor de contraseñas es ⟨mariposa⟩", "contraseña: ⟨Cabra_9911⟩", "mi contraseña es ⟨girasol77⟩", "mi contraseña es ⟨pescado⟩", "Mein Passwort ist ⟨verliebt⟩", "la contraseña de la política es ⟨mariposa⟩",
     "密码是⟨hunter2⟩", "密码管理器的密码是⟨hunter2⟩", "我的密码是 ⟨swordfish⟩", "密码提示是⟨Fluffy77⟩", "Bitwarden 的密码：⟨Maple9Syrup⟩", "密码为⟨Abc12345⟩", "数据库密码是⟨Goat9911x⟩", "新密码是⟨swordfish⟩",
-    "the alarm code is ⟨4408-Fern⟩", "my PIN is ⟨4821⟩", "the API key is ⟨9f8e7d6c5b4a⟩", "the key for maps is ⟨9f8e7d6c5b4a⟩",
+    "the alarm code is ⟨4408-Fern⟩", "Zugangscode: ⟨882144⟩", "Der PIN vom Handy ist ⟨4821⟩", "El pin del móvil es ⟨4821⟩", "El número secreto es ⟨4821⟩",
+    "Fürs VPN nehme ich ⟨Herbstlaub!88⟩ als Passwort", "He puesto ⟨Otono!88⟩ de contraseña", "mi contraseña sigue siendo ⟨Otono!88⟩", "Der API-Schlüssel ist ⟨abc123def456ghi789⟩",
+    "meine TAN ist ⟨448812⟩", "Die TAN war ⟨448812⟩", "la clave de la tarjeta es ⟨4471⟩", "Clave: ⟨4471⟩", "contraseña -> ⟨Otono!88⟩",
+    "la contra del wifi es ⟨mariposa88⟩", "Te paso la clave: ⟨mariposa88⟩", "my PIN is ⟨4821⟩", "the API key is ⟨9f8e7d6c5b4a⟩", "the key for maps is ⟨9f8e7d6c5b4a⟩",
 ];
 
 #[test]
