@@ -107,11 +107,19 @@ impl Store {
         };
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
-        if (1..known_version()).contains(&version) {
-            // Of an earlier version: brought up to date where it can be written, else as a copy.
-            return if connect(path, keys).is_ok() { read() } else { store.copy_in_memory() };
+        if (0..known_version()).contains(&version) {
+            // Of an earlier version, or empty: brought up to date where it can be written, else as a copy.
+            return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)
+    }
+
+    /// Returns a copy in memory that takes no writes, since they would be gone with it; errors name `path`.
+    fn copy_to_read(&self, path: &Path) -> Result<Self, StoreError> {
+        let mut copy = self.copy_in_memory()?;
+        copy.db.conn.pragma_update(None, "query_only", true)?;
+        path.clone_into(&mut copy.db.path);
+        Ok(copy)
     }
 
     /// Returns an empty store that is gone when it is dropped.
@@ -174,7 +182,8 @@ impl Database {
     /// Whether the file was opened for reading only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        self.conn.is_readonly("main").unwrap_or(true)
+        let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
+        is_kept_from_writing || self.conn.is_readonly("main").unwrap_or(true)
     }
 }
 
@@ -468,6 +477,20 @@ mod tests {
             .query_row("SELECT count(*) FROM memories", (), |row| row.get(0))
             .unwrap();
         assert_eq!(found, 1, "the way that serves where the folder cannot be written");
+    }
+
+    #[test]
+    fn a_copy_that_is_only_read_takes_no_write_that_would_be_lost_with_it() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        let tea = memory("Tea", "The user drinks tea.");
+        insert(&store, &tea);
+        let copy = store.copy_to_read(&path).unwrap();
+        assert_eq!(copy.memory(&tea.id).unwrap(), tea);
+        let error =
+            copy.write(None, day(0), |w| w.insert(&clean(memory("Milk", "No milk.")), &clean(Vec::new()))).unwrap_err();
+        assert!(matches!(&error, StoreError::Unwritable { path: named, .. } if *named == path), "{error:?}");
+        assert!(copy.is_read_only() && !store.is_read_only());
     }
 
     #[test]

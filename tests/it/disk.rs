@@ -106,6 +106,18 @@ fn every_command_that_finds_no_room_says_so_and_changes_nothing() {
 }
 
 #[test]
+fn the_first_memory_of_all_finds_no_room_and_is_told_so() {
+    let world = World::new(None);
+    let first = ["remember", "The user drinks green tea."];
+    for kibibytes in [0, 20, 100, 200, 400] {
+        world.forget();
+        assert_told(&limited(&world, kibibytes, &first), &format!("{kibibytes} KiB"));
+        world.good(&first);
+        assert_eq!(world.memories().len(), 1, "{kibibytes}");
+    }
+}
+
+#[test]
 fn output_that_cannot_be_written_is_an_error() {
     if !Path::new("/dev/full").exists() {
         return;
