@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::cipher::{self, Keys};
 use super::open::{known_version, schema_version};
-use super::place::{create_folder, create_private, refuse_folder};
+use super::place::{create_folder, create_private, refuse_folder, with_suffix};
 use super::{Database, Store, StoreError};
 use crate::fault::point;
 
@@ -175,13 +175,8 @@ pub(super) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<Path
 pub(super) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
     // The log first: what it holds and the file has not yet may be in both, but is never in neither.
-    let part = |of: &Path, ending: &str| {
-        let mut name = of.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
     for ending in ["-wal", ""] {
-        let (from, to) = (part(path, ending), part(&copy_path, ending));
+        let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
             continue;
         }
@@ -191,7 +186,7 @@ pub(super) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreEr
         if let Err(error) = copied {
             // A part of a copy is none.
             for ending in ["-wal", ""] {
-                fs::remove_file(part(&copy_path, ending)).ok();
+                fs::remove_file(with_suffix(&copy_path, ending)).ok();
             }
             return Err(error);
         }
@@ -213,9 +208,7 @@ fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Resu
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
         fs::remove_file(left).ok();
     }
-    let mut name = to.as_os_str().to_owned();
-    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
-    let fresh = PathBuf::from(name);
+    let fresh = with_suffix(to, &format!(".{}.new", uuid::Uuid::now_v7()));
     // SQLite would make it readable by all.
     create_private(&fresh)?;
     point("copy.begin");

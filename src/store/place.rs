@@ -18,9 +18,7 @@ pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", uuid::Uuid::now_v7()));
-    let fresh = PathBuf::from(name);
+    let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -43,4 +41,11 @@ pub(super) fn create_folder(path: &Path) -> Result<(), StoreError> {
         builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
     }
     Ok(())
+}
+
+/// Returns the file beside `path` whose name goes on with `ending`.
+pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use super::backup::copy_bytes;
 use super::open::{APPLICATION_ID, known_version, make_version};
-use super::place::create_private;
+use super::place::{create_private, with_suffix};
 use super::repair::Repaired;
 use super::{Store, StoreError};
 use crate::fault::point;
@@ -174,10 +174,4 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
         }
         written => written,
     }
-}
-
-fn with_suffix(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
