@@ -6,12 +6,12 @@ use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
 
+use afterthought::api::{Author, ExtractionContext, Memories, MemoryChange, Note, RetrievalOptions};
 use afterthought::config::{Config, ExtractorChoice, Folders, Partial};
-use afterthought::manager::{Afterthought, Author, ExtractionContext, MemoryChange, Note, RetrievalOptions};
 use afterthought::memory::Namespace;
-use afterthought::recall::brief::Format;
+use afterthought::search::brief::Format;
 use afterthought::store::Filter;
-use afterthought::transcript::Message;
+use transcripts::Message;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folders = Folders { user_file: "settings.toml".into(), default_db: "memory:".into() };
     let flags = Partial { extractor: Some(ExtractorChoice::Rules), ..Partial::default() };
     let config = Config::load(&folders, Path::new("."), None, &|name| std::env::var(name).ok(), flags)?;
-    let memories = Afterthought::open(config)?;
+    let memories = Memories::open(config)?;
     let shop: Namespace = "project/shop".parse()?;
 
     let conversation = vec![

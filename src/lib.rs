@@ -1,25 +1,19 @@
 //! Reads conversation logs after the fact and keeps what is worth remembering.
 //!
 //! ```text
-//! paths ─▶ ingest ─▶ Transcript ─▶ guard ─▶ extract ─▶ Candidate ─▶ consolidate ─▶ Plan ─▶ store (SQLite)
-//!                                             │ llm                     │ llm
-//!                                             └── or rules, offline     └── grey zone only
-//! store ─▶ recall ─▶ a person, a prompt
-//!   └─ embed, where vectors are on: memories and queries as vectors
-//! manager ─▶ all of it, for programs ─▶ serve: agents, over MCP
-//! hooks ─▶ jobs ─▶ the same flow, once a conversation is over
+//! logs ─▶ transcripts ─▶ guard ─▶ extract ─▶ consolidate ─▶ changeset ─▶ store (SQLite)
+//!         (own crate)             rules or llm   rules, llm in doubt
+//! store ─▶ search ─▶ brief
+//! api ─▶ all of it, for programs ─▶ serve: MCP, HTTP, hooks ─▶ the command line
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
 
 pub mod fault;
-pub mod json;
-pub mod transcript;
 pub mod memory;
 pub mod config;
 pub mod project;
 pub mod tokens;
-pub mod ingest;
 pub mod guard;
 pub mod llm;
 pub mod prompts;
@@ -28,10 +22,9 @@ pub mod store;
 pub mod embed;
 pub mod consolidate;
 pub mod lifecycle;
-pub mod recall;
+pub mod search;
 pub mod exchange;
 pub mod pipeline;
-pub mod manager;
-pub mod hooks;
+pub mod api;
 pub mod serve;
 pub mod eval;

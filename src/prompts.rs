@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use minijinja::{Environment, Value, context};
 use sha2::{Digest as _, Sha256};
 
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// A prompt, by its path below `prompts/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

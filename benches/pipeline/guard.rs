@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use afterthought::guard::{Guard, GuardSettings};
-use afterthought::ingest::Input;
 use regex::Regex;
+use transcripts::Input;
 
 use super::generate::{Tools, code, prose, session_text};
 use super::ingest::read;

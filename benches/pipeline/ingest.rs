@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use afterthought::ingest::{self, Input, Sink};
-use afterthought::transcript::Transcript;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use transcripts::Transcript;
+use transcripts::{self, Input, Sink};
 
 use super::generate::{Tools, session_text};
 use super::report::{Goal, Report, Row, best_of, figure};
@@ -33,7 +33,7 @@ pub fn measure(report: &mut Report) {
 /// Reads a log and hands over its transcripts.
 pub fn read(input: Input, accept: &mut dyn FnMut(Transcript)) {
     let mut sink = Sink::new(accept);
-    ingest::by_name("claude-code").unwrap().read(input, &mut sink).unwrap();
+    transcripts::by_name("claude-code").unwrap().read(input, &mut sink).unwrap();
     assert!(sink.skipped.is_empty(), "every line is read");
 }
 

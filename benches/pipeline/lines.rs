@@ -6,9 +6,9 @@ use std::path::Path;
 use afterthought::guard::Guard;
 use afterthought::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
 use afterthought::store::{STOP_WORDS, Store, StoreError};
-use afterthought::transcript::MessageTime;
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
+use transcripts::MessageTime;
 
 use super::random::Random;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use afterthought::config::MemorySettings;
-use afterthought::recall::brief::{self, BriefRequest};
+use afterthought::search::brief::{self, BriefRequest};
 use afterthought::store::Store;
 use jiff::Timestamp;
 

@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use afterthought::extract::{Span, Task, WindowBudget, rules, window};
 use afterthought::guard::{Guard, Redacted};
-use afterthought::ingest::Input;
-use afterthought::transcript::{Message, Transcript};
 use regex::Regex;
+use transcripts::Input;
+use transcripts::{Message, Transcript};
 
 use super::generate::{Tools, prose, session_text};
 use super::ingest::read;

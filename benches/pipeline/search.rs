@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use afterthought::recall::Search;
+use afterthought::search::Search;
 use afterthought::store::{Filter, STOP_WORDS, Store};
 use jiff::Timestamp;
 use rusqlite::{Connection, params};

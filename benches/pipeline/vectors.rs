@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use afterthought::guard::Guard;
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
-use afterthought::recall::{Channel, Search, by_vectors};
+use afterthought::search::{Channel, Search, by_vectors};
 use afterthought::store::{Filter, NewVector, Store, StoreError, VectorModel};
 use jiff::Timestamp;
 

@@ -1,8 +1,8 @@
 //! Archives, compressed files and databases, as they come from disk.
 #![no_main]
 
-use afterthought::ingest::{Head, INGESTORS, Input, Logs, Sink, detect_folder};
-use afterthought::transcript::Transcript;
+use transcripts::{Head, INGESTORS, Input, Logs, Sink, detect_folder};
+use transcripts::Transcript;
 use afterthought_fuzz::check;
 use libfuzzer_sys::fuzz_target;
 

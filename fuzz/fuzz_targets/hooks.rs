@@ -3,7 +3,7 @@
 
 use afterthought::config::MemorySettings;
 use afterthought::guard::Guard;
-use afterthought::hooks::{
+use afterthought::serve::hook::{
     Agent, Answer, Call, Event, Input, MAX_CONTEXT, commands_in, handle, install, read_input, uninstall,
 };
 use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, now, small_store};

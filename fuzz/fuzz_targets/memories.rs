@@ -2,7 +2,7 @@
 #![no_main]
 
 use afterthought::exchange::{Gathered, MEMORY_FORMATS, Terms, gather};
-use afterthought::ingest::Input;
+use transcripts::Input;
 use afterthought::memory::Namespace;
 use afterthought_fuzz::now;
 use libfuzzer_sys::fuzz_target;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use afterthought::memory::Namespace;
-use afterthought::recall::Search;
+use afterthought::search::Search;
 use afterthought::store::{Filter, Store};
 use afterthought_fuzz::{now, remember};
 use libfuzzer_sys::fuzz_target;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use afterthought::extract::{Span, Task, llm};
 use afterthought::guard::Guard;
 use afterthought::llm::{Complete, Cost, Finish, LlmError, Reply, Request};
-use afterthought::transcript::{Message, Transcript};
+use transcripts::{Message, Transcript};
 use libfuzzer_sys::fuzz_target;
 
 struct Fixed(String, Finish);

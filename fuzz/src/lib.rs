@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use afterthought::guard::Guard;
-use afterthought::ingest::{Head, INGESTORS, Ingestor, Input, MAX_PROSE_BYTES, Sink, Skipped};
+use transcripts::{Head, INGESTORS, Ingestor, Input, MAX_PROSE_BYTES, Sink, Skipped};
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace};
 use afterthought::store::{Store, StoreError};
-use afterthought::transcript::Transcript;
+use transcripts::Transcript;
 use jiff::Timestamp;
 use tempfile::TempDir;
 

@@ -3,13 +3,13 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use afterthought::api::database_path;
 use afterthought::config::{Config, Folders, LogFormat, Partial};
-use afterthought::ingest::known::{Machine, Platform};
-use afterthought::manager::database_path;
 use afterthought::memory::{MemoryId, Namespace};
 use afterthought::store::{AuditLog, Deed, Store, StoreError, Through};
 use anyhow::Context as _;
 use jiff::Timestamp;
+use transcripts::known::{Machine, Platform};
 
 use super::printer::{Output, Printer, Verbosity};
 

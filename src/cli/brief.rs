@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use afterthought::memory::{Namespace, Status};
 use afterthought::project::Machine;
-use afterthought::recall::brief::{self, Because, Brief, BriefRequest, Format, Standing};
+use afterthought::search::brief::{self, Because, Brief, BriefRequest, Format, Standing};
 use afterthought::store::{Database, Filter, Store};
 use anyhow::Context as _;
 use serde_json::json;

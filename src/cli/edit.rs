@@ -1,8 +1,8 @@
 //! `update`, `pin`, `restore` and `relate`: what a person changes by hand.
 
+use afterthought::api::unit_importance;
 use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
-use afterthought::manager::unit_importance;
 use afterthought::memory::{MemoryId, Relation, RelationType};
 use afterthought::store::{Deed, Store, StoreError};
 use anyhow::bail;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use afterthought::api::{embed_waiting, embedding_budget};
 use afterthought::config::{Config, EmbeddingProvider};
 use afterthought::embed::{EmbedError, Embedder, Filled, Filling, Progress, QUERY_TIMEOUT, QueryVectors, fill};
-use afterthought::manager::{embed_waiting, embedding_budget};
-use afterthought::recall::{Channel, by_meaning};
+use afterthought::search::{Channel, by_meaning};
 use afterthought::store::{Coverage, Filter, Store};
 use anyhow::{Context as _, bail};
 use serde_json::json;
@@ -120,7 +120,7 @@ async fn filled(
 
 /// Returns what makes vectors by the settings; `None` where they are off.
 pub fn embedder(config: &Config) -> Result<Option<Embedder>, EmbedError> {
-    afterthought::manager::embedder(config, &|name| std::env::var(name).ok())
+    afterthought::api::embedder(config, &|name| std::env::var(name).ok())
 }
 
 /// Makes vectors of what a command has just written, as far as that is soon done. What fails is told and nothing more:
@@ -150,7 +150,7 @@ fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
 
 /// Returns what makes the vectors of a person's queries; `None` where memories are recalled by words alone.
 pub fn query_vectors(config: &Config) -> Option<Arc<QueryVectors>> {
-    afterthought::manager::query_vectors(config, &|name| std::env::var(name).ok(), QUERY_TIMEOUT)
+    afterthought::api::query_vectors(config, &|name| std::env::var(name).ok(), QUERY_TIMEOUT)
 }
 
 /// Returns what lies in the direction of `query`, as a channel of a search for `limit` memories; none where vectors are off.

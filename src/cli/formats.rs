@@ -1,7 +1,7 @@
 //! `formats`: what can be read.
 
-use afterthought::ingest::{INGESTORS, Ingestor};
 use serde_json::json;
+use transcripts::{INGESTORS, Ingestor};
 
 use super::args::Context;
 use super::exit::ExitStatus;

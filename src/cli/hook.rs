@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use afterthought::api::query_vectors;
 use afterthought::config::{Config, Folders, Partial};
-use afterthought::hooks::{
+use afterthought::pipeline::Selection;
+use afterthought::serve::hook::{
     Agent, Answer, Call, ENVIRONMENT_MARK, Event, HookLog, Input, handle, read_input, start_worker,
 };
-use afterthought::manager::query_vectors;
-use afterthought::pipeline::Selection;
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};

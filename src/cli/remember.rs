@@ -1,7 +1,7 @@
 //! `remember`: a memory by hand.
 
+use afterthought::api::{Memories, Note};
 use afterthought::consolidate::Plan;
-use afterthought::manager::{Afterthought, Note};
 use afterthought::memory::MemoryType;
 
 use super::args::{Context, time};
@@ -49,7 +49,7 @@ pub struct RememberArgs {
 }
 
 pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let kept = Afterthought::open(context.settings()?)?.remember(&args.note())?;
+    let kept = Memories::open(context.settings()?)?.remember(&args.note())?;
     let mut told = Told::new(context.out, true);
     told.plan(&Plan { changes: vec![kept.change], ..Plan::default() });
     told.end()?;

@@ -1,6 +1,6 @@
 //! `search`: ranked recall.
 
-use afterthought::recall::{self, Found, Search, Weights};
+use afterthought::search::{self, Found, Search, Weights};
 use afterthought::store::{AccessKind, Filter, Store};
 
 use super::args::{Context, now};
@@ -93,7 +93,7 @@ fn standing(
     found: &[Found],
 ) -> anyhow::Result<Vec<Found>> {
     let most = args.standing.saturating_add(found.len());
-    let mut standing = recall::standing(store, query, filter, most, now())?;
+    let mut standing = search::standing(store, query, filter, most, now())?;
     standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
     standing.truncate(args.standing);
     Ok(standing)

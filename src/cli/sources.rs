@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::ingest::known::KNOWN;
 use afterthought::pipeline::{Holding, Survey, survey};
 use anyhow::Context as _;
+use transcripts::known::KNOWN;
 
 use super::args::{Context, machine, must_be_folder};
 use super::exit::ExitStatus;

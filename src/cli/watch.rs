@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use afterthought::hooks::{Fault, Scan, Shift, Until, WATCH_LEASE, Worked, lower_priority, scan, work_off};
-use afterthought::ingest::known::{self, KNOWN};
-use afterthought::ingest::{Found, discover};
 use afterthought::lifecycle::{self, Rules};
+use afterthought::serve::hook::{Fault, Scan, Shift, Until, WATCH_LEASE, Worked, lower_priority, scan, work_off};
 use afterthought::store::{Job, Leased, Store};
 use anyhow::{bail, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use transcripts::known::{self, KNOWN};
+use transcripts::{Found, discover};
 
 use super::args::{Context, machine, now};
 use super::exit::ExitStatus;

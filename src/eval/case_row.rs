@@ -9,7 +9,7 @@ use super::rows::{Confusion, Formula, Found, Quoted, Row, Spent};
 use super::said::{holding, label, said};
 use super::score::Standing;
 use super::suite::Loaded;
-use crate::transcript::Transcript;
+use transcripts::Transcript;
 
 /// Returns the row of `report`, without its suite, repeat, money and time.
 ///

@@ -3,7 +3,7 @@
 use super::prediction::{Cited, Prediction};
 use super::text::sentences;
 use crate::memory::MemoryType;
-use crate::transcript::{Kind, Message, Transcript};
+use transcripts::{Kind, Message, Transcript};
 
 /// An extractor that must fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -123,7 +123,7 @@ pub enum EvalError {
     Failed(String),
     /// The logs cannot be read.
     #[error(transparent)]
-    Ingest(#[from] crate::ingest::IngestError),
+    Ingest(#[from] transcripts::IngestError),
     /// The run could not be done.
     #[error(transparent)]
     Pipeline(#[from] crate::pipeline::PipelineError),

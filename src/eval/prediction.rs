@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{folded, normal};
 use crate::memory::{Evidence, Memory, MemoryType, Structured};
-use crate::transcript::Transcript;
+use transcripts::Transcript;
 
 /// A memory as it is scored.
 #[derive(Debug, Clone, PartialEq, Serialize)]

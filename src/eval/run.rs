@@ -18,7 +18,7 @@ use crate::llm::{Budget, Complete};
 use crate::memory::{Memory, Namespace, Status};
 use crate::pipeline::{self, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary, conversations};
 use crate::store::{Filter, Order, Store};
-use crate::transcript::Transcript;
+use transcripts::Transcript;
 
 /// When logs without a date of their own were last changed, where the case does not tell: 2026-01-01.
 const CHANGED_AT: Timestamp = Timestamp::constant(1_767_225_600, 0);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::rows::{Found, Spoken};
 use super::text::normal;
-use crate::transcript::{Message, Role, Transcript};
+use transcripts::{Message, Role, Transcript};
 
 /// Characters of a conversation that are shown whole.
 const WHOLE: usize = 12_000;

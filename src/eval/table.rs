@@ -5,8 +5,8 @@ use super::matcher::Rules;
 use super::prediction::{Cited, Messages, Prediction};
 use super::score::{Scored, Standing, score};
 use crate::memory::MemoryType;
-use crate::transcript::{Message, Transcript};
 use serde_json::{Value, json};
+use transcripts::{Message, Transcript};
 
 /// What was said, message 1 first.
 const SAID: [&str; 4] = [

@@ -7,11 +7,11 @@ use super::several::Several;
 use super::{Exported, Gathered};
 use crate::consolidate::compare::key::canonical;
 use crate::guard::Guard;
-use crate::json;
 use crate::memory::{
     Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
 };
 use crate::store::{Store, StoreError, Writer};
+use transcripts::json;
 
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::json;
 use crate::memory::Namespace;
+use transcripts::json;
 
 /// Lines of a log that are searched for the folder in which it was held.
 const MAX_LINES: usize = 50;

@@ -10,7 +10,7 @@ use super::Span;
 use super::frame::CARRIED_TOKENS;
 use super::signal::has_human_signal;
 use super::stamp::STAMP_TOKENS;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Most messages shown again.
 const MAX_CARRIED: usize = 4;

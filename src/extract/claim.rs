@@ -6,7 +6,7 @@ use super::ground::{Edge, instant};
 use super::schema::{Basis, Proposal};
 use super::{DropReason, Dropped};
 use crate::memory::{Claim, MemoryType, Procedure, Scope, Structured};
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Most tags kept.
 const MAX_TAGS: usize = 8;

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::stamp::{Clock, STAMP_TOKENS};
 use crate::tokens;
-use crate::transcript::{Kind, Message, Role};
+use transcripts::{Kind, Message, Role};
 
 /// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
 const TOOL_TOKENS: usize = 60;

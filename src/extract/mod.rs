@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use window::WindowBudget;
 
 use crate::memory::{Candidate, Memory};
-use crate::transcript::{Message, Transcript};
+use transcripts::{Message, Transcript};
 
 /// What an extractor reads at a time: messages `start..end` of a transcript.
 ///

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::extract::Span;
     use crate::memory::{CATEGORIES, Claim, ExtractionMethod, MemoryType, Namespace};
-    use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
+    use transcripts::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
 
     fn said(role: Role, name: &str, at: &str, offset_hours: i32, text: &str) -> Message {
         let time =

@@ -8,7 +8,7 @@ use super::carry::carried;
 use super::frame::{Place, is_shown, label, message, one_line};
 use super::stamp::Clock;
 use super::views::Sight;
-use crate::transcript::{Kind, Message};
+use transcripts::{Kind, Message};
 
 /// Most participants named.
 const MAX_PARTICIPANTS: usize = 12;

@@ -1,6 +1,6 @@
 //! Whether a window is worth a call: does a person say anything in it?
 
-use crate::transcript::{Kind, Message, Role};
+use transcripts::{Kind, Message, Role};
 
 /// Whether a person says anything that goes beyond "ok", "thanks" or "continue"; a window without it costs no call.
 ///

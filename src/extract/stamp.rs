@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::transcript::{Message, MessageTime, TimeSource};
+use transcripts::{Message, MessageTime, TimeSource};
 
 /// Upper bound of the tokens of a stamp's line.
 pub(super) const STAMP_TOKENS: usize = 24;

@@ -6,7 +6,7 @@ use super::frame::{is_shown, message_cost};
 use super::window::{MIN_HALF_TOKENS, halves_of, has_human_signal, parts_of, split};
 use super::{Span, Task};
 use crate::tokens;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Longest message of a person that is read in one request, in tokens.
 const MESSAGE_TOKENS: usize = 8_000;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Span;
 use super::carry::MAX_CARRIED_TOKENS;
 use super::frame::message_costs;
-use crate::transcript::Message;
+use transcripts::Message;
 
 pub use super::signal::has_human_signal;
 
@@ -227,7 +227,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::transcript::{Kind, Role};
+    use transcripts::{Kind, Role};
 
     fn span(context_start: usize, start: usize, end: usize) -> Span {
         Span { context_start, start, end }
@@ -356,7 +356,7 @@ mod tests {
             minutes in 1..90_i64,
         ) {
             use super::super::{Task, prompt, views};
-            use crate::transcript::{MessageTime, Transcript};
+            use transcripts::{MessageTime, Transcript};
             let at = |n: i64| MessageTime::logged(jiff::Timestamp::from_second(1_772_442_600 + 60 * minutes * n).unwrap());
             let messages: Vec<Message> = (0..)
                 .zip(messages)

@@ -4,7 +4,7 @@ use super::denied::{DENIED_MARKER, Reader};
 use super::feedback::{self, INJECTED_MARKER, Left, Wrappers};
 use super::{Findings, Guard, Redact, Redacted, private};
 use crate::project::without_credentials;
-use crate::transcript::{Kind, Message, Role, Transcript};
+use transcripts::{Kind, Message, Role, Transcript};
 
 /// Rounds of taking out injected text; each finds what the one before it joined together.
 const MAX_ROUNDS: usize = 16;

@@ -3,7 +3,7 @@
 use glob::{MatchOptions, Pattern};
 
 use crate::config::DENIED_FILES;
-use crate::transcript::{Kind, Message};
+use transcripts::{Kind, Message};
 
 /// What stands in place of such content.
 pub const DENIED_MARKER: &str = "[denied file]";
@@ -79,7 +79,7 @@ impl<'d> Reader<'d> {
 mod tests {
     use super::super::Guard;
     use super::*;
-    use crate::transcript::{Role, Transcript};
+    use transcripts::{Role, Transcript};
 
     fn call(text: &str) -> Message {
         Message { kind: Kind::ToolCall, ..Message::assistant(text) }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::scan::READ_BYTES;
 use super::{Guard, SECRETS};
-use crate::transcript::{Message, Transcript};
+use transcripts::{Message, Transcript};
 
 fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()

@@ -1,7 +1,7 @@
 //! Where the texts of each kind of value are.
 
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
-use crate::transcript::{Message, Transcript};
+use transcripts::{Message, Transcript};
 
 /// A value whose private texts can be visited.
 pub trait Redact {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::read::{self, Finished, ReadEvent};
 use super::{Selection, Sources};
 use crate::guard::Guard;
-use crate::ingest::IngestError;
-use crate::transcript::Transcript;
+use transcripts::IngestError;
+use transcripts::Transcript;
 
 /// What was read of logs.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
 use crate::store::{OpenWindow, PackPlace, TranscriptId};
-use crate::transcript::{Message, Transcript, content_hash};
+use transcripts::{Message, Transcript, content_hash};
 
 /// Conversations that are cut into windows ahead of the calls.
 const CUT_AHEAD: usize = 2;

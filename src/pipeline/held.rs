@@ -12,7 +12,7 @@ use crate::extract::window;
 use crate::llm::Complete;
 use crate::memory::Memory;
 use crate::store::{Claimed, KeptPack, StoreError, WindowId, WindowKey};
-use crate::transcript::content_hash;
+use transcripts::content_hash;
 
 /// How long a window stays with the process that claimed it; longer than all the retries of a call.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);

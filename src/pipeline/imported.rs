@@ -10,7 +10,7 @@ use crate::guard::Guard;
 use crate::llm::Complete;
 use crate::memory::{Evidence, Memory, MemoryId, Status};
 use crate::store::{Database, RunId, Store, StoreError, normalised_hash};
-use crate::transcript::{MessageTime, TimeSource};
+use transcripts::{MessageTime, TimeSource};
 
 /// Memories that are settled together: enough for one question about many pairs, few enough for one transaction.
 const BATCH: usize = 200;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::extract::Span;
 use crate::store::{DoneWindow, WindowPlace};
-use crate::transcript::{Message, content_hash};
+use transcripts::{Message, content_hash};
 
 /// Messages by which a window may have moved because others were put in or taken out before it.
 const MAX_SHIFT: isize = 40;

@@ -37,10 +37,10 @@ mod turn;
 use crate::config::ExtractorChoice;
 use crate::extract::rules;
 use crate::extract::window::WindowBudget;
-use crate::ingest::IngestError;
 use crate::llm::LlmError;
 use crate::memory::Namespace;
 use crate::store::StoreError;
+use transcripts::IngestError;
 
 pub use batch::{BatchCounts, Batching};
 pub use conversations::{Conversations, conversations};

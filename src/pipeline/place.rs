@@ -11,7 +11,7 @@ use crate::guard::Guard;
 use crate::memory::{Audience, Namespace};
 use crate::project::{Machine, Sighting};
 use crate::store::{Placement, RunStatus, Store, StoreError};
-use crate::transcript::Transcript;
+use transcripts::Transcript;
 
 /// Namespaces for what is learnt from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]

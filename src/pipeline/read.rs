@@ -10,9 +10,9 @@ use super::files::FileMark;
 use super::select::{LeftOut, Selection};
 use super::stamp::Stamp;
 use crate::guard::{Cleaned, Guard, Redacted};
-use crate::ingest::{self, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped, true_path};
 use crate::store::{FileOutcome, FileRead};
-use crate::transcript::Transcript;
+use transcripts::Transcript;
+use transcripts::{self as ingest, Folder, Found, IngestError, Ingestor, Input, Logs, Sink, Skipped, true_path};
 
 /// Transcripts that may wait to be extracted; more would only hold memory.
 const READ_AHEAD: usize = 1;

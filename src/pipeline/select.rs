@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use crate::memory::Namespace;
-use crate::transcript::{Message, MessageTime, Transcript};
+use transcripts::{Message, MessageTime, Transcript};
 
 /// What is wanted; the default is everything.
 #[derive(Debug, Clone, Default)]
@@ -178,7 +178,7 @@ pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::TimeSource;
+    use transcripts::TimeSource;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()

@@ -3,7 +3,7 @@
 use crate::extract::{DropReason, Dropped, Extraction};
 use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
 use crate::memory::Candidate;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Notes which candidates rest on words that their writer took from elsewhere.
 pub(super) fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use super::Options;
 use super::files::FileMark;
 use crate::guard::Guard;
-use crate::ingest::{INGESTORS, true_path};
-use crate::transcript::hex;
+use transcripts::hex;
+use transcripts::{INGESTORS, true_path};
 
 /// Size and time of a log, by which a change of it shows.
 #[derive(Debug, Clone)]

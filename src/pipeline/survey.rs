@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::stamp::{Stamp, path_key};
-use crate::ingest::known::{KNOWN, Known, KnownFolder, Machine};
 use crate::store::{Database, SeenTranscript, StoreError};
+use transcripts::known::{KNOWN, Known, KnownFolder, Machine};
 
 /// What one program has on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -175,7 +175,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::known::Platform;
+    use transcripts::known::Platform;
 
     fn transcript(external_id: &str, origin: &str) -> SeenTranscript {
         SeenTranscript {

@@ -7,9 +7,9 @@ use super::files::{FileNumber, FilesUnderWay};
 use super::{Event, ReadEvent, Summary};
 use crate::exchange::recognise;
 use crate::guard::{Cleaned, Redacted};
-use crate::ingest::{Head, IngestError, open};
 use crate::store::{FileOutcome, FileRead, WindowId};
-use crate::transcript::Transcript;
+use transcripts::Transcript;
+use transcripts::{Head, IngestError, open};
 
 /// The summary under way, and whoever watches it.
 pub(super) struct Tally<'a> {

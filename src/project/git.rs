@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::remote::{Address, Remote};
 use super::settings::origin;
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// Longest file of git's that is read; more is no file that git wrote.
 const MAX_BYTES: u64 = 1 << 20;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::memory::Namespace;
-use crate::transcript::{Transcript, hex};
+use transcripts::{Transcript, hex};
 
 pub use named::{ALLOWED, checked};
 pub use remote::{Remote, without_credentials};

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::api::{AGENT_WAIT, ApiError, Memories, Reach, database_path, embed_waiting, query_vectors};
 use crate::config::{Config, EmbeddingProvider};
 use crate::embed::QueryVectors;
 use crate::guard::Guard;
-use crate::manager::{AGENT_WAIT, Afterthought, ManagerError, Reach, database_path, embed_waiting, query_vectors};
 use crate::memory::Namespace;
 use crate::pipeline::project_at;
 use crate::project::Machine;
@@ -53,7 +53,7 @@ type FileId = Option<(u64, u64)>;
 
 #[derive(Debug)]
 struct Connection {
-    manager: Afterthought,
+    manager: Memories,
     file: FileId,
 }
 
@@ -76,7 +76,7 @@ impl Desk {
     ///
     /// # Errors
     /// What `work` returns, or why the database cannot be opened.
-    pub fn with<T, E: From<ManagerError>>(&self, work: impl FnOnce(&Afterthought) -> Result<T, E>) -> Result<T, E> {
+    pub fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // What is written to a file that was moved away or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());
@@ -90,8 +90,8 @@ impl Desk {
         done
     }
 
-    fn open(&self) -> Result<Connection, ManagerError> {
-        let manager = Afterthought::open_with(self.config.clone(), self.vectors.clone())?;
+    fn open(&self) -> Result<Connection, ApiError> {
+        let manager = Memories::open_with(self.config.clone(), self.vectors.clone())?;
         let reach = match self.reach.get() {
             Some(reach) => reach.clone(),
             None => self.reach_of(&manager)?,
@@ -117,7 +117,7 @@ impl Desk {
         }
     }
 
-    async fn embed_waiting(&self) -> Result<(), ManagerError> {
+    async fn embed_waiting(&self) -> Result<(), ApiError> {
         let store = Store::open(database_path(&self.config.db.value)?)?;
         embed_waiting(&self.config, &store, MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
     }
@@ -135,7 +135,7 @@ impl Desk {
         None
     }
 
-    fn reach_of(&self, manager: &Afterthought) -> Result<Reach, ManagerError> {
+    fn reach_of(&self, manager: &Memories) -> Result<Reach, ApiError> {
         let folder = match &self.serves {
             Serves::Namespace(namespace) => return Ok(Reach::only(namespace.clone())),
             Serves::ProjectAt(folder) => folder.to_string_lossy(),

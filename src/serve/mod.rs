@@ -10,6 +10,7 @@
 
 mod desk;
 mod doorman;
+pub mod hook;
 pub mod http;
 pub mod mcp;
 

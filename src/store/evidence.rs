@@ -10,7 +10,7 @@ use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId};
-use crate::transcript::{MessageTime, TimeSource};
+use transcripts::{MessageTime, TimeSource};
 
 impl Database {
     /// Returns what a memory rests on, in the order in which it was learnt.

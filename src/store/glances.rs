@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::lifecycle::decay::last_sure;
     use crate::memory::{Evidence, Namespace};
-    use crate::transcript::MessageTime;
+    use transcripts::MessageTime;
 
     fn of(outline: Outline) -> Glance {
         Glance {

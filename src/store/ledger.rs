@@ -7,7 +7,7 @@ use super::row::time_or_none;
 use super::{Database, Store, StoreError};
 use crate::guard::Redacted;
 use crate::memory::Namespace;
-use crate::transcript::Transcript;
+use transcripts::Transcript;
 
 /// Identity of a transcript in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

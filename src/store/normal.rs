@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// Returns the text in its plainest spelling: NFKC, lower case, one space between words, quotation marks, brackets,
 /// dashes and sentence marks gone from the edges of words.

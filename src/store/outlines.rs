@@ -102,7 +102,7 @@ mod tests {
     use super::super::{RunStatus, Store};
     use super::*;
     use crate::memory::Evidence;
-    use crate::transcript::MessageTime;
+    use transcripts::MessageTime;
 
     fn confirmed(store: &Store) -> Option<Timestamp> {
         store.outlines(&Filter::default()).unwrap()[0].confirmed_at

@@ -180,7 +180,7 @@ fn values(row: &Row<'_>, names: &[String]) -> Result<Value, StoreError> {
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
             ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
-            ValueRef::Blob(bytes) => json!({ "blob": crate::transcript::hex(bytes) }),
+            ValueRef::Blob(bytes) => json!({ "blob": transcripts::hex(bytes) }),
         };
         map.insert(name.clone(), value);
     }

@@ -8,7 +8,7 @@ use crate::memory::{Audience, MemoryId};
 use crate::memory::{
     Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Relation, RelationType,
 };
-use crate::transcript::{Message, MessageTime, Transcript};
+use transcripts::{Message, MessageTime, Transcript};
 
 /// 2026-03-01T12:00:00Z and so many days.
 pub(crate) fn day(days: i64) -> Timestamp {

@@ -7,7 +7,7 @@ use super::normal::normalised_hash;
 use super::runs::RunId;
 use super::{Database, StoreError, Writer};
 use crate::memory::{Evidence, MemoryId, Namespace};
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// What makes two candidates one and the same: what they say, and the words that they rest on.
 #[derive(Debug, Clone, PartialEq, Eq)]

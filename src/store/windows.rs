@@ -31,7 +31,7 @@ pub struct WindowKey {
     pub start: usize,
     /// Number of messages.
     pub len: usize,
-    /// Hash of the messages, see [`crate::transcript::content_hash`].
+    /// Hash of the messages, see [`transcripts::content_hash`].
     pub content_hash: String,
 }
 

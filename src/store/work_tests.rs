@@ -39,7 +39,7 @@ fn a_grown_transcript_keeps_its_id() {
     let store = Store::in_memory().unwrap();
     let first = seen(&store, "talk");
     let mut grown = transcript("talk");
-    grown.messages.push(crate::transcript::Message::user("And one more thing."));
+    grown.messages.push(transcripts::Message::user("And one more thing."));
     assert_eq!(store.transcript_seen(&clean(grown), &shop(), day(1)).unwrap(), first);
     assert_ne!(seen(&store, "other"), first);
     assert_eq!(store.stats().unwrap().transcripts, 2);
@@ -156,7 +156,7 @@ fn pending_windows_come_by_time_then_place_whatever_their_namespace() {
     let mut timeless = transcript("a-timeless");
     timeless.messages.iter_mut().for_each(|message| message.time = None);
     let mut later = transcript("b-later");
-    later.messages.iter_mut().for_each(|message| message.time = Some(crate::transcript::MessageTime::logged(day(9))));
+    later.messages.iter_mut().for_each(|message| message.time = Some(transcripts::MessageTime::logged(day(9))));
     let global = Namespace::global();
     for (transcript, namespace) in
         [(timeless, &shop()), (later, &shop()), (transcript("c-early"), &shop()), (transcript("z"), &global)]

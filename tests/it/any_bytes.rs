@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::guard::Guard;
-use afterthought::hooks::read_input;
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace};
-use afterthought::recall::Search;
+use afterthought::search::Search;
+use afterthought::serve::hook::read_input;
 use afterthought::store::{Filter, Store};
 use jiff::Timestamp;
 use proptest::prelude::*;

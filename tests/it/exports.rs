@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::ingest::{Logs, Sink, detect, detect_folder};
-use afterthought::transcript::{Kind, Transcript};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use transcripts::{Kind, Transcript};
+use transcripts::{Logs, Sink, detect, detect_folder};
 
 /// Writes `files` below a new folder and packs them, under a folder of their own, beside it.
 fn laid_out(files: &[(&str, String)]) -> (TempDir, [PathBuf; 2]) {

@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::ingest::{
-    Found, Head, INGESTORS, Ingestor, Logs, Sink, by_name, detect, detect_folder, discover, open,
-};
-use afterthought::transcript::Transcript;
 use proptest::prelude::*;
+use transcripts::Transcript;
+use transcripts::{Found, Head, INGESTORS, Ingestor, Logs, Sink, by_name, detect, detect_folder, discover, open};
 
 /// Formats so general that they may also claim what a format further up in the table has taken already.
 const GENERAL: &[&str] = &["openai-chat", "plain"];

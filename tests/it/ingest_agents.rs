@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::ingest::{Ingestor, Input, Sink, Skipped, by_name};
-use afterthought::transcript::Transcript;
 use proptest::prelude::*;
+use transcripts::Transcript;
+use transcripts::{Ingestor, Input, Sink, Skipped, by_name};
 
 const FORMATS: [&str; 2] = ["claude-code", "codex"];
 

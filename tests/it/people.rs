@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::ingest::{Input, Logs, Sink, detect, detect_folder};
-use afterthought::transcript::{Message, Transcript};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use transcripts::{Input, Logs, Sink, detect, detect_folder};
+use transcripts::{Message, Transcript};
 
 /// Writes `text` as a file called `name`.
 fn file(name: &str, text: &str) -> (TempDir, PathBuf) {

@@ -11,13 +11,13 @@ use std::time::SystemTime;
 use afterthought::extract::validate::quote_found;
 use afterthought::extract::window::WindowBudget;
 use afterthought::guard::Guard;
-use afterthought::ingest::{Found, Sink, detect, discover, open};
 use afterthought::llm::{Budget, Limits, Replay};
 use afterthought::memory::CATEGORIES;
 use afterthought::pipeline::{self, Extractor, Options, Pipeline, Sources, Summary};
 use afterthought::store::{Filter, Order, Store};
-use afterthought::transcript::Transcript;
 use tokio_util::sync::CancellationToken;
+use transcripts::Transcript;
+use transcripts::{Found, Sink, detect, discover, open};
 
 const LOGS: &str = "tests/replay/logs";
 const REPLIES: &str = "tests/replay/replies";

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use afterthought::extract::{Span, Task, rules};
 use afterthought::memory::{Candidate, MemoryType};
-use afterthought::transcript::{Message, MessageTime, Role, Transcript};
 use jiff::{Timestamp, ToSpan};
 use serde::Deserialize;
+use transcripts::{Message, MessageTime, Role, Transcript};
 
 /// Least share of what was found that a person would have kept, in hundredths.
 const LEAST_PRECISION: usize = 90;

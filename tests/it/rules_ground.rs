@@ -6,9 +6,9 @@ use std::path::Path;
 
 use afterthought::extract::{Span, Task, rules};
 use afterthought::guard::Guard;
-use afterthought::ingest::{Logs, Sink, detect, detect_folder, discover};
 use afterthought::memory::Candidate;
-use afterthought::transcript::Transcript;
+use transcripts::Transcript;
+use transcripts::{Logs, Sink, detect, detect_folder, discover};
 
 /// Words of the frames, and forms that "I", "we", "our" and irregular verbs turn into.
 const FRAME: &str = "the user user's team team's project project's assistant assistant's standing instruction said wants \

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use afterthought::ingest::INGESTORS;
 use serde_json::Value;
+use transcripts::INGESTORS;
 
 use super::desk::Desk;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use afterthought::hooks::{Agent, HookLog, Installed, WATCH_LEASE, WORKER_LEASE, commands_in};
+use afterthought::serve::hook::{Agent, HookLog, Installed, WATCH_LEASE, WORKER_LEASE, commands_in};
 use afterthought::store::{Database, Fired, JobStatus};
 use jiff::Timestamp;
 

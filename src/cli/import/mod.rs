@@ -8,12 +8,12 @@ use afterthought::exchange::{
     FilePlace, Gathered, Imported, MEMORY_FORMATS, Terms, gather, import_as_is, place_of, recognise,
 };
 use afterthought::guard::Guard;
-use afterthought::ingest::{Folder, Head, IngestError, Input, Skipped, open};
 use afterthought::memory::Namespace;
 use afterthought::pipeline::{path_key, project_at};
 use afterthought::store::Store;
 use anyhow::bail;
 use serde_json::json;
+use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use crate::cli::args::{Context, now};
 use crate::cli::exit::ExitStatus;

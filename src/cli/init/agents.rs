@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::hooks::{Agent, install, uninstall};
+use afterthought::serve::hook::{Agent, install, uninstall};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use afterthought::config::{Folders, PROJECT_FILE};
-use afterthought::hooks::Agent;
+use afterthought::serve::hook::Agent;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 

@@ -4,20 +4,20 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use afterthought::api::embed_waiting;
 use afterthought::config::Config;
 use afterthought::extract::window::WindowBudget;
 use afterthought::guard::Guard;
-use afterthought::hooks::{Fault, HookLog, LINGER, Shift, Until, lower_priority, work_off};
-use afterthought::ingest::Found;
 use afterthought::llm::{Budget, Limits, Source};
-use afterthought::manager::embed_waiting;
 use afterthought::pipeline::{self, Event, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary};
+use afterthought::serve::hook::{Fault, HookLog, LINGER, Shift, Until, lower_priority, work_off};
 use afterthought::store::{Job, Spent, Store};
-use afterthought::transcript::{Kind, Transcript};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use transcripts::Found;
+use transcripts::{Kind, Transcript};
 
 use crate::cli::args::{Context, now};
 use crate::cli::embed::{BESIDE, catch_up};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use afterthought::api;
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use afterthought::llm::{Budget, Price, Prices};
-use afterthought::manager;
 use afterthought::store::Store;
 use clap::ValueEnum;
 
@@ -85,7 +85,7 @@ impl Asking {
     /// Returns what may be spent on `model`, with what other runs have spent today.
     pub(in crate::cli) fn budget(&self, config: &Config, model: &str, store: &Store) -> anyhow::Result<Budget> {
         let price = self.price_of(model, &prices(config)?);
-        Ok(manager::budget(config, model, price, store)?)
+        Ok(api::budget(config, model, price, store)?)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use afterthought::api;
 use afterthought::config::Config;
 use afterthought::guard::Guard;
 use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source};
-use afterthought::manager;
 use anyhow::Context as _;
 
 use super::asking::Asking;
@@ -52,7 +52,7 @@ pub(in crate::cli) fn exchange<'g>(
 /// Returns how to reach the model: the configured one, else an Ollama on this machine, which is told; `None` if there is
 /// neither.
 pub(in crate::cli) async fn reachable(config: &Config, out: &Printer) -> anyhow::Result<Option<ModelSettings>> {
-    let found = manager::reachable(config, &variable).await?;
+    let found = api::reachable(config, &variable).await?;
     if let Some(settings) = found.as_ref().filter(|_| model_settings(config).is_ok_and(|one| one.is_none())) {
         out.note(format_args!(
             "no model is configured; {} of the Ollama on this machine reads, --extractor rules does without",
@@ -64,7 +64,7 @@ pub(in crate::cli) async fn reachable(config: &Config, out: &Printer) -> anyhow:
 
 /// Returns how to reach the model; `None` if neither a key nor a server is configured.
 pub(in crate::cli) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
-    Ok(manager::model_settings(config, &variable)?)
+    Ok(api::model_settings(config, &variable)?)
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use afterthought::config::{Config, Partial, PartialGuard};
 use afterthought::extract::window::WindowBudget;
-use afterthought::ingest::known;
 use afterthought::pipeline::{Options, Reread, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
 use glob::Pattern;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
+use transcripts::known;
 
 use super::asking::Asking;
 use crate::cli::args::{Context, machine, must_be_folder, now};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::consolidate::compare::features::Turn;
 use crate::consolidate::decide::named::Named;
-use crate::json;
+use transcripts::json;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 struct Relations {

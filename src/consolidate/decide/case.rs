@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use crate::memory::Evidence;
-use crate::transcript::TimeSource;
+use transcripts::TimeSource;
 
 use super::order::When;
 use crate::consolidate::compare::features::{Features, Turn};

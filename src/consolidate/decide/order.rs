@@ -88,7 +88,7 @@ impl When {
 mod tests {
     use super::*;
     use crate::memory::MemoryType;
-    use crate::transcript::MessageTime;
+    use transcripts::MessageTime;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::memory::{
     Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Status,
 };
-use crate::transcript::MessageTime;
+use transcripts::MessageTime;
 
 use crate::consolidate::{Incoming, Known};
 

@@ -11,7 +11,7 @@ use crate::eval::matcher::compiled;
 use crate::eval::rows::Row;
 use crate::eval::text::normal;
 use crate::memory::Namespace;
-use crate::recall::brief::{BriefRequest, compose};
+use crate::search::brief::{BriefRequest, compose};
 use crate::store::{Filter, Order};
 use crate::tokens;
 

@@ -10,7 +10,7 @@ use crate::eval::{EvalError, Prediction};
 use crate::guard::Guard;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Scope, Status};
 use crate::store::{Store, StoreError};
-use crate::transcript::{Message, MessageTime};
+use transcripts::{Message, MessageTime};
 
 /// Characters of the content that a title is made of, where there is none.
 const TITLE: usize = 40;

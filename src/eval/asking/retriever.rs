@@ -8,7 +8,7 @@ use crate::eval::EvalError;
 use crate::eval::filled::fill_all;
 use crate::guard::Guard;
 use crate::memory::{Memory, Namespace};
-use crate::recall::{Search, by_vectors};
+use crate::search::{Search, by_vectors};
 use crate::store::{Filter, Order, Store, VectorModel};
 
 /// Makes the draws of the random retriever the same in every run.

@@ -6,7 +6,7 @@ use crate::eval::interval::SplitMix;
 use crate::guard::Guard;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace};
 use crate::store::{Store, StoreError};
-use crate::transcript::MessageTime;
+use transcripts::MessageTime;
 
 /// Where distractors come from.
 pub const SOURCE: &str = "eval:distractor";

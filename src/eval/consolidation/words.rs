@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::form::Said;
 use crate::consolidate::Incoming;
 use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, MemoryType, Namespace};
-use crate::transcript::{Message, MessageTime};
+use transcripts::{Message, MessageTime};
 
 /// Characters of the content that a title is made of, where there is none.
 const TITLE: usize = 40;

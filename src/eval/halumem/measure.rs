@@ -10,7 +10,7 @@ use crate::eval::rows::{Better, Defined, Row, RowUnit, Spent};
 use crate::eval::{EvalError, Prediction, Ran, RunOptions, Subject, keep, run_logs};
 use crate::llm::Complete;
 use crate::pipeline::Sources;
-use crate::recall::search;
+use crate::search::search;
 use crate::store::{Filter, Store};
 
 /// Kind of the rows of extraction and update.

@@ -9,7 +9,7 @@ use crate::eval::draft::{Draft, fitting, number};
 use crate::eval::recall::{Ablation, Asked, Turns, searched};
 use crate::eval::rows::{Better, Defined, Row, RowUnit};
 use crate::eval::{EvalError, Ran, keep};
-use crate::recall::search;
+use crate::search::search;
 use crate::store::{Filter, Store};
 
 /// Kind of the rows.

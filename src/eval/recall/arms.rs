@@ -2,7 +2,7 @@
 
 use super::{Asked, DEPTH, Turns};
 use crate::eval::EvalError;
-use crate::recall::{Channel, Search, Weights};
+use crate::search::{Channel, Search, Weights};
 use crate::store::Filter;
 
 /// The search with some of its parts switched off.

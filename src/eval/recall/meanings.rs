@@ -7,7 +7,7 @@ use crate::embed::{EmbedError, Embedder};
 use crate::eval::EvalError;
 use crate::eval::filled::fill_all;
 use crate::guard::Guard;
-use crate::recall::{Channel, by_vectors};
+use crate::search::{Channel, by_vectors};
 use crate::store::{Filter, VectorModel};
 
 /// The vectors of the questions; those of the turns are in their store.

@@ -10,7 +10,7 @@ use crate::guard::Guard;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
 use crate::store::{Store, StoreError};
 use crate::tokens;
-use crate::transcript::MessageTime;
+use transcripts::MessageTime;
 
 /// A question about one conversation.
 #[derive(Debug, Clone)]

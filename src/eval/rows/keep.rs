@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::file::write_whole;
 use crate::eval::EvalError;
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// What was kept of one case.
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Suite;
 use crate::eval::EvalError;
-use crate::transcript::hex;
+use transcripts::hex;
 
 /// Folder of recorded answers beside or above the cases; it is no part of a suite.
 pub const REPLIES: &str = "replies";

@@ -6,9 +6,9 @@
 use super::markdown::{sections, without_blocks};
 use super::notes::slug;
 use super::{Gathered, MemoryFormat, Terms, claim, text_of};
-use crate::ingest::{Head, IngestError, Input};
 use crate::memory::{Claim, MemoryType};
 use crate::store::KnownLine;
+use transcripts::{Head, IngestError, Input};
 
 pub(super) const FORMAT: MemoryFormat = MemoryFormat {
     name: "instructions",

@@ -2,7 +2,7 @@
 
 use super::{Gathered, MemoryFormat, Terms};
 use crate::exchange::{ImportError, parse_line};
-use crate::ingest::{Head, IngestError, Input, Records, Sink};
+use transcripts::{Head, IngestError, Input, Records, Sink};
 
 pub(super) const FORMAT: MemoryFormat = MemoryFormat {
     name: "jsonl",

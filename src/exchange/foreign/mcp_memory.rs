@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Gathered, MemoryFormat, Terms, claim};
-use crate::ingest::{Head, IngestError, Input, Records, Sink};
 use crate::memory::Claim;
+use transcripts::{Head, IngestError, Input, Records, Sink};
 
 pub(super) const FORMAT: MemoryFormat = MemoryFormat {
     name: "mcp-memory",

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Gathered, MemoryFormat, Terms, claim, tagged};
-use crate::ingest::{IngestError, Input, Records, Sink, instant};
 use crate::memory::Claim;
+use transcripts::{IngestError, Input, Records, Sink, instant};
 
 pub(super) const FORMAT: MemoryFormat = MemoryFormat {
     name: "mcp-memory-service",

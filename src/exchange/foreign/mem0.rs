@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::markdown::front_matter;
 use super::{Gathered, MemoryFormat, Terms, claim, tagged, text_of};
-use crate::ingest::{Head, IngestError, Input, Records, Sink, instant};
 use crate::memory::Claim;
+use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 
 pub(super) const FORMAT: MemoryFormat = MemoryFormat {
     name: "mem0",

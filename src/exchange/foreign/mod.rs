@@ -14,9 +14,9 @@ mod notes;
 use jiff::Timestamp;
 
 use super::Imported;
-use crate::ingest::{Head, IngestError, Input, Skipped};
 use crate::memory::{CATEGORIES, Claim, ExtractionMethod, Memory, MemoryType, Namespace};
 use crate::store::KnownLine;
+use transcripts::{Head, IngestError, Input, Skipped};
 
 /// Longest file of notes that is read, in bytes.
 const MAX_NOTES_BYTES: usize = 4 << 20;

@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::markdown::{Section, front_matter, sections};
 use super::{Gathered, MemoryFormat, Terms, claim, text_of};
-use crate::ingest::{Head, IngestError, Input};
 use crate::memory::{Claim, Scope};
+use transcripts::{Head, IngestError, Input};
 
 /// Days that what a daily note says is kept.
 const DAILY_DAYS: i64 = 30;

@@ -12,7 +12,7 @@ use crate::extract::schema::Proposal;
 use crate::extract::session::Shown;
 use crate::extract::{DropReason, Dropped, Task, quote};
 use crate::memory::Memory;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// The evidence of one session of a request.
 pub(in super::super) struct Ground<'a> {

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::numbers::Numbers;
 use crate::extract::Task;
 use crate::extract::session::Shown;
-use crate::transcript::{Message, Transcript};
+use transcripts::{Message, Transcript};
 
 /// The sessions of one request, by their place in it.
 pub(in super::super) struct Pool<'a> {

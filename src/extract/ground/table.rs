@@ -7,7 +7,7 @@ use super::{Citation, Ground, Pool};
 use crate::extract::schema::Proposal;
 use crate::extract::session::Shown;
 use crate::extract::{DropReason, Span, Task};
-use crate::transcript::{Message, MessageTime, Role, Transcript};
+use transcripts::{Message, MessageTime, Role, Transcript};
 
 /// Day of saying, the messages (`Name: words`, divided by `|`), the claim. Quoted is the last one, or what stands in `«»`.
 type Row = (&'static str, &'static str, &'static str);

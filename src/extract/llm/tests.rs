@@ -7,7 +7,7 @@ use super::*;
 use crate::extract::{Outcome, Span, Spent};
 use crate::llm::{Cost, Reply, Request, TurnRole};
 use crate::tokens;
-use crate::transcript::{Kind, Message, Transcript};
+use transcripts::{Kind, Message, Transcript};
 
 type Answer = Result<(Reply, Cost), LlmError>;
 

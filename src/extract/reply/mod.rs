@@ -9,7 +9,7 @@ pub(super) use fields::normalised;
 use serde_json::Value;
 use tidy::tidied;
 
-use crate::json;
+use transcripts::json;
 
 /// Deepest nesting that is read; ours has six levels.
 const MAX_DEPTH: usize = 100;

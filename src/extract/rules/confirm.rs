@@ -7,7 +7,7 @@ use super::sentence::{self, fold};
 use super::{language, product, words};
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, MemoryType};
-use crate::transcript::{Kind, Message, Role};
+use transcripts::{Kind, Message, Role};
 
 /// Longest answer that is a plain yes, in characters.
 const MAX_YES_CHARS: usize = 60;

@@ -9,7 +9,7 @@ use super::solution::{self, Fix};
 use super::words::{self, capitalised};
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
-use crate::transcript::{Kind, Message, Role};
+use transcripts::{Kind, Message, Role};
 
 /// Messages after a problem within which its fix is looked for.
 const MAX_MESSAGES_APART: usize = 40;

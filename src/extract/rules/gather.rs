@@ -14,7 +14,7 @@ use super::scene::Scenes;
 use super::statement;
 use crate::extract::Task;
 use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
-use crate::transcript::{Message, MessageTime};
+use transcripts::{Message, MessageTime};
 
 /// Most known names that a memory is tagged with.
 const MAX_NAMES: usize = 3;

@@ -9,7 +9,7 @@ use super::statement::Table;
 use super::tongue;
 use crate::extract::Task;
 use crate::memory::Candidate;
-use crate::transcript::{Message, Role};
+use transcripts::{Message, Role};
 
 /// Messages before a window in which a stretch that reaches into it may have begun.
 const MAX_BEHIND: usize = 200;

@@ -12,7 +12,7 @@ use super::super::{DropReason, Dropped, Task, quote};
 use super::{CUT_SHORT, dropped};
 use crate::llm::ReplySchema;
 use crate::memory::{Candidate, Evidence, Memory};
-use crate::transcript::{Kind, Message, Role};
+use transcripts::{Kind, Message, Role};
 
 /// Longest quote kept, in bytes.
 pub(super) const MAX_QUOTE_BYTES: usize = 600;

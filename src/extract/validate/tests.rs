@@ -11,7 +11,7 @@ use super::super::{Span, Task};
 use super::sheet::{MAX_QUOTE_BYTES, shortened};
 use super::*;
 use crate::memory::{Audience, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
-use crate::transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
+use transcripts::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
 
 /// Prompt numbers: 1 assistant, 2 user (both read before), 3 assistant, 4 user Ana, 5 tool result, 6 assistant.
 fn transcript() -> Transcript {

@@ -27,7 +27,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::Desk;
-use crate::manager::{Afterthought, ManagerError};
+use crate::api::{ApiError, Memories};
 
 pub use profile::Profile;
 pub use stdio::{StdioError, serve_stdio};
@@ -67,8 +67,8 @@ impl MemoryServer {
     /// Does `work` where it may wait for the file.
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Afterthought) -> Result<T, ManagerError> + Send + 'static,
-    ) -> Result<Result<T, ManagerError>, ErrorData> {
+        work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<Result<T, ApiError>, ErrorData> {
         let desk = Arc::clone(&self.desk);
         let done = tokio::task::spawn_blocking(move || desk.with(work)).await;
         done.map_err(|error| {

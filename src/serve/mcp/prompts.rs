@@ -3,9 +3,9 @@
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
-use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
+use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::memory::Memory;
-use crate::recall::brief::Format;
+use crate::search::brief::Format;
 
 /// Asks to go over the conversation and store what is worth it.
 const WRAP_UP: &str = include_str!("../../../prompts/mcp/wrap_up.md");
@@ -30,10 +30,10 @@ pub(super) fn all() -> Vec<Prompt> {
 
 /// Returns a prompt, or why there is none.
 pub(super) fn get(
-    memories: &Afterthought,
+    memories: &Memories,
     name: &str,
     arguments: &JsonObject,
-) -> Result<Result<GetPromptResult, String>, ManagerError> {
+) -> Result<Result<GetPromptResult, String>, ApiError> {
     let argument = |name: &str| {
         let text = arguments.get(name).and_then(Value::as_str).map(str::trim);
         text.filter(|text| !text.is_empty()).map(str::to_owned)

@@ -3,7 +3,7 @@
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
-use crate::manager::{Afterthought, ManagerError};
+use crate::api::{ApiError, Memories};
 use crate::store::{AccessKind, Filter, Order};
 
 use super::view::{MemoryView, Page};
@@ -40,7 +40,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Returns what stands at an address; `None` where there is nothing of the kind.
-pub(super) fn read(memories: &Afterthought, uri: &str) -> Result<Option<ReadResourceResult>, ManagerError> {
+pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResourceResult>, ApiError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {
             let brief = memories.brief(&memories.brief_request(None))?;
@@ -54,13 +54,13 @@ pub(super) fn read(memories: &Afterthought, uri: &str) -> Result<Option<ReadReso
     Ok(Some(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(kind)])))
 }
 
-fn latest(memories: &Afterthought) -> Result<String, ManagerError> {
+fn latest(memories: &Memories) -> Result<String, ApiError> {
     let filter = || Filter { unexpired_at: Some(jiff::Timestamp::now()), ..Filter::default() };
     let page = memories.list_memories(filter(), Order::Updated, LATEST, 0)?;
     Ok(json!(Page::out_of(&page, memories.count_memories(filter())?)).to_string())
 }
 
-fn one(memories: &Afterthought, id: &str) -> Result<String, ManagerError> {
+fn one(memories: &Memories, id: &str) -> Result<String, ApiError> {
     let past = memories.past(id)?;
     memories.note_use(std::slice::from_ref(&past.memory.id), AccessKind::Read);
     let memory = MemoryView::from(&past.memory);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::schema::{input_schema, output_schema};
 use super::{Profile, told};
-use crate::manager::{Afterthought, ManagerError};
+use crate::api::{ApiError, Memories};
 
 /// Something that a client can have done.
 ///
@@ -39,7 +39,7 @@ pub(super) trait MemoryTool {
     ///
     /// # Errors
     /// Why not, and what to do about it.
-    fn call(memories: &Afterthought, arguments: Self::Arguments) -> Result<Self::Answer, ManagerError>;
+    fn call(memories: &Memories, arguments: Self::Arguments) -> Result<Self::Answer, ApiError>;
 }
 
 /// What a tool does to the memories.
@@ -66,7 +66,7 @@ pub struct ToolRow {
     category: Option<&'static str>,
     input: fn() -> JsonObject,
     output: fn() -> JsonObject,
-    pub(super) call: fn(&Afterthought, Value) -> Result<Value, String>,
+    pub(super) call: fn(&Memories, Value) -> Result<Value, String>,
 }
 
 impl ToolRow {
@@ -111,7 +111,7 @@ impl fmt::Debug for ToolRow {
     }
 }
 
-fn call<T: MemoryTool>(memories: &Afterthought, arguments: Value) -> Result<Value, String> {
+fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, String> {
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
     let answer = T::call(memories, arguments).map_err(|error| told(&error))?;

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::Kept;
 use crate::consolidate::Decision;
 use crate::lifecycle::tier::heat;
-use crate::manager::Kept;
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.

@@ -64,7 +64,7 @@ fn random_key() -> Result<String, StoreError> {
     {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|source| StoreError::Random { said: source.to_string() })?;
-        Ok(crate::transcript::hex(&bytes))
+        Ok(transcripts::hex(&bytes))
     }
     #[cfg(not(feature = "encryption"))]
     Err(StoreError::Random { said: "this build cannot encrypt".to_owned() })

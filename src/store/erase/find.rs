@@ -7,11 +7,11 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::ingest::true_path;
 use crate::memory::Namespace;
 use crate::store::row::time_or_none;
 use crate::store::{Database, Store, StoreError};
-use crate::transcript::hex;
+use transcripts::hex;
+use transcripts::true_path;
 
 /// What is to be erased.
 #[derive(Debug, Clone, PartialEq, Eq)]

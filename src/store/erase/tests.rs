@@ -121,7 +121,7 @@ fn places_times_and_parts_of_sessions_are_told_apart() {
         let one = memory("Fact", &format!("Fact {number} of {key}."));
         write(&store, number, |w| {
             let mut words = said(key, &one.claim.content);
-            words.said_at = Some(crate::transcript::MessageTime::logged(day(number)));
+            words.said_at = Some(transcripts::MessageTime::logged(day(number)));
             let source = (*key).to_owned();
             let method = crate::memory::ExtractionMethod::Auto;
             w.insert(&clean(Memory { source, extraction_method: method, ..one.clone() }), &clean(vec![words]))

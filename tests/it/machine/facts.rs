@@ -2,9 +2,9 @@
 
 use afterthought::consolidate::Incoming;
 use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, MemoryType, Namespace};
-use afterthought::transcript::MessageTime;
 use jiff::Timestamp;
 use proptest::prelude::*;
+use transcripts::MessageTime;
 
 /// How many values a matter has at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use super::group::{Group, day};
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::extract::Spent;
 use crate::guard::Guard;
-use crate::json;
 use crate::llm::{Complete, Cost, Finish, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::MemoryType;
 use crate::prompts::Prompt;
 use crate::store::HashPair;
+use transcripts::json;
 
 /// Groups in one call at most.
 pub(in super::super) const MAX_GROUPS: usize = 12;

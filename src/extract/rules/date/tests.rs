@@ -1,6 +1,6 @@
 use super::*;
-use crate::ingest::parse_rfc3339;
-use crate::transcript::{MessageTime, TimeSource};
+use transcripts::parse_rfc3339;
+use transcripts::{MessageTime, TimeSource};
 
 /// Returns the text with its dates resolved, as a message of this stamp would be read.
 fn said_at(stamp: &str, text: &str) -> String {

@@ -13,7 +13,7 @@ use crate::extract::rules::scene::Scenes;
 use crate::extract::rules::sentence::fold;
 use crate::extract::rules::tongue;
 use crate::memory::Candidate;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Messages of people after a window that are read ahead.
 const MAX_AHEAD: usize = 300;

@@ -19,7 +19,7 @@ use super::tongue::{self, Tongue};
 use super::words::{capitalised, fill};
 use crate::extract::Task;
 use crate::memory::{Audience, Candidate, Claim};
-use crate::transcript::Message;
+use transcripts::Message;
 
 pub(super) use ended::ended;
 use kind::Kind;

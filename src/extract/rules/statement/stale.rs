@@ -12,7 +12,7 @@ use crate::extract::rules::gather::Gathered;
 use crate::extract::rules::sentence::{self, fold};
 use crate::extract::rules::tongue;
 use crate::memory::Candidate;
-use crate::transcript::Message;
+use transcripts::Message;
 
 /// Messages of people after a window that are read ahead.
 const MAX_AHEAD: usize = 300;

@@ -10,7 +10,7 @@ mod windows;
 use super::extract;
 use crate::extract::{Span, Task};
 use crate::memory::{Candidate, MemoryType};
-use crate::transcript::{Message, MessageTime, Transcript};
+use transcripts::{Message, MessageTime, Transcript};
 
 /// What a sentence comes to.
 struct Expected {

@@ -1,7 +1,7 @@
 //! Games, stories, letters for others, and days that are changed later.
 
 use super::{all, transcript};
-use crate::transcript::{Message, MessageTime};
+use transcripts::{Message, MessageTime};
 
 /// Returns the contents of what is kept of a conversation in which an assistant answers each of `said`.
 fn kept(said: &[&str]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::{all, said, transcript};
 use crate::memory::MemoryType;
-use crate::transcript::Message;
+use transcripts::Message;
 
 type Row = (&'static str, Option<(MemoryType, &'static str)>);
 

@@ -6,7 +6,7 @@ use super::{all, said, span_of, transcript};
 use crate::extract::rules::sentence::fold;
 use crate::extract::{Outcome, Span, Task, rules};
 use crate::memory::{Audience, Candidate, Episode, Outcome as Ending, Procedure, Structured};
-use crate::transcript::{Kind, Message, Role, Transcript};
+use transcripts::{Kind, Message, Role, Transcript};
 
 fn contents(candidates: &[Candidate]) -> Vec<&str> {
     candidates.iter().map(|candidate| candidate.claim.content.as_str()).collect()

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, ManagerError};
-use crate::recall::brief::{BriefRequest, Format};
+use crate::api::{ApiError, Memories};
+use crate::search::brief::{BriefRequest, Format};
 use crate::serve::mcp::Effect;
 
 /// Most tokens of a brief.
@@ -62,7 +62,7 @@ impl MemoryTool for Brief {
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Answer, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Answer, ApiError> {
         let format = match arguments.format.unwrap_or(Spelling::Compact) {
             Spelling::Compact => Format::Compact,
             Spelling::Detailed => Format::Detailed,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, Author, ManagerError};
+use crate::api::{ApiError, Author, Memories};
 use crate::memory::{Memory, Scope};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::MemoryView;
@@ -89,7 +89,7 @@ impl MemoryTool for ForgetOne {
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Basecoat];
 
-    fn call(memories: &Afterthought, arguments: OneArguments) -> Result<Answer, ManagerError> {
+    fn call(memories: &Memories, arguments: OneArguments) -> Result<Answer, ApiError> {
         let forgotten = memories.forget(&arguments.id, arguments.reason.as_deref(), Author::Agent)?;
         Ok(Answer::of("forgotten", &[forgotten]))
     }
@@ -107,7 +107,7 @@ impl MemoryTool for Forget {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Answer, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Answer, ApiError> {
         let reason = arguments.reason.as_deref();
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
             (Action::Restore, Some(id), None) => {
@@ -124,14 +124,14 @@ impl MemoryTool for Forget {
                 Ok(Answer::of(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
             }
             (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
-                Err(ManagerError::NothingNamed { remedy: "restore takes the id of one memory" })
+                Err(ApiError::NothingNamed { remedy: "restore takes the id of one memory" })
             }
             (Action::Delete, Some(_), Some(_)) => {
-                Err(ManagerError::NothingNamed { remedy: "give either an id or filters, not both" })
+                Err(ApiError::NothingNamed { remedy: "give either an id or filters, not both" })
             }
-            (Action::Delete, None, None) => Err(ManagerError::NothingNamed {
-                remedy: "give an id, or at least one of scope, type, tags and subject",
-            }),
+            (Action::Delete, None, None) => {
+                Err(ApiError::NothingNamed { remedy: "give an id, or at least one of scope, type, tags and subject" })
+            }
         }
     }
 }

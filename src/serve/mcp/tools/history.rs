@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, ManagerError};
+use crate::api::{ApiError, Memories};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::MemoryView;
 use crate::store::{AccessKind, HistoryEntry};
@@ -108,7 +108,7 @@ impl MemoryTool for History {
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Answer, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Answer, ApiError> {
         let past = memories.past(&arguments.id)?;
         memories.note_use(std::slice::from_ref(&past.memory.id), AccessKind::Read);
         let evidence = past.evidence.into_iter().map(|piece| EvidenceView {

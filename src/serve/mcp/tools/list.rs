@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, ManagerError};
+use crate::api::{ApiError, Memories};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::Page;
 use crate::store::{Filter, Order};
@@ -53,7 +53,7 @@ impl MemoryTool for List {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Page, ApiError> {
         let order = match arguments.sort.unwrap_or(Sort::Recency) {
             Sort::Recency => Order::Updated,
             Sort::Confidence => Order::Confidence,

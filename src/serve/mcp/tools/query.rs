@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::recall::MOST;
 use super::{MemoryTool, Profile};
+use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::guard::steers;
-use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
 use crate::memory::{Scope, Status};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::{MemoryView, Page};
@@ -50,7 +50,7 @@ impl MemoryTool for Query {
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Page, ApiError> {
         let status = if arguments.forgotten { Status::Forgotten } else { Status::Active };
         let filter = Filter {
             statuses: vec![status],

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, ManagerError, RetrievalOptions};
+use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::{MemoryView, Page};
 use crate::store::Filter;
@@ -43,7 +43,7 @@ impl MemoryTool for Recall {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Page, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Page, ApiError> {
         let filter = Filter {
             subject: arguments.subject,
             categories: arguments.category.into_iter().collect(),

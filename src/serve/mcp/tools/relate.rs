@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, Link, ManagerError};
+use crate::api::{ApiError, Link, Memories};
 use crate::memory::RelationType;
 use crate::serve::mcp::Effect;
 
@@ -47,7 +47,7 @@ impl MemoryTool for Relate {
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Answer, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Answer, ApiError> {
         let Arguments { from, relation, to, reason } = arguments;
         let (link, is_new) = memories.relate(&from, relation, &to, reason.as_deref(), Link::Set)?;
         Ok(Answer { from: link.from.to_string(), relation, to: link.to.to_string(), is_new })

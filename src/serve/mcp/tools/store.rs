@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MemoryTool, Profile, SOURCE, in_days, type_of};
-use crate::manager::{Afterthought, Author, ManagerError, Note};
+use crate::api::{ApiError, Author, Memories, Note};
 use crate::memory::{Audience, MemoryType, Scope};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::Stored;
@@ -51,7 +51,7 @@ impl MemoryTool for Store {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Stored, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Stored, ApiError> {
         let expires_at = in_days(arguments.expires_in_days);
         let kept = memories.remember(&Note {
             memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),

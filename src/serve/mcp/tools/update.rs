@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MemoryTool, Profile};
-use crate::manager::{Afterthought, Author, ManagerError, MemoryChange};
+use crate::api::{ApiError, Author, Memories, MemoryChange};
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::One;
 
@@ -40,7 +40,7 @@ impl MemoryTool for Update {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<One, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<One, ApiError> {
         let change = MemoryChange {
             content: Some(arguments.content),
             category: arguments.category,

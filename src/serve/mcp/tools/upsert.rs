@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MemoryTool, Profile, SOURCE, in_days, type_of};
-use crate::manager::{Afterthought, Author, ManagerError, Note};
+use crate::api::{ApiError, Author, Memories, Note};
 use crate::memory::Scope;
 use crate::serve::mcp::Effect;
 use crate::serve::mcp::view::Stored;
@@ -49,7 +49,7 @@ impl MemoryTool for Upsert {
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
 
-    fn call(memories: &Afterthought, arguments: Arguments) -> Result<Stored, ManagerError> {
+    fn call(memories: &Memories, arguments: Arguments) -> Result<Stored, ApiError> {
         let category = arguments.category.unwrap_or_else(|| "note".to_owned());
         // On this scale 1 is the least, not the most.
         let importance = match arguments.importance.unwrap_or(5.0) {

@@ -1,0 +1,294 @@
+//! Aider's `.aider.chat.history.md`: every chat held in one folder, in one Markdown file that only grows.
+//!
+//! Aider ends each line that the user typed, and each that the program said, with two spaces. Where a chat does so,
+//! those spaces tell a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program from a
+//! quotation; where an editor has taken them away, every such line counts.
+
+use std::collections::HashMap;
+
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+
+use crate::injected::slash_command;
+use crate::parts::call_on;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Record, Records, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "aider";
+/// What stands before the local time at which a chat was started.
+const HEADER: &str = "# aider chat started at ";
+/// Commands whose argument is what the user says to the model.
+const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
+
+/// Reads Aider's chat histories.
+pub struct Aider;
+
+impl Ingestor for Aider {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Aider chat histories (.aider.chat.history.md)"
+    }
+
+    fn rule(&self) -> &'static str {
+        "text that begins with `# aider chat started at` and a time"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| started_at(line).is_some())
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        let mut records = Records::lines(input);
+        let mut chat = Chat::new(&origin, None);
+        let mut ids = HashMap::new();
+        while let Some(record) = records.next(sink)? {
+            if let Some(start) = started_at(&record.text) {
+                std::mem::replace(&mut chat, Chat::new(&origin, Some(start))).finish(sink);
+            } else {
+                chat.take(&record, &mut ids, sink);
+            }
+        }
+        chat.finish(sink);
+        Ok(())
+    }
+}
+
+/// Returns the time in the line that begins a chat.
+fn started_at(line: &str) -> Option<DateTime> {
+    let stamp = line.strip_prefix(HEADER)?.trim();
+    if stamp.len() == 19 { stamp.parse().ok() } else { None }
+}
+
+/// Whose line it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    User,
+    Program,
+    Assistant,
+}
+
+/// Whether the lines behind one mark end with two spaces in this chat; settled by the first.
+#[derive(Debug, Default)]
+struct Mark {
+    is_spaced: Option<bool>,
+}
+
+impl Mark {
+    /// Returns what stands behind `mark`, unless the line is a part of an answer that only looks so.
+    fn strip<'a>(&mut self, line: &'a str, mark: &str) -> Option<&'a str> {
+        let rest = line.strip_prefix(mark)?;
+        if !rest.is_empty() && !rest.starts_with(' ') {
+            return None;
+        }
+        let is_spaced = line.ends_with("  ");
+        (!*self.is_spaced.get_or_insert(is_spaced) || is_spaced).then(|| rest.trim())
+    }
+}
+
+/// One chat while it is read.
+struct Chat {
+    draft: Assembler,
+    start: Option<DateTime>,
+    is_named: bool,
+    typed: Mark,
+    told: Mark,
+    voice: Voice,
+    text: String,
+    last_line: usize,
+}
+
+impl Chat {
+    fn new(origin: &str, start: Option<DateTime>) -> Self {
+        let mut draft = Assembler::new(NAME, "", origin);
+        draft.meta().created_at = start.and_then(|start| Offset::UTC.to_timestamp(start).ok());
+        Self {
+            draft,
+            start,
+            is_named: false,
+            typed: Mark::default(),
+            told: Mark::default(),
+            voice: Voice::Assistant,
+            text: String::new(),
+            last_line: 0,
+        }
+    }
+
+    fn take(&mut self, record: &Record, ids: &mut HashMap<String, usize>, sink: &mut Sink<'_>) {
+        let line = record.text.as_str();
+        if !self.is_named {
+            self.name(line, ids);
+        }
+        let (voice, text) = if let Some(words) = self.typed.strip(line, "####") {
+            (Voice::User, words)
+        } else if let Some(told) = self.told.strip(line, ">") {
+            (Voice::Program, told)
+        } else {
+            (Voice::Assistant, line)
+        };
+        let blank_before = self.last_line > 0 && record.number > self.last_line + 1;
+        let is_new = voice != self.voice || voice == Voice::User && blank_before;
+        if is_new || self.text.len() > MAX_RECORD_BYTES {
+            self.say(sink);
+            self.voice = voice;
+        } else {
+            self.text.push_str(if blank_before { "\n\n" } else { "\n" });
+        }
+        self.text.push_str(text);
+        self.last_line = record.number;
+    }
+
+    /// Gives the chat its identity: its start and its first line, and a number where both have come before.
+    fn name(&mut self, line: &str, ids: &mut HashMap<String, usize>) {
+        let start = self.start.map(|start| start.to_string()).unwrap_or_default();
+        let id = identity::of_parts(&[&start, line.trim()]);
+        let seen = ids.entry(id.clone()).or_insert(0);
+        *seen += 1;
+        self.draft.set_external_id(if *seen == 1 { id } else { format!("{id}~{seen}") });
+        self.is_named = true;
+    }
+
+    /// Adds what one voice has said since the last change of voices.
+    fn say(&mut self, sink: &mut Sink<'_>) {
+        let text = std::mem::take(&mut self.text);
+        let time = self.draft.meta().created_at.map(|at| MessageTime {
+            at,
+            offset_seconds: None,
+            source: TimeSource::Derived,
+        });
+        let message = match self.voice {
+            Voice::User => typed(&text),
+            Voice::Program => {
+                self.note_model(&text);
+                Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, text) }
+            }
+            Voice::Assistant => Message::assistant(text),
+        };
+        self.draft.push(Message { time, ..message }, sink);
+    }
+
+    /// Takes the model from what the program says at its start, e.g. `Main model: gpt-5 with diff edit format`.
+    fn note_model(&mut self, text: &str) {
+        let named =
+            ["Main model: ", "Model: "].iter().find_map(|head| text.lines().find_map(|line| line.strip_prefix(head)));
+        if let Some(model) = named.and_then(|rest| rest.split_whitespace().next()) {
+            self.draft.meta().model = Some(model.to_owned());
+        }
+    }
+
+    fn finish(mut self, sink: &mut Sink<'_>) {
+        self.say(sink);
+        self.draft.finish(sink);
+    }
+}
+
+/// Tells a command from words; the argument of a command that asks the model is words too.
+fn typed(text: &str) -> Message {
+    let text = text.trim();
+    if text == "<blank>" {
+        return Message::user("");
+    }
+    let call = match (text.strip_prefix('!'), slash_command(text)) {
+        (Some(command), _) => call_on("/run", command),
+        (None, Some((name, words))) if ASKING.contains(&name) && !words.is_empty() => return Message::user(words),
+        (None, Some((name, argument))) => call_on(&format!("/{name}"), argument),
+        (None, None) => return Message::user(text),
+    };
+    Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+
+    fn read(text: &str) -> Vec<Transcript> {
+        read_input(&Aider, Input::from_text(".aider.chat.history.md", text)).0
+    }
+
+    /// Writes each message of a file with one chat as `Role Kind: text`.
+    fn told(body: &str) -> Vec<String> {
+        let seen = read(&format!("\n# aider chat started at 2026-02-03 09:10:11\n\n{body}"));
+        assert_eq!(seen.len(), 1);
+        let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
+        seen[0].messages.iter().map(show).collect()
+    }
+
+    #[test]
+    fn the_two_spaces_tell_typed_lines_from_headings_and_notes_from_quotations() {
+        let body = "> Aider v0.86  \n\n#### plan it  \n####   \n#### in steps  \n\n# Plan\n\n#### Step one\n\n> quoted\n\n> Applied edit to a.py  \n";
+        assert_eq!(
+            told(body),
+            [
+                "Tool ToolResult: Aider v0.86",
+                "User Prose: plan it\n\nin steps",
+                "Assistant Prose: # Plan\n\n#### Step one\n\n> quoted",
+                "Tool ToolResult: Applied edit to a.py",
+            ]
+        );
+    }
+
+    #[test]
+    fn without_the_spaces_every_marked_line_counts() {
+        assert_eq!(
+            told("#### one\n#### two\n\nok\n> Applied\n#### three\n"),
+            ["User Prose: one\ntwo", "Assistant Prose: ok", "Tool ToolResult: Applied", "User Prose: three"]
+        );
+    }
+
+    #[test]
+    fn commands_are_told_from_words() {
+        let rows = [
+            ("/run cargo test", "User ToolCall: /run cargo test"),
+            ("!ls -l", "User ToolCall: /run ls -l"),
+            ("/drop", "User ToolCall: /drop"),
+            ("/ask why tabs?", "User Prose: why tabs?"),
+            ("/ask", "User ToolCall: /ask"),
+            ("/usr/lib is full", "User Prose: /usr/lib is full"),
+            ("/", "User Prose: /"),
+        ];
+        for (typed, shown) in rows {
+            assert_eq!(told(&format!("#### {typed}  \n")), [shown]);
+        }
+        assert_eq!(told("#### <blank>  \n\n#### hi  \n"), ["User Prose: hi"]);
+    }
+
+    #[test]
+    fn each_chat_is_a_transcript_with_its_own_local_time() {
+        let chat = |day: u32| {
+            format!(
+                "\n# aider chat started at 2026-02-{day:02} 09:10:11\n\n> Main model: o9 with diff edit format  \n\n#### hi  \n"
+            )
+        };
+        let (one, two) = (chat(3), chat(4));
+        let first = read(&one);
+        let both = read(&format!("{one}{two}{one}"));
+        assert_eq!(both.len(), 3);
+        assert_eq!(both[0], first[0]);
+        assert_ne!(both[0].external_id, both[1].external_id);
+        assert_eq!(both[2].external_id, format!("{}~2", first[0].external_id));
+        let time = both[1].messages[0].time.unwrap();
+        assert_eq!((time.at.to_string().as_str(), time.offset_seconds), ("2026-02-04T09:10:11Z", None));
+        assert_eq!((time.source, both[1].model.as_deref()), (TimeSource::Derived, Some("o9")));
+    }
+
+    #[test]
+    fn a_chat_keeps_its_identity_while_it_grows() {
+        let short = "# aider chat started at 2026-02-03 09:10:11\n\n> Aider v0.86  \n";
+        let long = format!("{short}> Git repo: .git  \n\n#### hi  \n");
+        assert_eq!(read(short)[0].external_id, read(&long)[0].external_id);
+    }
+
+    #[test]
+    fn only_a_history_is_recognised() {
+        let sniffs = |text: &str| Aider.sniff(&Head::new(text.into(), true));
+        assert!(sniffs("\n# aider chat started at 2026-02-03 09:10:11\n"));
+        assert!(!sniffs("# aider chat started at noon\n"));
+        assert!(!sniffs("Notes\n# aider chat started at 2026-02-03 09:10:11\n"));
+    }
+}

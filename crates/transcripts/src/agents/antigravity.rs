@@ -1,0 +1,254 @@
+//! Antigravity: the transcript of steps that it keeps of each conversation, and conversations saved as Markdown.
+
+use serde_json::Value;
+
+use super::turn::user_words;
+use crate::injected::between;
+use crate::parts::{call_line, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "antigravity";
+/// The same steps with nothing cut out of them.
+const FULL: &str = "transcript_full.jsonl";
+const REQUEST: &str = "USER_REQUEST";
+/// Headings in a saved conversation, and whose words follow.
+const HEADINGS: &[(&str, Role)] = &[("### User Input", Role::User), ("### Planner Response", Role::Assistant)];
+
+/// Reads Antigravity's conversations.
+pub struct Antigravity;
+
+impl Ingestor for Antigravity {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Antigravity transcripts"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSONL; lines with `step_index` and a `type` such as `USER_INPUT`; or an object with `cascadeId` and `markdown`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.most_lines(is_step) || head.document.as_ref().is_some_and(|value| is_step(value) || is_saved(value))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == "transcript.jsonl" && input.sibling(FULL).is_some() {
+            sink.skip(1, format!("the conversation is read from the {FULL} beside it"));
+            return Ok(());
+        }
+        let origin = input.path.display().to_string();
+        let is_lines = !Head::of(&input).lines.is_empty();
+        let mut steps = Steps::new(&origin);
+        let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
+        while let Some((number, value)) = records.next_json::<Value>(sink)? {
+            if is_saved(&value) {
+                read_saved(&value, &origin, sink);
+            } else if value["type"].is_string() {
+                steps.take(&value, sink);
+            } else {
+                sink.skip(number, "not a step of a conversation");
+            }
+        }
+        steps.draft.finish(sink);
+        Ok(())
+    }
+}
+
+fn is_step(value: &Value) -> bool {
+    let is_loud = |kind: &str| kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    value["step_index"].is_number() && value["type"].as_str().is_some_and(is_loud)
+}
+
+fn is_saved(value: &Value) -> bool {
+    value["cascadeId"].is_string() && value["markdown"].is_string()
+}
+
+/// The steps of one conversation while they are read.
+struct Steps {
+    draft: Assembler,
+    is_named: bool,
+    /// The last step, and how many messages were held before it: a step is written again when it ends.
+    last: (Option<i64>, usize),
+    held: usize,
+    last_time: Option<MessageTime>,
+}
+
+impl Steps {
+    fn new(origin: &str) -> Self {
+        let draft = Assembler::new(NAME, "", origin);
+        Self { draft, is_named: false, last: (None, 0), held: 0, last_time: None }
+    }
+
+    fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
+        let index = step["step_index"].as_i64();
+        if index.is_some() && index == self.last.0 {
+            self.held = self.last.1;
+            self.draft.truncate(self.held);
+        } else if self.draft.is_full() {
+            self.draft.hand_over(sink);
+            self.held = 0;
+        }
+        self.last = (index, self.held);
+        let created = step["created_at"].as_str().unwrap_or_default();
+        let logged = identity::written_time(created, TimeSource::Log);
+        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        self.last_time = logged.or(self.last_time);
+        if let Some(model) = chosen_model(step["content"].as_str().unwrap_or_default()) {
+            self.draft.meta().model = Some(model);
+        }
+        for message in messages(step) {
+            // A step has no id but its number, so the first words and their moment are the conversation's.
+            if !self.is_named && !message.text.trim().is_empty() {
+                self.draft.set_external_id(identity::of_parts(&[created, message.text.trim()]));
+                self.is_named = true;
+            }
+            let id = index.map(|index| index.to_string()).unwrap_or_default();
+            self.held += usize::from(self.draft.hold(Message { id, time: logged.or(before), ..message }));
+        }
+    }
+}
+
+/// Returns the model in a note such as `Model Selection from None to Gemini 3 Pro`.
+fn chosen_model(text: &str) -> Option<String> {
+    let (_, change) = between(text, "USER_SETTINGS_CHANGE")?.split_once("Model Selection")?;
+    let (_, model) = change.split_once(" to ")?;
+    let end = model.find(". ").or(model.find('\n')).unwrap_or(model.len());
+    Some(model[..end].trim().trim_end_matches('.').to_owned()).filter(|model| !model.is_empty())
+}
+
+fn messages(step: &Value) -> Vec<Message> {
+    let text = |key: &str| without_data(step[key].as_str().unwrap_or_default());
+    let content = text("content");
+    let source = step["source"].as_str().unwrap_or_default();
+    match step["type"].as_str().unwrap_or_default() {
+        "USER_INPUT" if source.is_empty() || source.starts_with("USER") => typed(&content),
+        "PLANNER_RESPONSE" | "GENERATE_RESPONSE" => {
+            let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+            let calls = calls.iter().map(|call| of(Role::Assistant, Kind::ToolCall, call_of(call)));
+            let said = [of(Role::Assistant, Kind::Reasoning, text("thinking")), Message::assistant(content)];
+            said.into_iter().chain(calls).collect()
+        }
+        _ if matches!(source, "MODEL" | "TOOL") => vec![of(Role::Tool, Kind::ToolResult, content)],
+        _ => vec![of(Role::System, Kind::Context, content)],
+    }
+}
+
+/// Tells what was typed from what was put around it.
+fn typed(content: &str) -> Vec<Message> {
+    let Some(request) = between(content, REQUEST) else { return user_words(content) };
+    let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
+    vec![Message::user(request), of(Role::System, Kind::Context, around)]
+}
+
+fn call_of(call: &Value) -> String {
+    let name = call["name"].as_str().unwrap_or("tool");
+    let target = ["CommandLine", "TargetFile", "AbsolutePath", "SearchPath", "Query", "Url"];
+    match target.into_iter().find_map(|key| call["args"][key].as_str()) {
+        Some(target) => call_line(name, target),
+        None => call_line(name, &call["args"].to_string()),
+    }
+}
+
+/// Reads a conversation that was saved as Markdown under headings.
+fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
+    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let time = text("lastModifiedTime").and_then(|time| identity::written_time(&time, TimeSource::Derived));
+    let mut draft = Assembler::new(NAME, text("cascadeId").unwrap_or_default(), origin);
+    draft.meta().title = text("title");
+    draft.meta().project = text("workspaceName");
+    draft.meta().created_at = time.map(|time| time.at);
+    let (mut voice, mut said) = (None, String::new());
+    let markdown = text("markdown").unwrap_or_default();
+    for line in markdown.lines().chain([HEADINGS[0].0]) {
+        if let Some((_, role)) = HEADINGS.iter().find(|(heading, _)| line.trim_end() == *heading) {
+            let before = std::mem::take(&mut said);
+            let message = match voice.replace(*role) {
+                Some(role) => Message::prose(role, before),
+                None => of(Role::Other, Kind::Context, before),
+            };
+            draft.push(Message { time, ..message }, sink);
+        } else {
+            said.extend([line, "\n"]);
+        }
+    }
+    draft.finish(sink);
+}
+
+fn of(role: Role, kind: Kind, text: String) -> Message {
+    Message { kind, ..Message::prose(role, text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+    use serde_json::json;
+
+    fn read(text: &str) -> Transcript {
+        assert!(Antigravity.sniff(&Head::new(text.into(), true)));
+        read_input(&Antigravity, Input::from_text("log.jsonl", text)).0.remove(0)
+    }
+
+    fn told(transcript: &Transcript) -> Vec<String> {
+        let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
+        transcript.messages.iter().map(show).collect()
+    }
+
+    fn step(index: i64, source: &str, kind: &str, content: &str) -> Value {
+        json!({"step_index": index, "source": source, "type": kind, "created_at": "2026-08-20T10:00:00Z", "content": content})
+    }
+
+    #[test]
+    fn steps_are_told_apart_and_one_written_again_counts_once() {
+        let asked = "<USER_REQUEST>\nuse tabs\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>Model Selection from None to Gemini 3.6 Pro. Note it.</USER_SETTINGS_CHANGE>";
+        let mut planned = step(1, "MODEL", "PLANNER_RESPONSE", "I look.");
+        planned["thinking"] = "hm".into();
+        planned["tool_calls"] = json!([{"name": "run_command", "args": {"CommandLine": "make test"}}]);
+        let lines = [
+            step(0, "USER_EXPLICIT", "USER_INPUT", asked),
+            planned,
+            step(2, "MODEL", "RUN_COMMAND", "running"),
+            step(2, "MODEL", "RUN_COMMAND", "all passed"),
+            step(3, "SYSTEM", "SYSTEM_MESSAGE", "done"),
+            step(4, "SYSTEM", "USER_INPUT", "not typed"),
+        ];
+        let text: String = lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
+        let seen = read(&text);
+        assert_eq!(
+            told(&seen),
+            [
+                "User Prose: use tabs",
+                "System Context: <USER_SETTINGS_CHANGE>Model Selection from None to Gemini 3.6 Pro. Note it.</USER_SETTINGS_CHANGE>",
+                "Assistant Reasoning: hm",
+                "Assistant Prose: I look.",
+                "Assistant ToolCall: run_command make test",
+                "Tool ToolResult: all passed",
+                "System Context: done",
+                "System Context: not typed",
+            ]
+        );
+        assert_eq!(seen.model.as_deref(), Some("Gemini 3.6 Pro"));
+    }
+
+    #[test]
+    fn what_a_program_put_before_the_typed_words_is_context() {
+        let seen = read(&step(0, "USER_EXPLICIT", "USER_INPUT", "<user_info>x</user_info>\nuse tabs").to_string());
+        assert_eq!(told(&seen), ["System Context: <user_info>x</user_info>", "User Prose: use tabs"]);
+    }
+
+    #[test]
+    fn a_saved_conversation_is_split_at_its_headings() {
+        let saved = json!({"cascadeId": "c", "title": "Tabs", "workspaceName": "harbor", "lastModifiedTime": "2026-08-01T10:00:02Z",
+            "markdown": "### User Input\n\nuse tabs\n\n### Planner Response\n\n### Plan\nok\n"});
+        let seen = read(&saved.to_string());
+        assert_eq!(told(&seen), ["User Prose: use tabs", "Assistant Prose: ### Plan\nok"]);
+        assert_eq!((seen.external_id.as_str(), seen.project.as_deref()), ("c", Some("harbor")));
+    }
+}

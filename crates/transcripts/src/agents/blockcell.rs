@@ -1,0 +1,174 @@
+//! Sessions of blockcell: JSONL with a line about the session first, then one message a line.
+
+use serde_json::Value;
+
+use crate::parts::{call_line, file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "blockcell";
+
+/// Reads sessions of blockcell.
+pub struct Blockcell;
+
+impl Ingestor for Blockcell {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "blockcell session JSONL"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSONL with a line of `_type` `metadata`, and lines with `role`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let is_alone = head.document.as_ref().is_some_and(is_head);
+        is_alone || head.any_line(is_head) && head.any_line(|line| line["role"].is_string())
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (stem, origin) = (input.stem(), input.path.display().to_string());
+        let mut draft = Assembler::new(NAME, stem.as_str(), origin);
+        let (mut time, mut start) = (identity::file_time(&input), None);
+        let mut is_named = false;
+        let mut records = Records::lines(input);
+        while let Some((number, line)) = records.next_json::<Value>(sink)? {
+            if is_head(&line) {
+                let began = line["created_at"].as_str().and_then(|at| identity::written_time(at, TimeSource::Derived));
+                draft.meta().created_at = began.map(|time| time.at);
+                time = began.or(time);
+                start = line["created_at"].as_str().map(str::to_owned);
+                continue;
+            }
+            if !line["role"].is_string() {
+                sink.skip(number, "neither a message nor the session's head");
+                continue;
+            }
+            for message in messages(&line, time) {
+                if !is_named && !message.text.trim().is_empty() {
+                    // The program keeps the start of a session when it writes the file anew, but not all messages.
+                    let own = || identity::of_file(&stem, &message);
+                    draft.set_external_id(
+                        start.as_deref().map_or_else(own, |start| identity::of_parts(&[&stem, start])),
+                    );
+                    is_named = true;
+                }
+                draft.push(message, sink);
+            }
+        }
+        draft.finish(sink);
+        Ok(())
+    }
+}
+
+fn is_head(line: &Value) -> bool {
+    line["_type"] == "metadata" && line.get("role").is_none()
+}
+
+/// Returns what one line says: reasoning, words, files, calls. Lines have no time, so they get that of the session.
+fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
+    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+    let (role, kind) = match line["role"].as_str() {
+        Some("user") => (Role::User, Kind::Prose),
+        Some("assistant") => (Role::Assistant, Kind::Prose),
+        Some("tool") => (Role::Tool, Kind::ToolResult),
+        Some("system" | "developer") => (Role::System, Kind::Context),
+        _ => (Role::Other, Kind::Context),
+    };
+    let mut told: Vec<(Kind, String)> = Vec::new();
+    told.extend(line["reasoning_content"].as_str().map(|text| (Kind::Reasoning, text.to_owned())));
+    told.push((kind, words(&line["content"])));
+    let parts = list(&line["content"]);
+    let pictures = parts.iter().filter(|part| part["type"].as_str().is_some_and(|kind| kind.starts_with("image")));
+    told.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
+    told.extend(list(&line["tool_calls"]).iter().map(|call| {
+        let (name, arguments) = (&call["name"], &call["arguments"]);
+        let (name, arguments) = if name.is_string() {
+            (name, arguments)
+        } else {
+            (&call["function"]["name"], &call["function"]["arguments"])
+        };
+        let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+        (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments))
+    }));
+    let id = line["id"].as_str().unwrap_or_default();
+    let message = |(kind, text)| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
+    told.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
+}
+
+/// Joins the texts of `content`, which may be any JSON.
+fn words(content: &Value) -> String {
+    let text = |part: &Value| part.as_str().or_else(|| part["text"].as_str()).map(str::to_owned);
+    let words = match content {
+        Value::Null => return String::new(),
+        Value::Array(parts) => parts.iter().filter_map(text).collect::<Vec<_>>().join("\n"),
+        other => text(other).unwrap_or_else(|| other.to_string()),
+    };
+    without_data(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+
+    fn read(text: &str) -> (Vec<Transcript>, usize) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        Blockcell.read(Input::from_text("cli_default.jsonl", text), &mut sink).unwrap();
+        let skipped = sink.skipped.len();
+        (seen, skipped)
+    }
+
+    const HEAD: &str = r#"{"_type":"metadata","created_at":"2026-01-02T03:04:05+08:00","updated_at":"2026-01-02T05:00:00+08:00","metadata":{}}"#;
+
+    #[test]
+    fn lines_say_words_reasoning_calls_and_answers() {
+        let text = [
+            HEAD,
+            r#"{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}"#,
+            r#"{"role":"assistant","content":"","reasoning_content":"hm","tool_calls":[{"id":"1","name":"read","arguments":{"path":"a.rs"}},{"function":{"name":"ls","arguments":"{\"path\":\".\"}"}}]}"#,
+            r#"{"role":"tool","content":{"ok":true},"tool_call_id":"1"}"#,
+            "7",
+            r#"{"role":"system","content":"be brief"}"#,
+        ]
+        .join("\n");
+        let (seen, skipped) = read(&text);
+        let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
+        assert_eq!(
+            seen[0].messages.iter().map(show).collect::<Vec<_>>(),
+            [
+                "User Prose: look",
+                "User Attachment: [image]",
+                "Assistant Reasoning: hm",
+                "Assistant ToolCall: read a.rs",
+                "Assistant ToolCall: ls .",
+                "Tool ToolResult: {\"ok\":true}",
+                "System Context: be brief",
+            ]
+        );
+        let time = seen[0].messages[0].time.unwrap();
+        assert_eq!((time.at.to_string().as_str(), time.offset_seconds), ("2026-01-01T19:04:05Z", Some(28_800)));
+        assert_eq!((time.source, skipped), (TimeSource::Derived, 1));
+    }
+
+    #[test]
+    fn a_session_keeps_its_identity_while_it_is_written_again() {
+        let line = r#"{"role":"user","content":"hi"}"#;
+        let (short, long) = (read(&format!("{HEAD}\n{line}\n")), read(&format!("{HEAD}\n{line}\n{line}\n")));
+        assert_eq!(short.0[0].external_id, long.0[0].external_id);
+    }
+
+    #[test]
+    fn only_a_session_with_a_head_is_recognised() {
+        let sniff = |text: &str| Blockcell.sniff(&Head::new(text.into(), true));
+        assert!(sniff(&format!("{HEAD}\n{{\"role\":\"user\",\"content\":\"hi\"}}\n")));
+        assert!(sniff(HEAD));
+        assert!(!sniff("{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\",\"content\":\"hi\"}\n"));
+    }
+}

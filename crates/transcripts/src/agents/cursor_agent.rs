@@ -1,0 +1,191 @@
+//! Transcripts of Cursor's agents: JSONL in which each line is a role and the blocks that were said.
+
+use serde_json::Value;
+
+use super::turn::{self, answer, call, message, text, user_words};
+use crate::injected::between;
+use crate::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, Role};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "cursor-agent";
+/// The tag around what the user typed; what stands outside of it the program wrote.
+const QUERY: &str = "user_query";
+/// The line of the program's note on the user that names the project.
+const WORKSPACE: &str = "Workspace Path:";
+
+/// Reads transcripts of Cursor's agents.
+pub struct CursorAgent;
+
+impl Ingestor for CursorAgent {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "agent transcripts of Cursor and its command line"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSONL; lines of `role` and `message.content` without `uuid`, `sessionId` or `type`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.most_lines(is_line) || head.document.as_ref().is_some_and(is_line)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        let stem = input.stem();
+        let fallback = identity::file_time(&input);
+        // Nothing in the file tells that an agent wrote the prompt; the folder does.
+        let is_sub_agents = input.path.iter().any(|part| part == "subagents");
+        let mut records = Records::lines(input);
+        let mut draft: Option<Assembler> = None;
+        let mut project = None;
+        while let Some((number, line)) = records.next_json::<Value>(sink)? {
+            if !is_line(&line) {
+                sink.skip(number, "no role, or no message");
+                continue;
+            }
+            let mut messages = messages_of(&line);
+            project = project.or_else(|| messages.iter().find_map(workspace));
+            if is_sub_agents {
+                turn::of_sub_agent(&mut messages);
+            }
+            let time = turn::time(&line["timestamp"]).or(fallback);
+            for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {
+                let start = || Assembler::new(NAME, identity::of_file(&stem, &message), origin.as_str());
+                let draft = draft.get_or_insert_with(start);
+                draft.meta().project.clone_from(&project);
+                draft.push(Message { time, ..message }, sink);
+            }
+        }
+        if let Some(draft) = draft {
+            draft.finish(sink);
+        }
+        Ok(())
+    }
+}
+
+fn is_line(line: &Value) -> bool {
+    let content = &line["message"]["content"];
+    let is_foreign = ["uuid", "sessionId", "type", "mapping"].iter().any(|key| line.get(*key).is_some());
+    line["role"].is_string() && (content.is_array() || content.is_string()) && !is_foreign
+}
+
+fn messages_of(line: &Value) -> Vec<Message> {
+    let role = line["role"].as_str().unwrap_or_default();
+    let content = &line["message"]["content"];
+    let blocks = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+    blocks.iter().flat_map(|block| block_messages(role, block)).collect()
+}
+
+fn block_messages(role: &str, block: &Value) -> Vec<Message> {
+    let speaker = if role == "user" { Role::User } else { Role::Assistant };
+    let words = text(block).or_else(|| text(&block["text"]));
+    match block["type"].as_str().unwrap_or("text") {
+        "text" => words.map(|words| spoken(role, words)).unwrap_or_default(),
+        "tool_use" => vec![call(block["name"].as_str().unwrap_or_default(), &block["input"])],
+        "tool_result" => {
+            let inner = block["content"].as_array().into_iter().flatten().filter_map(|one| text(&one["text"]));
+            let told = text(&block["content"]).map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
+            vec![answer(&told)]
+        }
+        "thinking" => {
+            let thought = text(&block["thinking"]).or(words);
+            thought.map(|words| message(Role::Assistant, Kind::Reasoning, words)).into_iter().collect()
+        }
+        "image" => vec![message(speaker, Kind::Attachment, file_label("image", None))],
+        _ => Vec::new(),
+    }
+}
+
+fn spoken(role: &str, words: &str) -> Vec<Message> {
+    match role {
+        "user" => typed(words),
+        "assistant" => vec![Message::assistant(without_data(words))],
+        "tool" => vec![answer(words)],
+        _ => vec![message(Role::System, Kind::Context, words)],
+    }
+}
+
+/// Tells what the user typed from what the program put around it.
+fn typed(text: &str) -> Vec<Message> {
+    let Some(query) = between(text, QUERY) else { return user_words(text) };
+    let (open, close) = (format!("<{QUERY}>"), format!("</{QUERY}>"));
+    let before = text.split_once(&open).map_or("", |(before, _)| before);
+    let after = text.split_once(&close).map_or("", |(_, after)| after);
+    let note = |words: &str| message(Role::System, Kind::Context, words.trim());
+    [note(before), Message::user(query), note(after)].into_iter().filter(|message| !message.text.is_empty()).collect()
+}
+
+/// Returns the project that the program's note names.
+fn workspace(message: &Message) -> Option<String> {
+    let mut lines = message.text.lines().filter(|_| message.kind == Kind::Context);
+    let path = lines.find_map(|line| line.trim().strip_prefix(WORKSPACE))?.trim();
+    (!path.is_empty()).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+
+    fn read(name: &str, text: &str) -> (Vec<Transcript>, Vec<usize>) {
+        let (seen, skipped) = read_input(&CursorAgent, Input::from_text(name, text));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
+    }
+
+    fn shown(transcript: &Transcript) -> Vec<String> {
+        let messages = transcript.messages.iter();
+        messages.map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
+    }
+
+    #[test]
+    fn what_was_typed_is_told_from_what_stands_around_it() {
+        let text = concat!(
+            r#"{"role":"user","message":{"content":[{"type":"text","text":"<user_info>\nOS: linux\nWorkspace Path: /home/eli/loom\n</user_info>\n<user_query>\nuse wool only\n</user_query>\n<note>x</note>"}]}}"#,
+            "\n",
+            r#"{"role":"assistant","message":{"content":[{"type":"text","text":"ok"},{"type":"tool_use","name":"Shell","input":{"command":"ls"}}]}}"#,
+            "\nnull\n",
+            r#"{"role":"user","message":{"content":"<user_info>again</user_info>"}}"#,
+            "\n",
+            r#"{"role":"user","message":{"content":["and silk"]}}"#,
+            "\n",
+            r#"{"role":"user","mess"#,
+        );
+        assert!(CursorAgent.sniff(&Head::new(text.into(), true)));
+        let (seen, skipped) = read("0c9d.jsonl", text);
+        assert_eq!(
+            shown(&seen[0]),
+            [
+                "System Context: <user_info>\nOS: linux\nWorkspace Path: /home/eli/loom\n</user_info>",
+                "User Prose: use wool only",
+                "System Context: <note>x</note>",
+                "Assistant Prose: ok",
+                "Assistant ToolCall: Shell ls",
+                "System Context: <user_info>again</user_info>",
+                "User Prose: and silk",
+            ]
+        );
+        assert_eq!((seen[0].project.as_deref(), skipped), (Some("/home/eli/loom"), vec![3, 6]));
+    }
+
+    #[test]
+    fn a_sub_agents_transcript_is_known_by_its_folder() {
+        let line = r#"{"role":"user","message":{"content":"look"}}"#;
+        assert_eq!(shown(&read("t/subagents/a.jsonl", line).0[0]), ["Other Prose: look"]);
+        assert_eq!(shown(&read("t/a.jsonl", line).0[0]), ["User Prose: look"]);
+    }
+
+    #[test]
+    fn lines_of_other_agents_are_refused() {
+        let sniff = |text: &str| CursorAgent.sniff(&Head::new(text.into(), true));
+        assert!(!sniff(r#"{"type":"user","role":"user","message":{"role":"user","content":"x"}}"#));
+        assert!(!sniff(r#"{"role":"user","uuid":"u","message":{"content":"x"}}"#));
+        assert!(!sniff(r#"{"role":"user","content":"x"}"#));
+    }
+}

@@ -1,0 +1,333 @@
+//! Hermes Agent's `state.db`: the sessions of one profile, from the terminal and from messengers alike.
+//!
+//! A session that was compacted goes on in another, which holds only what was said since. A session that was branched
+//! off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule writes the
+//! user's turn is told by the session's source and its settings.
+
+use rusqlite::Row;
+use serde_json::Value;
+
+use super::turn::{self, answer, call, message, text, user_words};
+use crate::database::{self, Database};
+use crate::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "hermes";
+/// What stands before content that is JSON and no plain text.
+const JSON_CONTENT: &str = "\0json:";
+/// Sources of sessions in which no person types.
+const PROGRAMS: &[&str] = &["tool", "cron", "subagent"];
+/// How the summary begins that is put in the place of messages before it.
+const SUMMARIES: &[&str] = &["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
+
+/// Reads sessions of Hermes Agent.
+pub struct Hermes;
+
+impl Ingestor for Hermes {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Hermes Agent sessions: state.db"
+    }
+
+    fn rule(&self) -> &'static str {
+        "SQLite with the tables `sessions`, with `system_prompt` and `parent_session_id`, and `messages`, with `tool_calls` and `timestamp`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let has = |column: &&str| head.columns.iter().any(|there| there == column);
+        ["sessions.system_prompt", "sessions.parent_session_id", "messages.tool_calls", "messages.timestamp"]
+            .iter()
+            .all(has)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        let Some(database) = database::of(&input)? else {
+            let reason = "it is no SQLite database".to_owned();
+            return Err(IngestError::Database { path: input.path, reason });
+        };
+        read_sessions(&database, &origin, sink)
+    }
+}
+
+/// What is known of a session before its messages are read.
+struct Session {
+    id: String,
+    draft: Assembler,
+    is_programs: bool,
+    /// The session that this one begins with a copy of.
+    branched_from: Option<String>,
+    /// When it began, for messages without a time.
+    began: Option<MessageTime>,
+}
+
+fn read_sessions(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    database.require("sessions", &["id", "started_at"])?;
+    database.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
+    let column = |name| database.or_null("sessions", name);
+    // The order of the columns is what `session_of` reads.
+    let sql = format!(
+        "SELECT rowid, id, started_at, {}, {}, {}, {}, {}, {}, {} FROM sessions ORDER BY started_at, id",
+        column("title"),
+        column("model"),
+        column("cwd"),
+        column("git_repo_root"),
+        column("source"),
+        column("model_config"),
+        column("system_prompt"),
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[])?;
+    while let Some(row) = database.next(&mut rows)? {
+        match database::text(row, 1) {
+            Some(id) => read_messages(database, session_of(row, id, origin, sink), sink)?,
+            None => sink.skip(database::record_number(row, 0), "a session without an id"),
+        }
+    }
+    tell_orphans(database, sink)
+}
+
+fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> Session {
+    let config = database::json::<Value>(row, 8).map_or(Value::Null, |(config, _)| config);
+    let source = database::text(row, 7).unwrap_or_default();
+    let delegated_by = text(&config["_delegate_from"]);
+    let identity = delegated_by.map_or_else(|| id.clone(), |parent| format!("{parent}/{id}"));
+    let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
+    let began = stamped(row, 2);
+    let meta = draft.meta();
+    meta.created_at = began.map(|time| time.at);
+    meta.title = database::text(row, 3);
+    meta.model = database::text(row, 4);
+    meta.project = database::text(row, 5).or_else(|| database::text(row, 6));
+    let began = began.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+    let session = Session {
+        is_programs: delegated_by.is_some() || PROGRAMS.contains(&source.as_str()),
+        branched_from: text(&config["_branched_from"]).map(str::to_owned),
+        id,
+        draft,
+        began,
+    };
+    with_prompt(session, database::text(row, 9), sink)
+}
+
+fn with_prompt(mut session: Session, prompt: Option<String>, sink: &mut Sink<'_>) -> Session {
+    let prompt = message(Role::System, Kind::Context, prompt.unwrap_or_default());
+    session.draft.push(Message { id: "system".to_owned(), time: session.began, ..prompt }, sink);
+    session
+}
+
+fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let copied = session.branched_from.take().map_or(Ok(0), |parent| shared(database, &session.id, &parent))?;
+    let column = |name| database.or_null("messages", name);
+    // The order of the columns is what `messages_of` reads.
+    let sql = format!(
+        "SELECT id, role, content, timestamp, {}, {}, {}, {}, {}, {} FROM messages WHERE session_id = ?1 ORDER BY id",
+        column("tool_calls"),
+        column("reasoning_content"),
+        column("reasoning"),
+        column("observed"),
+        column("active"),
+        column("compacted"),
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[&session.id])?;
+    let mut place = 0;
+    while let Some(row) = database.next(&mut rows)? {
+        place += 1;
+        if place <= copied {
+            if place == copied {
+                let reason = format!("{copied} messages up to here repeat the session that this one was branched from");
+                sink.skip(database::record_number(row, 0), reason);
+            }
+            continue;
+        }
+        if is_taken_back(row) {
+            continue;
+        }
+        let mut messages = messages_of(row);
+        if session.is_programs {
+            turn::of_sub_agent(&mut messages);
+        }
+        let (id, time) = (database::text(row, 0).unwrap_or_default(), stamped(row, 3).or(session.began));
+        for message in messages {
+            session.draft.push(Message { id: id.clone(), time, ..message }, sink);
+        }
+    }
+    session.draft.finish(sink);
+    Ok(())
+}
+
+/// Returns how many messages the session `id` and the session `parent` both begin with.
+fn shared(database: &Database, id: &str, parent: &str) -> Result<usize, IngestError> {
+    let sql = "SELECT role, content FROM messages WHERE session_id = ?1 ORDER BY id";
+    let (mut own, mut other) = (database.statement(sql)?, database.statement(sql)?);
+    let mut own = database.rows(&mut own, &[&id])?;
+    let mut other = database.rows(&mut other, &[&parent])?;
+    let said = |row: &Row<'_>| [database::text(row, 0), database::text(row, 1)];
+    let mut count = 0;
+    while let (Some(one), Some(two)) = (database.next(&mut own)?, database.next(&mut other)?) {
+        if said(one) != said(two) {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Whether the user went back to before the message; one that was only compacted has been said all the same.
+fn is_taken_back(row: &Row<'_>) -> bool {
+    let is = |column, number: &str| database::text(row, column).as_deref() == Some(number);
+    is(8, "0") && !is(9, "1")
+}
+
+fn messages_of(row: &Row<'_>) -> Vec<Message> {
+    let words = database::text(row, 2).map(|content| words_of(&content)).unwrap_or_default();
+    let note = |kind| vec![message(Role::System, kind, words.as_str())];
+    let is_observed = database::text(row, 7).as_deref() == Some("1");
+    let spoken = match database::text(row, 1).as_deref() {
+        Some("user" | "assistant") if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
+            note(Kind::Summary)
+        }
+        // Overheard in a group, and not said to the agent.
+        Some("user") if is_observed => note(Kind::Context),
+        Some("user") => user_words(&words),
+        Some("assistant") => vec![Message::assistant(without_data(&words))],
+        Some("tool") => vec![answer(&words)],
+        Some(_) | None => note(Kind::Context),
+    };
+    let thought = database::text(row, 5).or_else(|| database::text(row, 6));
+    let calls = database::json::<Value>(row, 4).map_or(Value::Null, |(calls, _)| calls);
+    let calls = calls.as_array().into_iter().flatten().map(|used| {
+        let function = if used["function"].is_object() { &used["function"] } else { used };
+        call(function["name"].as_str().unwrap_or_default(), &function["arguments"])
+    });
+    let reasoning = thought.map(|words| message(Role::Assistant, Kind::Reasoning, words));
+    reasoning.into_iter().chain(spoken).chain(calls).collect()
+}
+
+/// Returns the words of a plain text, or of a list of blocks, in which pictures are named.
+fn words_of(content: &str) -> String {
+    let Some(json) = content.strip_prefix(JSON_CONTENT) else { return content.to_owned() };
+    let Ok((value, _)) = crate::json::parse::<Value>(json) else { return json.to_owned() };
+    let blocks = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+    let shown = blocks.iter().filter_map(|block| match text(block).or_else(|| text(&block["text"])) {
+        Some(words) => Some(words.to_owned()),
+        None if block["type"].as_str().is_some_and(|kind| kind.contains("image")) => Some(file_label("image", None)),
+        None => None,
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// Reads the seconds since 1970 in a column.
+fn stamped(row: &Row<'_>, column: usize) -> Option<MessageTime> {
+    let seconds: Value = row.get::<_, f64>(column).ok()?.into();
+    identity::instant(&seconds).map(MessageTime::logged)
+}
+
+fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let sql = "SELECT min(id), count(*) FROM messages
+         WHERE session_id IS NULL OR session_id NOT IN (SELECT id FROM sessions WHERE id IS NOT NULL)";
+    let mut statement = database.statement(sql)?;
+    let mut rows = database.rows(&mut statement, &[])?;
+    if let Some(row) = database.next(&mut rows)?
+        && let Some(count) = database::text(row, 1).filter(|count| count != "0")
+    {
+        sink.skip(database::record_number(row, 0), format!("{count} messages whose session is not there"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+
+    const TABLES: &str = "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, model TEXT, model_config TEXT, system_prompt TEXT,
+            parent_session_id TEXT, started_at REAL, title TEXT, cwd TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_calls TEXT, timestamp REAL,
+            reasoning TEXT, observed INTEGER DEFAULT 0, active INTEGER DEFAULT 1, compacted INTEGER DEFAULT 0);";
+
+    fn read(script: &str) -> (Result<(), IngestError>, Vec<Transcript>, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.db");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(&format!("{TABLES}{script}")).unwrap();
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        let input = crate::open(&path).unwrap();
+        assert!(Hermes.sniff(&Head::of(&input)));
+        let outcome = Hermes.read(input, &mut sink);
+        let told = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
+        (outcome, seen, told)
+    }
+
+    fn shown(transcript: &Transcript) -> Vec<String> {
+        let messages = transcript.messages.iter();
+        messages.map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
+    }
+
+    #[test]
+    fn each_row_says_what_its_role_and_its_marks_tell() {
+        let (outcome, seen, told) = read(
+            r#"INSERT INTO sessions VALUES ('s', 'cli', 'm', NULL, 'be kind', NULL, 1772442000.5, 'Kites', '/home/oda/kites');
+            INSERT INTO messages VALUES
+              (1, 's', 'user', 'use bamboo', NULL, 1772442001.25, NULL, 0, 1, 1),
+              (2, 's', 'assistant', NULL, '[{"function":{"name":"terminal","arguments":"{\"command\":\"ls\"}"}}, 7]', 1772442002, 'hm', 0, 1, 0),
+              (3, 's', 'tool', 'kite.py', NULL, NULL, NULL, 0, 1, 0),
+              (4, 's', 'user', 'taken back', NULL, 1772442004, NULL, 0, 0, 0),
+              (5, 's', 'user', 'said in the group', NULL, 1772442005, NULL, 1, 1, 0),
+              (6, 's', 'user', '[CONTEXT COMPACTION] kites are built', NULL, 1772442006, NULL, 0, 1, 0),
+              (7, 's', 'user', char(0) || 'json:[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:x"}}]', NULL, 1772442007, NULL, 0, 1, 0),
+              (8, 'gone', 'user', 'x', NULL, 1, NULL, 0, 1, 0);"#,
+        );
+        assert!(outcome.is_ok());
+        assert_eq!(
+            shown(&seen[0]),
+            [
+                "System Context: be kind",
+                "User Prose: use bamboo",
+                "Assistant Reasoning: hm",
+                "Assistant ToolCall: terminal ls",
+                "Assistant ToolCall: tool",
+                "Tool ToolResult: kite.py",
+                "System Context: said in the group",
+                "System Summary: [CONTEXT COMPACTION] kites are built",
+                "User Prose: look\n[image]",
+            ]
+        );
+        assert_eq!(told, ["8: 1 messages whose session is not there"]);
+        assert_eq!((seen[0].external_id.as_str(), seen[0].project.as_deref()), ("s", Some("/home/oda/kites")));
+        let times: Vec<_> = seen[0].messages[1..6].iter().map(|one| one.time.unwrap()).collect();
+        assert_eq!((times[0].at.to_string().as_str(), times[0].offset_seconds), ("2026-03-02T09:00:01.25Z", Some(0)));
+        assert_eq!((times[0].source, times[4].source), (TimeSource::Log, TimeSource::Derived));
+    }
+
+    #[test]
+    fn agents_and_schedules_are_no_persons_and_a_branch_begins_where_it_left() {
+        let (_, seen, told) = read(
+            r#"INSERT INTO sessions VALUES ('a', 'cli', '', NULL, '', NULL, 1, '', ''), ('b', 'cli', '', '{"_branched_from":"a"}', '', 'a', 2, '', ''),
+              ('c', 'cli', '', '{"_delegate_from":"a"}', '', 'a', 3, '', ''), ('d', 'cron', '', NULL, '', NULL, 4, '', '');
+            INSERT INTO messages (session_id, role, content, timestamp) VALUES
+              ('a', 'user', 'one', 1), ('a', 'assistant', '1', 1), ('a', 'user', 'two', 1),
+              ('b', 'user', 'one', 2), ('b', 'assistant', '1', 2), ('b', 'user', 'three', 2),
+              ('c', 'user', 'look', 3), ('d', 'user', 'each morning', 4);"#,
+        );
+        let ids: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), shown(one))).collect();
+        let said = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            ids,
+            [
+                ("a", said(&["User Prose: one", "Assistant Prose: 1", "User Prose: two"])),
+                ("b", said(&["User Prose: three"])),
+                ("a/c", said(&["Other Prose: look"])),
+                ("d", said(&["Other Prose: each morning"])),
+            ]
+        );
+        assert_eq!(told, ["5: 2 messages up to here repeat the session that this one was branched from"]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Qwen Code session recordings: JSONL in which each line follows another, around messages in the shape of Gemini's.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::gemini_cli::record;
+use crate::parts::call_on;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, lenient};
+use crate::{Kind, Message, MessageTime, Role, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "qwen-code";
+/// Sorts of user records that a person typed; all others are notices, timers and other agents.
+const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];
+
+/// Reads Qwen Code sessions.
+pub struct QwenCode;
+
+impl Ingestor for QwenCode {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "Qwen Code session recordings"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSONL; lines with `uuid`, `sessionId` and a `message` of `role` and `parts`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.any_line(is_message) || head.document.as_ref().is_some_and(is_message)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut session = Session {
+            draft: Assembler::new(NAME, input.stem(), input.path.display().to_string()),
+            held: 0,
+            ends: HashMap::new(),
+            last_time: None,
+        };
+        let mut records = Records::lines(input);
+        while let Some((number, line)) = records.next_json::<Value>(sink)? {
+            if line["uuid"].is_string() && line["type"].is_string() {
+                session.take(&line, sink);
+            } else {
+                sink.skip(number, "not a record of a session");
+            }
+        }
+        session.draft.finish(sink);
+        Ok(())
+    }
+}
+
+fn is_message(line: &Value) -> bool {
+    line["uuid"].is_string() && line["sessionId"].is_string() && line["message"]["parts"].is_array()
+}
+
+/// One session while it is read.
+struct Session {
+    draft: Assembler,
+    held: usize,
+    /// How many messages were held once a line had been taken.
+    ends: HashMap<String, usize>,
+    last_time: Option<MessageTime>,
+}
+
+impl Session {
+    fn take(&mut self, line: &Value, sink: &mut Sink<'_>) {
+        self.take_head(line);
+        let messages = messages(line);
+        if line["type"] == "user" && messages.iter().any(Message::is_human) {
+            self.rewind(line["parentUuid"].as_str());
+        }
+        let id = line["uuid"].as_str().unwrap_or_default();
+        let logged = lenient::Text(line["timestamp"].as_str().map(str::to_owned)).time();
+        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        self.last_time = logged.or(self.last_time);
+        for message in messages {
+            let kept = self.draft.hold(Message { id: id.to_owned(), time: logged.or(before), ..message });
+            self.held += usize::from(kept);
+        }
+        self.ends.insert(id.to_owned(), self.held);
+        if self.draft.is_full() {
+            self.draft.hand_over(sink);
+            self.held = 0;
+            self.ends.clear();
+        }
+    }
+
+    fn take_head(&mut self, line: &Value) {
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        if let Some(id) = text(&line["sessionId"]).filter(|_| self.ends.is_empty() && self.held == 0) {
+            self.draft.set_external_id(id);
+        }
+        let meta = self.draft.meta();
+        meta.project = meta.project.take().or_else(|| text(&line["cwd"]));
+        meta.model = text(&line["model"]).or(meta.model.take());
+        if line["subtype"] == "custom_title" {
+            meta.title = text(&line["systemPayload"]["customTitle"]).or(meta.title.take());
+        }
+    }
+
+    /// Takes back what follows the line that a new prompt follows: the user went back to there.
+    fn rewind(&mut self, parent: Option<&str>) {
+        if let Some(end) = parent.and_then(|parent| self.ends.get(parent)).copied().filter(|end| *end < self.held) {
+            self.draft.truncate(end);
+            self.held = end;
+            self.ends.retain(|_, other| *other <= end);
+        }
+    }
+}
+
+fn messages(line: &Value) -> Vec<Message> {
+    let subtype = line["subtype"].as_str().unwrap_or_default();
+    let mut messages = record::turn(&line["message"]);
+    match line["type"].as_str().unwrap_or_default() {
+        "system" if subtype == "slash_command" => {
+            let command = line["systemPayload"]["rawCommand"].as_str().unwrap_or_default();
+            let is_call = !command.is_empty() && line["systemPayload"]["phase"] != "result";
+            let call = Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call_on(command, "")) };
+            messages.extend(is_call.then_some(call));
+        }
+        "user" => {
+            let source = line["provenance"].as_str().unwrap_or("real_user");
+            if !TYPED.contains(&subtype) || source != "real_user" {
+                let human = messages.iter_mut().filter(|message| message.is_human());
+                human.for_each(|message| (message.role, message.kind) = (Role::System, Kind::Context));
+            }
+        }
+        _ => {}
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+    use serde_json::json;
+
+    fn line(uuid: &str, parent: Option<&str>, kind: &str, parts: impl Into<Value>) -> Value {
+        let role = if kind == "assistant" { "model" } else { "user" };
+        json!({"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": "2026-03-02T09:00:00.000Z", "type": kind,
+            "cwd": "/home/wei/teahouse", "message": {"role": role, "parts": parts.into()}})
+    }
+
+    fn read(lines: &[Value]) -> Transcript {
+        let text: String = lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
+        assert!(QwenCode.sniff(&Head::new(text.as_str().into(), true)));
+        read_input(&QwenCode, Input::from_text("s.jsonl", &text)).0.remove(0)
+    }
+
+    fn told(lines: &[Value]) -> Vec<String> {
+        let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
+        read(lines).messages.iter().map(show).collect()
+    }
+
+    #[test]
+    fn records_say_words_thoughts_calls_and_answers() {
+        let mut notice = line("n", Some("t"), "user", json!([{"text": "task done"}]));
+        notice["subtype"] = "notification".into();
+        let mut goal = line("g", Some("n"), "user", json!([{"text": "go on towards the goal"}]));
+        goal["provenance"] = "goal_runtime".into();
+        let command = json!({"uuid": "c", "sessionId": "s", "type": "system", "subtype": "slash_command", "systemPayload": {"phase": "invocation", "rawCommand": "/model"}});
+        let lines = [
+            line("u", None, "user", json!([{"text": "use tabs"}])),
+            line(
+                "a",
+                Some("u"),
+                "assistant",
+                json!([{"text": "hm", "thought": true}, {"text": "ok"}, {"functionCall": {"name": "edit", "args": {"file_path": "a.py"}}}]),
+            ),
+            line("t", Some("a"), "tool_result", json!([{"functionResponse": {"response": {"output": "done"}}}])),
+            notice,
+            goal,
+            command,
+        ];
+        assert_eq!(
+            told(&lines),
+            [
+                "User Prose: use tabs",
+                "Assistant Reasoning: hm",
+                "Assistant Prose: ok",
+                "Assistant ToolCall: edit a.py",
+                "Tool ToolResult: done",
+                "System Context: task done",
+                "System Context: go on towards the goal",
+                "User ToolCall: /model",
+            ]
+        );
+        assert_eq!(read(&lines).project.as_deref(), Some("/home/wei/teahouse"));
+    }
+
+    #[test]
+    fn a_prompt_that_follows_an_earlier_line_takes_back_what_came_after_it() {
+        let say = |uuid: &str, parent, kind: &str| line(uuid, parent, kind, json!([{"text": uuid}]));
+        let lines = [
+            say("u1", None, "user"),
+            say("a1", Some("u1"), "assistant"),
+            say("u2", Some("a1"), "user"),
+            say("a2", Some("u2"), "assistant"),
+            say("u3", Some("a1"), "user"),
+        ];
+        assert_eq!(told(&lines), ["User Prose: u1", "Assistant Prose: a1", "User Prose: u3"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! The messages that logs of agents have in common: what was typed, what was put around it, and who spoke.
+
+use serde_json::Value;
+
+use crate::injected::without_leading_block;
+use crate::{Kind, Message, MessageTime, Role};
+use crate::{identity, parts};
+
+/// Returns a message without id and time.
+pub(super) fn message(role: Role, kind: Kind, text: impl Into<String>) -> Message {
+    Message { kind, ..Message::prose(role, text) }
+}
+
+/// Returns what stands in the user's turn: the blocks that a program put first, and the words that were typed.
+pub(super) fn user_words(text: &str) -> Vec<Message> {
+    let (mut messages, mut rest) = (Vec::new(), text.trim());
+    while let Some(after) = without_leading_block(rest) {
+        messages.push(message(Role::System, Kind::Context, &rest[..rest.len() - after.len()]));
+        rest = after.trim_start();
+    }
+    if !rest.is_empty() {
+        messages.push(Message::user(parts::without_data(rest)));
+    }
+    messages
+}
+
+/// Returns a call of `tool` with its arguments: JSON, a string that holds JSON, or any other text.
+pub(super) fn call(tool: &str, arguments: &Value) -> Message {
+    let name = if tool.is_empty() { "tool" } else { tool };
+    let line = match arguments {
+        Value::Null => parts::call_line(name, ""),
+        Value::String(text) => parts::call_line(name, text),
+        other => parts::call_line(name, &other.to_string()),
+    };
+    message(Role::Assistant, Kind::ToolCall, line)
+}
+
+/// Returns a tool's answer.
+pub(super) fn answer(text: &str) -> Message {
+    message(Role::Tool, Kind::ToolResult, parts::without_data(text))
+}
+
+/// Makes messages those of an agent that another agent started: neither a person nor the assistant speaks in them.
+pub(super) fn of_sub_agent(messages: &mut [Message]) {
+    for message in messages {
+        if matches!(message.role, Role::User | Role::Assistant) {
+            message.role = Role::Other;
+        }
+    }
+}
+
+/// Reads seconds or milliseconds since 1970, or a written time, as the time of a message.
+pub(super) fn time(value: &Value) -> Option<MessageTime> {
+    let written = value.as_str().and_then(|text| identity::written_time(text, crate::TimeSource::Log));
+    written.or_else(|| identity::instant(value).map(MessageTime::logged))
+}
+
+/// Returns the text that `value` is, if there is any.
+pub(super) fn text(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Returns the path that the address of a folder stands for; any other text as it is.
+pub(super) fn folder_path(address: &str) -> String {
+    let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
+    let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    let path = String::from_utf8_lossy(&bytes).into_owned();
+    // `/c:/work` is how an address spells the drive of `c:/work`.
+    let has_drive = path.as_bytes().get(2) == Some(&b':');
+    path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn blocks_before_the_typed_words_are_context() {
+        let told = |text: &str| -> Vec<(Kind, String)> {
+            user_words(text).into_iter().map(|message| (message.kind, message.text)).collect()
+        };
+        assert_eq!(
+            told("<system-reminder>a</system-reminder>\n<user_info>b</user_info> use tabs"),
+            [
+                (Kind::Context, "<system-reminder>a</system-reminder>".to_owned()),
+                (Kind::Context, "<user_info>b</user_info>".to_owned()),
+                (Kind::Prose, "use tabs".to_owned())
+            ]
+        );
+        assert_eq!(told("<T> is generic"), [(Kind::Prose, "<T> is generic".to_owned())]);
+        assert_eq!(told("  "), []);
+    }
+
+    #[test]
+    fn addresses_of_folders_become_paths() {
+        let rows = [
+            ("file:///home/eli/my%20loom", "/home/eli/my loom"),
+            ("file:///c%3A/work", "c:/work"),
+            ("file:///a%zz%c3%a9%", "/a%zzé%"),
+            ("vscode-remote://host/x", "vscode-remote://host/x"),
+            ("/plain%20path", "/plain%20path"),
+        ];
+        for (address, path) in rows {
+            assert_eq!(folder_path(address), path);
+        }
+    }
+
+    #[test]
+    fn calls_and_times_are_read_in_each_spelling() {
+        assert_eq!(call("Read", &json!({"filePath": "a.rs"})).text, "Read a.rs");
+        assert_eq!(call("Read", &json!("{\"path\":\"a.rs\"}")).text, "Read a.rs");
+        assert_eq!(call("", &Value::Null).text, "tool");
+        let at = |value| time(&value).map(|time| (time.at.to_string(), time.offset_seconds));
+        let expected = Some(("2026-01-02T00:00:00Z".to_owned(), Some(0)));
+        assert_eq!(at(json!(1_767_312_000)), expected);
+        assert_eq!(at(json!(1_767_312_000_000_i64)), expected);
+        assert_eq!(at(json!("2026-01-02T00:00:00.000Z")), expected);
+        assert_eq!(at(json!("2026-01-02 00:00:00")), Some(("2026-01-02T00:00:00Z".to_owned(), None)));
+        assert_eq!(at(json!({})), None);
+    }
+}

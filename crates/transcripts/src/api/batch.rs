@@ -1,0 +1,169 @@
+//! Batches: a file of requests and a file of results, of which each line is known by its `custom_id`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use serde_json::Value;
+
+use crate::exchange::{Conversation, answered, asked, own_id};
+use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Object, Objects, Sink, identity};
+use crate::{Message, content_hash};
+
+/// Files beside a batch that are looked at for the other half of it.
+const MAX_SIBLINGS: usize = 64;
+
+/// What a line of a batch holds.
+pub enum Line<'a> {
+    /// The body of a request.
+    Request(&'a Value),
+    /// The body of a reply.
+    Reply(&'a Value),
+    /// No reply, and why.
+    Failed(String),
+}
+
+/// How a vendor writes a line of a batch: its `custom_id`, and what it holds.
+pub type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
+
+/// The other half of a batch, as far as it stands in the files beside it.
+#[derive(Default)]
+struct Other {
+    /// What is asked or answered under an id; nothing where several files say different things.
+    halves: HashMap<String, Option<Half>>,
+    bytes: usize,
+}
+
+struct Half {
+    is_request: bool,
+    messages: Vec<Message>,
+    /// The model and the time that it names.
+    facts: Value,
+}
+
+/// Reads a file of a batch, joined with the other half where that stands in the same folder.
+///
+/// Read from either side, a request with its reply is the same conversation under the same identity.
+///
+/// # Errors
+/// As [`Objects::next`].
+pub fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let (stem, other) = (input.stem(), Other::beside(&input, line));
+    if other.bytes > MAX_RECORD_BYTES {
+        sink.skip(1, format!("requests and results over {} MiB are not joined", MAX_RECORD_BYTES >> 20));
+    }
+    let mut objects = Objects::of(input);
+    while let Some(object) = objects.next(sink)? {
+        match line(&object.value) {
+            Some((id, told)) => join(source, &object, id, &told, &other, &stem, sink),
+            None => sink.skip(object.number, "neither a request of a batch nor a result"),
+        }
+    }
+    Ok(())
+}
+
+fn join(
+    source: &str,
+    object: &Object,
+    custom_id: &str,
+    told: &Line<'_>,
+    other: &Other,
+    stem: &str,
+    sink: &mut Sink<'_>,
+) {
+    let half = other.halves.get(custom_id);
+    if matches!(half, Some(None)) {
+        sink.skip(object.number, "several files beside it have this `custom_id`; it is read without them");
+    }
+    let half = half.and_then(Option::as_ref);
+    let (mut question, mut answer, body) = match told {
+        Line::Request(body) => (asked(body), Vec::new(), *body),
+        Line::Reply(body) => (Vec::new(), answered(body), *body),
+        Line::Failed(reason) => {
+            sink.skip(object.number, reason.as_str());
+            (Vec::new(), Vec::new(), &Value::Null)
+        }
+    };
+    let is_request = matches!(told, Line::Request(_));
+    match half {
+        Some(half) if half.is_request && !is_request => question.clone_from(&half.messages),
+        Some(half) if !half.is_request && is_request => answer.clone_from(&half.messages),
+        Some(_) | None => {}
+    }
+    if question.is_empty() && answer.is_empty() {
+        if !matches!(told, Line::Failed(_)) {
+            sink.skip(object.number, "no conversation: a request or result without messages");
+        }
+        return;
+    }
+    let id = if question.is_empty() { own_id(&[body], &["id"]) } else { None };
+    let id = id.unwrap_or_else(|| {
+        let known = if question.is_empty() { &answer } else { &question };
+        identity::of_parts(&[custom_id, &content_hash(known)])
+    });
+    // The reply names the exact model, and only it has a time.
+    let beside = half.map_or(&Value::Null, |half| &half.facts);
+    let facts = if is_request { vec![beside, body] } else { vec![body, beside] };
+    question.extend(answer);
+    Conversation { source, id: Some(id), facts, messages: question }.hand_over(object, Layout::Lines, stem, sink);
+}
+
+impl Other {
+    /// Reads the halves that stand in other files of the folder, up to [`MAX_RECORD_BYTES`] of text.
+    fn beside(input: &Input, line: ReadLine) -> Self {
+        let mut other = Self::default();
+        let wants_requests = {
+            let head = Head::of(input);
+            // A file of one line is a document.
+            !head.objects().chain(&head.lines).filter_map(line).any(|(_, told)| matches!(told, Line::Request(_)))
+        };
+        let is_lines = |name: &String| name.to_ascii_lowercase().contains(".jsonl");
+        for name in input.siblings().iter().filter(|name| is_lines(name)).take(MAX_SIBLINGS) {
+            let Some(file) = input.sibling(name) else { continue };
+            let head = Head::of(&file);
+            let is_half =
+                |value: &Value| line(value).is_some_and(|(_, told)| matches!(told, Line::Request(_)) == wants_requests);
+            if head.objects().chain(&head.lines).any(is_half) {
+                drop(head);
+                other.collect(file, line, wants_requests);
+            }
+        }
+        if other.bytes > MAX_RECORD_BYTES {
+            other.halves.clear();
+        }
+        other
+    }
+
+    fn collect(&mut self, file: Input, line: ReadLine, wants_requests: bool) {
+        // What is wrong with that file is told when it is read itself.
+        let mut ignore = |_| {};
+        let mut ignored = Sink::new(&mut ignore);
+        let mut objects = Objects::of(file);
+        while let Ok(Some(object)) = objects.next(&mut ignored) {
+            let Some((id, told)) = line(&object.value) else { continue };
+            let (is_request, body) = match told {
+                Line::Request(body) => (true, body),
+                Line::Reply(body) => (false, body),
+                Line::Failed(_) => continue,
+            };
+            if is_request != wants_requests {
+                continue;
+            }
+            let messages = if is_request { asked(body) } else { answered(body) };
+            self.bytes += messages.iter().map(|message| message.text.len()).sum::<usize>();
+            if self.bytes > MAX_RECORD_BYTES {
+                return;
+            }
+            let told = ["model", "created", "created_at"].into_iter().map(|key| (key.to_owned(), body[key].clone()));
+            let half = Half { is_request, messages, facts: Value::Object(told.collect()) };
+            match self.halves.entry(id.to_owned()) {
+                Entry::Vacant(place) => drop(place.insert(Some(half))),
+                Entry::Occupied(mut place)
+                    if place.get().as_ref().is_none_or(|known| known.messages != half.messages) =>
+                {
+                    place.insert(None);
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+    }
+}

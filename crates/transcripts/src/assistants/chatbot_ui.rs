@@ -1,0 +1,121 @@
+//! The export of Chatbot UI: all chats in one object, without times.
+
+use serde_json::Value;
+
+use super::fields::{list, role_and_kind, text};
+use crate::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, Role};
+
+/// Shortest id that is taken for an identity, in bytes; a shorter one is a counter that the next export repeats.
+const SHORTEST_ID: usize = 8;
+
+/// Reads the export of Chatbot UI.
+pub struct ChatbotUi;
+
+impl Ingestor for ChatbotUi {
+    fn name(&self) -> &'static str {
+        "chatbot-ui"
+    }
+
+    fn about(&self) -> &'static str {
+        "Chatbot UI export: all chats"
+    }
+
+    fn rule(&self) -> &'static str {
+        "a JSON object whose `history` lists objects with `name` and `messages`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(|value| list(&value["history"]).iter().any(is_chat))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let path = input.path.display().to_string();
+        let mut records = Records::elements_of(input, &["history"]);
+        while let Some((number, chat)) = records.next_json::<Value>(sink)? {
+            if chat["messages"].is_array() {
+                read_chat(&chat, format!("{path}#{number}"), number, sink);
+            } else {
+                sink.skip(number, "no chat: it has no `messages`");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_chat(value: &Value) -> bool {
+    let is_message = |message: &Value| message["role"].is_string() && message.get("content").is_some();
+    value["name"].is_string()
+        && value["messages"].as_array().is_some_and(|messages| messages.is_empty() || messages.iter().any(is_message))
+}
+
+fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+    let messages: Vec<Message> =
+        list(&chat["messages"]).iter().flat_map(|message| messages_of(message, number, sink)).collect();
+    if messages.is_empty() {
+        return sink.skip(number, "a chat without messages");
+    }
+    let id = text(&chat["id"]).filter(|id| id.len() >= SHORTEST_ID).unwrap_or_else(|| {
+        let first = messages.first().map(Message::content_hash).unwrap_or_default();
+        identity::of_parts(&[&chat["id"].to_string(), &first])
+    });
+    let mut draft = Assembler::new("chatbot-ui", id, origin);
+    draft.meta().title = text(&chat["name"]);
+    draft.meta().model = text(&chat["model"]["id"]).or_else(|| text(&chat["model"]));
+    if let Some(prompt) = text(&chat["prompt"]) {
+        draft.push(Message { kind: Kind::Context, ..Message::prose(Role::System, prompt) }, sink);
+    }
+    for message in messages {
+        draft.push(message, sink);
+    }
+    draft.finish(sink);
+}
+
+fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
+    let Some((role, kind)) = role_and_kind(&message["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
+    };
+    let parts = list(&message["content"]);
+    let words = match message["content"].as_str() {
+        Some(words) => words.to_owned(),
+        None => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
+    };
+    let images = parts.iter().filter(|part| part["type"] == "image_url").map(|_| file_label("image", None));
+    let images = images.map(|label| Message { kind: Kind::Attachment, ..Message::prose(role, label) });
+    std::iter::once(Message { kind, ..Message::prose(role, without_data(&words)) }).chain(images).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+    use serde_json::json;
+
+    fn read(value: &Value) -> (Vec<Transcript>, Vec<usize>) {
+        let (seen, skipped) = read_input(&ChatbotUi, Input::from_text("history.json", &value.to_string()));
+        (seen, skipped.into_iter().map(|(record, _)| record).collect())
+    }
+
+    #[test]
+    fn each_chat_is_read_and_what_is_none_is_told() {
+        let chats = json!({"version": 4, "folders": [], "history": [
+            {"id": "chat-0001-a", "name": "Tides", "prompt": "Be brief.", "model": {"id": "gpt-4"}, "messages": [
+                {"role": "user", "content": "When?"}, {"role": "assistant", "content": "Six."}, {"role": "ghost", "content": "boo"}]},
+            {"name": "Broken"}, 7], "prompts": []});
+        let (seen, skipped) = read(&chats);
+        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        assert_eq!(told, [(Kind::Context, "Be brief."), (Kind::Prose, "When?"), (Kind::Prose, "Six.")]);
+        assert_eq!((seen[0].external_id.as_str(), skipped), ("chat-0001-a", vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn a_counter_is_no_identity() {
+        let chat = |id: u32, words: &str| json!({"history": [{"id": id, "name": "x", "messages": [{"role": "user", "content": words}]}]});
+        let id = |value: &Value| read(value).0[0].external_id.clone();
+        assert_ne!(id(&chat(1, "a")), id(&chat(1, "b")));
+        assert_eq!(id(&chat(1, "a")), id(&chat(1, "a")));
+    }
+}

@@ -1,0 +1,186 @@
+//! The `DeepSeek` data export: trees like those of `ChatGPT`, whose messages are fragments.
+
+use serde_json::Value;
+
+use super::branch::{self, Node};
+use super::fields::{Clock, list, text, time};
+use super::rows;
+use crate::parts::file_label;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role};
+
+/// Reads the `DeepSeek` data export.
+pub struct DeepSeek;
+
+impl Ingestor for DeepSeek {
+    fn name(&self) -> &'static str {
+        "deepseek"
+    }
+
+    fn about(&self) -> &'static str {
+        "DeepSeek data export: conversations.json"
+    }
+
+    fn rule(&self) -> &'static str {
+        "JSON objects whose `mapping` holds messages with `fragments`, or which are dated by `inserted_at`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(is_conversation)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        rows::each(input, sink, read_conversation)
+    }
+}
+
+/// Whether `value` is a conversation of this export and not one of `ChatGPT`, whose trees look the same.
+#[must_use]
+pub fn is_conversation(value: &Value) -> bool {
+    value["mapping"].as_object().is_some_and(|nodes| {
+        value.get("inserted_at").is_some() || nodes.values().any(|node| node["message"]["fragments"].is_array())
+    })
+}
+
+fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+    let Some(mapping) = conversation["mapping"].as_object() else {
+        return sink.skip(number, "no conversation: it has no `mapping`");
+    };
+    let messages: Vec<(&str, &Value)> = mapping.iter().map(|(id, node)| (id.as_str(), &node["message"])).collect();
+    let nodes: Vec<Node<'_>> = mapping
+        .iter()
+        .map(|(id, node)| Node {
+            id,
+            parent: node["parent"].as_str(),
+            before: None,
+            time: time(&node["message"]["inserted_at"]).map(|time| time.at),
+        })
+        .collect();
+    let is_users = |place: usize| {
+        let (_, message) = messages[place];
+        list(&message["fragments"]).iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
+    };
+    let said: Vec<_> = branch::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
+        .into_iter()
+        .map(|place| messages[place])
+        .filter(|(_, message)| message.is_object())
+        .collect();
+    let started = time(&conversation["inserted_at"]);
+    let id = text(&conversation["id"]).unwrap_or_else(|| {
+        let first = said.first().map(|(_, message)| message["fragments"].to_string()).unwrap_or_default();
+        identity::of_parts(&[&conversation["inserted_at"].to_string(), &first])
+    });
+    let mut draft = Assembler::new("deepseek", id, origin);
+    draft.meta().title = text(&conversation["title"]);
+    draft.meta().model = said.iter().rev().find_map(|(_, message)| text(&message["model"]));
+    draft.meta().created_at = started.map(|time| time.at);
+    let mut clock = Clock::starting(started);
+    for (id, message) in said {
+        let time = clock.next(time(&message["inserted_at"]));
+        for message in messages_of(id, message, time, number, sink) {
+            draft.push(message, sink);
+        }
+    }
+    draft.finish(sink);
+}
+
+/// Whether `message` has the role by which older exports tell the user's.
+fn is_users(message: &Value) -> bool {
+    message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"))
+}
+
+/// Returns what the message called `id` says: a message for each of its fragments, and for each file.
+fn messages_of(
+    id: &str,
+    message: &Value,
+    time: Option<MessageTime>,
+    number: usize,
+    sink: &mut Sink<'_>,
+) -> Vec<Message> {
+    let made = |kind, role, text: &str| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
+    let mut said = Vec::new();
+    for fragment in list(&message["fragments"]) {
+        let words = fragment["content"].as_str().unwrap_or_default();
+        match fragment["type"].as_str().unwrap_or_default() {
+            "REQUEST" => said.push(made(Kind::Prose, Role::User, words)),
+            "RESPONSE" | "TEMPLATE_RESPONSE" => said.push(made(Kind::Prose, Role::Assistant, words)),
+            "THINK" => said.push(made(Kind::Reasoning, Role::Assistant, words)),
+            "SEARCH" | "READ_LINK" | "TOOL_SEARCH" | "TOOL_OPEN" => {
+                said.push(made(Kind::ToolResult, Role::Tool, &found(fragment, words)));
+            }
+            _ if words.trim().is_empty() => {}
+            _ => sink.skip(number, "a fragment of a kind that is not known"),
+        }
+    }
+    // Older exports give the words of a message beside its role.
+    if let Some(words) = message["content"].as_str() {
+        said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
+    }
+    let asked = said.iter().any(|message| message.role == Role::User);
+    for file in list(&message["files"]) {
+        let name = file["file_name"].as_str().or_else(|| file["name"].as_str());
+        let role = if asked || said.is_empty() { Role::User } else { Role::Assistant };
+        said.push(made(Kind::Attachment, role, &file_label("file", name)));
+    }
+    said
+}
+
+/// Returns what a search brought: its words, or the titles of its hits.
+fn found(fragment: &Value, words: &str) -> String {
+    let titles = list(&fragment["results"]).iter().filter_map(|hit| hit["title"].as_str());
+    std::iter::once(words).chain(titles).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: &Value) -> (Vec<(Role, Kind, String)>, Vec<String>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript: crate::Transcript| seen.extend(transcript.messages);
+        let mut sink = Sink::new(&mut accept);
+        DeepSeek.read(Input::from_text("conversations.json", &value.to_string()), &mut sink).unwrap();
+        let skipped = sink.skipped.iter().map(|skipped| skipped.reason.clone()).collect();
+        (seen.into_iter().map(|message| (message.role, message.kind, message.text)).collect(), skipped)
+    }
+
+    fn one(parts: &Value) -> Value {
+        json!([{"id": "c", "inserted_at": "2026-02-01T09:00:00+08:00", "mapping": {
+            "root": {"id": "root", "parent": null, "children": ["1"], "message": null},
+            "1": {"id": "1", "parent": "root", "children": [], "message": parts}}}])
+    }
+
+    #[test]
+    fn each_fragment_is_a_message_of_its_kind() {
+        let fragments = json!({"fragments": [
+            {"type": "REQUEST", "content": "ferry times?"}, {"type": "SEARCH", "content": null, "results": [{"title": "Ferries"}]},
+            {"type": "THINK", "content": "hm"}, {"type": "RESPONSE", "content": "At nine."}, {"type": "TIP", "content": ""},
+            {"type": "HOLOGRAM", "content": "x"}], "files": [{"file_name": "map.pdf"}]});
+        let (said, skipped) = read(&one(&fragments));
+        let expected = [
+            (Role::User, Kind::Prose, "ferry times?"),
+            (Role::Tool, Kind::ToolResult, "Ferries"),
+            (Role::Assistant, Kind::Reasoning, "hm"),
+            (Role::Assistant, Kind::Prose, "At nine."),
+            (Role::User, Kind::Attachment, "[file: map.pdf]"),
+        ];
+        assert_eq!(said, expected.map(|(role, kind, text)| (role, kind, text.to_owned())));
+        assert_eq!(skipped, ["a fragment of a kind that is not known"]);
+    }
+
+    #[test]
+    fn older_messages_have_a_role_and_words() {
+        let (said, _) =
+            read(&one(&json!({"role": "USER", "content": "hi", "inserted_at": "2026-02-01T09:00:01+08:00"})));
+        assert_eq!(said, [(Role::User, Kind::Prose, "hi".to_owned())]);
+    }
+
+    #[test]
+    fn a_tree_without_dates_is_told_by_its_fragments() {
+        let mut undated = one(&json!({"fragments": []}))[0].take();
+        undated.as_object_mut().unwrap().shift_remove("inserted_at");
+        assert!(is_conversation(&undated));
+        assert!(!is_conversation(&json!({"mapping": {"a": {"message": {"content": {"parts": ["x"]}}}}})));
+    }
+}

@@ -1,0 +1,212 @@
+//! The Grok data export: all conversations in one object, their answers as trees.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::branch::{self, Node};
+use super::fields::{self, Clock, list, text};
+use crate::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role};
+
+/// Reads the Grok data export.
+pub struct Grok;
+
+impl Ingestor for Grok {
+    fn name(&self) -> &'static str {
+        "grok"
+    }
+
+    fn about(&self) -> &'static str {
+        "Grok data export: prod-grok-backend.json"
+    }
+
+    fn rule(&self) -> &'static str {
+        "a JSON object whose `conversations` have `conversation` and `responses`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let is_ours = |one: &Value| one["conversation"].is_object() && one["responses"].is_array();
+        head.objects().any(|value| list(&value["conversations"]).iter().any(is_ours))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let path = input.path.display().to_string();
+        let mut records = Records::elements_of(input, &["conversations"]);
+        while let Some((number, one)) = records.next_json::<Value>(sink)? {
+            read_conversation(&one, format!("{path}#{number}"), number, sink);
+        }
+        Ok(())
+    }
+}
+
+fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+    let Some(rows) = one["responses"].as_array() else {
+        return sink.skip(number, "no conversation: it has no `responses`");
+    };
+    let meta = &one["conversation"];
+    if meta["temporary"] == true {
+        return sink.skip(number, "marked `temporary`, so nothing of it is kept");
+    }
+    // Some exports wrap each response once more.
+    let rows = rows.iter().map(|row| if row["response"].is_object() { &row["response"] } else { row });
+    let responses: Vec<&Value> = rows.filter(|row| row.is_object()).collect();
+    let said = shown(&responses, number, sink);
+    let started = time(&meta["create_time"]);
+    let id = text(&meta["id"]).or_else(|| text(&meta["conversation_id"])).unwrap_or_else(|| {
+        let first = said.first().map(|message| message["message"].to_string()).unwrap_or_default();
+        identity::of_parts(&[&meta["create_time"].to_string(), &first])
+    });
+    let mut draft = Assembler::new("grok", id, origin);
+    draft.meta().title = text(&meta["title"]);
+    draft.meta().model = said.iter().rev().find_map(|message| text(&message["model"]));
+    draft.meta().created_at = started.map(|time| time.at);
+    let mut clock = Clock::starting(started);
+    for response in said {
+        let time = clock.next(time(&response["create_time"]));
+        let messages = messages_of(response, time);
+        if messages.is_empty() {
+            sink.skip(number, "a response whose sender is not known");
+        }
+        for message in messages {
+            draft.push(message, sink);
+        }
+    }
+    draft.finish(sink);
+}
+
+/// Returns the responses of the branch that ends in the newest one; all of them where none knows its parent.
+fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
+    if !responses.iter().any(|response| response["parent_response_id"].is_string()) {
+        return responses.to_vec();
+    }
+    let nodes: Vec<Node<'_>> = responses
+        .iter()
+        .enumerate()
+        .map(|(place, response)| Node {
+            id: id_of(response),
+            parent: response["parent_response_id"].as_str(),
+            // The first has no parent; one whose parent is gone follows what stands before it.
+            before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
+            time: time(&response["create_time"]).map(|time| time.at),
+        })
+        .collect();
+    let is_users = |place: usize| role_of(responses[place]) == Some(Role::User);
+    branch::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| responses[place]).collect()
+}
+
+fn id_of(response: &Value) -> &str {
+    ["_id", "response_id", "id"].into_iter().find_map(|field| response[field].as_str()).unwrap_or_default()
+}
+
+/// Reads a written time, or the number that the database's own spelling wraps twice.
+fn time(value: &Value) -> Option<MessageTime> {
+    let wrapped = &value["$date"];
+    let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok());
+    number
+        .map(Value::from)
+        .map_or_else(|| fields::time(if wrapped.is_null() { value } else { wrapped }), |number| fields::time(&number))
+}
+
+fn role_of(response: &Value) -> Option<Role> {
+    match response["sender"].as_str()?.to_lowercase().as_str() {
+        "human" | "user" => Some(Role::User),
+        "assistant" | "grok" => Some(Role::Assistant),
+        _ => None,
+    }
+}
+
+/// Returns what a response says; nothing if nobody known sent it.
+fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
+    let Some(role) = role_of(response) else { return Vec::new() };
+    let traces = list(&response["agent_thinking_traces"]).iter().filter_map(|trace| {
+        trace.as_str().or_else(|| ["thinking_trace", "text"].into_iter().find_map(|field| trace[field].as_str()))
+    });
+    let thoughts = traces.chain(response["thinking_trace"].as_str()).collect::<Vec<_>>().join("\n");
+    let files = list(&response["file_attachments"]).iter().map(|file| {
+        let label = file_label("file", file["file_name"].as_str().or_else(|| file["name"].as_str()));
+        (Kind::Attachment, label)
+    });
+    let words = without_marks(response["message"].as_str().unwrap_or_default());
+    [(Kind::Reasoning, thoughts), (Kind::Prose, without_data(&words))]
+        .into_iter()
+        .chain(files)
+        .map(|(kind, text)| Message { id: id_of(response).to_owned(), kind, time, ..Message::prose(role, text) })
+        .collect()
+}
+
+/// Takes out the marks of citations and cards.
+fn without_marks(text: &str) -> String {
+    static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+        // The closed tag comes first: else each of many would be followed to the end of the text.
+        Regex::new("(?s)<grok:render\\b[^>]*/>|<grok:render\\b[^>]*>.*?</grok:render>")
+            .expect("the pattern is constant")
+    });
+    MARKS.replace_all(text, "").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+    use serde_json::json;
+
+    fn read(conversations: &Value) -> (Vec<Transcript>, Vec<String>) {
+        let export = json!({"projects": [], "conversations": conversations, "tasks": []}).to_string();
+        let (seen, skipped) = read_input(&Grok, Input::from_text("prod-grok-backend.json", &export));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
+    }
+
+    fn response(id: &str, parent: Option<&str>, sender: &str, millis: u64) -> Value {
+        json!({"response": {"_id": id, "parent_response_id": parent, "sender": sender, "message": id,
+            "create_time": {"$date": {"$numberLong": millis.to_string()}}, "model": ""}})
+    }
+
+    fn one(responses: &Value) -> Value {
+        json!({"conversation": {"id": "g-1", "title": "T", "create_time": "2026-01-02T00:00:00.5Z"}, "responses": responses})
+    }
+
+    #[test]
+    fn the_newest_branch_is_read_with_its_wrapped_times() {
+        let (seen, skipped) = read(&json!([one(&json!([
+            response("a", None, "human", 1_767_312_001_000),
+            response("b", Some("a"), "ASSISTANT", 1_767_312_002_000),
+            response("c", Some("a"), "assistant", 1_767_312_003_000),
+            response("d", Some("c"), "human", 1_767_312_004_250),
+        ]))]));
+        let told: Vec<_> = seen[0]
+            .messages
+            .iter()
+            .map(|message| (message.role, message.text.as_str(), message.time.unwrap().at.to_string()))
+            .collect();
+        let expected = [
+            (Role::User, "a", "2026-01-02T00:00:01Z"),
+            (Role::Assistant, "c", "2026-01-02T00:00:03Z"),
+            (Role::User, "d", "2026-01-02T00:00:04.25Z"),
+        ];
+        assert_eq!(told, expected.map(|(role, text, at)| (role, text, at.to_owned())));
+        assert_eq!((seen[0].model.as_deref(), skipped.len()), (None, 0));
+    }
+
+    #[test]
+    fn marks_go_and_thoughts_and_files_are_told_apart() {
+        let answer = json!({"sender": "assistant", "agent_thinking_traces": [{"thinking_trace": "hm"}, "then"],
+            "message": "Six.<grok:render id=\"1\"/><grok:render type=\"card\"><argument name=\"id\">0</argument></grok:render>", "file_attachments": ["0f3a"]});
+        let (seen, skipped) = read(&json!([one(&json!([answer, {"sender": "ghost", "message": "boo"}]))]));
+        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        assert_eq!(told, [(Kind::Reasoning, "hm\nthen"), (Kind::Prose, "Six."), (Kind::Attachment, "[file]")]);
+        assert_eq!(skipped, ["a response whose sender is not known"]);
+    }
+
+    #[test]
+    fn temporary_and_unusable_conversations_are_told() {
+        let mut temporary = one(&json!([response("a", None, "human", 1)]));
+        temporary["conversation"]["temporary"] = json!(true);
+        let (seen, skipped) = read(&json!([temporary, {"conversation": {}}]));
+        assert!(seen.is_empty());
+        assert_eq!(skipped, ["marked `temporary`, so nothing of it is kept", "no conversation: it has no `responses`"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Conversations of LM Studio: one file each, with the versions of each message.
+
+use serde_json::Value;
+
+use super::fields::{self, Clock, list, role_and_kind, text, time};
+use crate::parts::{call_line, file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
+use crate::{Kind, Message, Role};
+
+/// Reads conversations of LM Studio.
+pub struct LmStudio;
+
+impl Ingestor for LmStudio {
+    fn name(&self) -> &'static str {
+        "lm-studio"
+    }
+
+    fn about(&self) -> &'static str {
+        "LM Studio conversation: ~/.lmstudio/conversations/*.conversation.json"
+    }
+
+    fn rule(&self) -> &'static str {
+        "a JSON object whose `messages` have `versions` and `currentlySelected`"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let is_message = |message: &Value| message["versions"].is_array() && message.get("currentlySelected").is_some();
+        head.objects().any(|value| list(&value["messages"]).iter().any(is_message))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (stem, origin) = (input.stem(), input.path.display().to_string());
+        let mut records = Records::elements(input);
+        while let Some((number, conversation)) = records.next_json::<Value>(sink)? {
+            if conversation["messages"].is_array() {
+                read_conversation(&conversation, &stem, &origin, number, sink);
+            } else {
+                sink.skip(number, "no conversation: it has no `messages`");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usize, sink: &mut Sink<'_>) {
+    let started = time(&conversation["createdAt"]);
+    let mut clock = Clock::starting(started);
+    let mut said = Vec::new();
+    if let Some(prompt) = system_prompt(conversation) {
+        said.push(Message { kind: Kind::Context, ..Message::prose(Role::System, prompt) });
+    }
+    let mut model = text(&conversation["lastUsedModel"]["identifier"]);
+    for message in list(&conversation["messages"]) {
+        let Some(version) = selected(message) else {
+            sink.skip(number, "a message without a version");
+            continue;
+        };
+        model = text(&version["senderInfo"]["senderName"]).or(model);
+        said.extend(messages_of(version, number, sink));
+    }
+    let first = said.iter().find(|message| message.is_human()).or(said.first()).map(Message::content_hash);
+    // A file is called after the moment of its creation, and can be renamed; the moment inside it stays.
+    let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_owned(), |millis| millis.to_string());
+    let id = identity::of_parts(&[&created, &first.unwrap_or_default()]);
+    let mut draft = Assembler::new("lm-studio", id, origin);
+    draft.meta().title = text(&conversation["name"]);
+    draft.meta().model = model;
+    draft.meta().created_at = started.map(|time| time.at);
+    for message in said {
+        draft.push(Message { time: clock.next(None), ..message }, sink);
+    }
+    draft.finish(sink);
+}
+
+fn system_prompt(conversation: &Value) -> Option<String> {
+    let fields = list(&conversation["perChatPredictionConfig"]["fields"]);
+    let field = fields.iter().find(|field| field["key"] == "llm.prediction.systemPrompt");
+    text(&conversation["systemPrompt"]).or_else(|| text(&field?["value"]))
+}
+
+/// Returns the version that is on show, or the last one.
+fn selected(message: &Value) -> Option<&Value> {
+    let versions = list(&message["versions"]);
+    let selected = message["currentlySelected"].as_u64().and_then(|place| usize::try_from(place).ok());
+    selected.and_then(|place| versions.get(place)).or(versions.last())
+}
+
+fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
+    let Some((role, kind)) = role_and_kind(&version["role"]) else {
+        sink.skip(number, "a message whose role is not known");
+        return Vec::new();
+    };
+    let mut said: Vec<(Kind, String)> = Vec::new();
+    if let Some(words) = version["content"].as_str() {
+        said.push((kind, words.to_owned()));
+    }
+    said.extend(list(&version["content"]).iter().filter_map(|part| of_part(part, kind)));
+    for step in list(&version["steps"]) {
+        let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
+        said.extend(list(&step["content"]).iter().filter_map(|part| of_part(part, kind)));
+    }
+    fields::messages("", role, None, said)
+}
+
+/// Returns what a part of a step is; `None` for one that holds no words, such as a note on the speed.
+fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
+    Some(match part["type"].as_str()? {
+        "text" => (kind, without_data(part["text"].as_str()?)),
+        "file" => {
+            let noun = if part["fileType"] == "image" { "image" } else { "file" };
+            (Kind::Attachment, file_label(noun, part["name"].as_str()))
+        }
+        "toolCallRequest" => {
+            (Kind::ToolCall, call_line(part["name"].as_str().unwrap_or("tool"), &part["parameters"].to_string()))
+        }
+        "toolCallResult" => {
+            let result = &part["content"];
+            (Kind::ToolResult, without_data(&result.as_str().map_or_else(|| result.to_string(), str::to_owned)))
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::read_input;
+    use crate::{TimeSource, Transcript};
+    use serde_json::json;
+
+    fn read(name: &str, value: &Value) -> (Vec<Transcript>, Vec<String>) {
+        let (seen, skipped) = read_input(&LmStudio, Input::from_text(name, &value.to_string()));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
+    }
+
+    fn conversation() -> Value {
+        let typed =
+            |words: &str| json!({"type": "singleStep", "role": "user", "content": [{"type": "text", "text": words}]});
+        let step = |style: &str, content: &Value| json!({"type": "contentBlock", "style": {"type": style}, "content": content});
+        json!({"name": "Tides", "createdAt": 1_767_312_000_000_u64, "systemPrompt": "Be brief.", "messages": [
+            {"versions": [typed("Wehn?"), typed("When?"), typed("Later?")], "currentlySelected": 1},
+            {"versions": [{"type": "multiStep", "role": "assistant", "senderInfo": {"senderName": "qwen3-8b"}, "steps": [
+                step("thinking", &json!([{"type": "text", "text": "hm"}])),
+                step("default", &json!([{"type": "toolCallRequest", "name": "tides", "parameters": {"query": "Faro"}},
+                    {"type": "toolCallResult", "content": "six"}])),
+                {"type": "debugInfoBlock", "debugInfo": "fast"},
+                step("default", &json!([{"type": "text", "text": "Six."}]))]}], "currentlySelected": 9},
+            {"versions": []}]})
+    }
+
+    #[test]
+    fn the_selected_versions_are_read_step_by_step() {
+        let (seen, skipped) = read("1767312000000.conversation.json", &conversation());
+        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        let expected = [
+            (Kind::Context, "Be brief."),
+            (Kind::Prose, "When?"),
+            (Kind::Reasoning, "hm"),
+            (Kind::ToolCall, "tides Faro"),
+            (Kind::ToolResult, "six"),
+            (Kind::Prose, "Six."),
+        ];
+        assert_eq!((told, skipped), (expected.to_vec(), vec!["a message without a version".to_owned()]));
+        assert_eq!((seen[0].model.as_deref(), seen[0].title.as_deref()), (Some("qwen3-8b"), Some("Tides")));
+        assert!(seen[0].messages.iter().all(|message| message.time.unwrap().source == TimeSource::Derived));
+    }
+
+    #[test]
+    fn a_file_that_is_renamed_keeps_its_identity() {
+        let id = |name| read(name, &conversation()).0[0].external_id.clone();
+        assert_eq!(id("a.json"), id("b.json"));
+        let mut other = conversation();
+        other["createdAt"] = json!(1_767_312_000_001_u64);
+        assert_ne!(id("a.json"), read("a.json", &other).0[0].external_id);
+    }
+}

@@ -1,0 +1,248 @@
+//! Putting a transcript together message by message, in bounded memory.
+
+use std::collections::HashMap;
+
+use super::identity;
+use crate::{Kind, Message, Transcript};
+use crate::{MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink};
+
+/// Collects the messages of one conversation and hands it over in parts of at most [`MAX_PART_BYTES`].
+///
+/// Messages get their position as id where the log gives none, and a `~2` behind a repeated id; their text is trimmed,
+/// clipped to the limit of its kind, and dropped when empty.
+pub struct Assembler {
+    transcript: Transcript,
+    base_id: String,
+    part: usize,
+    bytes: usize,
+    count: usize,
+    ids: HashMap<String, usize>,
+}
+
+impl Assembler {
+    /// Starts a conversation of `source`, known as `external_id`, read from `origin`.
+    #[must_use]
+    pub fn new(source: &str, external_id: impl Into<String>, origin: impl Into<String>) -> Self {
+        let base_id = external_id.into();
+        let transcript = Transcript {
+            source: source.to_owned(),
+            external_id: base_id.clone(),
+            origin: origin.into(),
+            ..Transcript::default()
+        };
+        Self { transcript, base_id, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
+    }
+
+    /// Gives access to the title, project, model and start of the conversation.
+    pub fn meta(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    /// Changes the identity, for logs that tell it only after the first messages.
+    pub fn set_external_id(&mut self, external_id: impl Into<String>) {
+        self.base_id = external_id.into();
+        self.transcript.external_id = part_id(&self.base_id, self.part);
+    }
+
+    /// Adds the next message; hands over a part to `sink` when it is full.
+    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+        self.hold(message);
+        if self.is_full() {
+            self.hand_over(sink);
+        }
+    }
+
+    /// Adds the next message without handing anything over; returns whether it was kept, which empty text is not.
+    ///
+    /// For formats in which a later record can take an earlier one back: the caller asks [`Assembler::is_full`] and
+    /// then calls [`Assembler::hand_over`] itself.
+    pub fn hold(&mut self, mut message: Message) -> bool {
+        let limit = match message.kind {
+            Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
+            Kind::Prose | Kind::Summary | Kind::Attachment => MAX_PROSE_BYTES,
+        };
+        message.text = clip(message.text, limit);
+        if message.text.is_empty() {
+            return false;
+        }
+        self.count += 1;
+        message.id = self.unique_id(message.id);
+        self.bytes += weight(&message);
+        self.transcript.messages.push(message);
+        true
+    }
+
+    /// Whether what is held fills a part.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.bytes >= MAX_PART_BYTES
+    }
+
+    /// Keeps, of the messages not yet handed over, those for which `keep` holds; it may change them, but not their ids.
+    pub fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
+        self.transcript.messages.retain_mut(keep);
+        self.bytes = self.transcript.messages.iter().map(weight).sum();
+    }
+
+    /// Removes all but the first `count` of the messages not yet handed over.
+    pub fn truncate(&mut self, count: usize) {
+        let count = count.min(self.transcript.messages.len());
+        self.bytes -= self.transcript.messages.drain(count..).map(|message| weight(&message)).sum::<usize>();
+    }
+
+    /// Removes the last messages from the one called `id` on; returns whether it was still held.
+    pub fn rewind_to(&mut self, id: &str) -> bool {
+        let place = self.transcript.messages.iter().position(|message| message.id == id);
+        if let Some(place) = place {
+            self.truncate(place);
+        }
+        place.is_some()
+    }
+
+    /// Hands over what is left.
+    pub fn finish(mut self, sink: &mut Sink<'_>) {
+        self.hand_over(sink);
+    }
+
+    fn unique_id(&mut self, id: String) -> String {
+        let id = if id.is_empty() { self.count.to_string() } else { id };
+        let seen = self.ids.entry(id.clone()).or_insert(0);
+        *seen += 1;
+        if *seen == 1 { id } else { format!("{id}~{seen}") }
+    }
+
+    /// Hands over what is held as a part of its own.
+    pub fn hand_over(&mut self, sink: &mut Sink<'_>) {
+        let Some(first) = self.transcript.messages.first() else { return };
+        if self.base_id.trim().is_empty() {
+            // A log may say nothing of its identity, or an empty text; without one, all such would be one conversation.
+            let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
+            self.set_external_id(id);
+        }
+        let rest = Transcript {
+            messages: Vec::new(),
+            external_id: part_id(&self.base_id, self.part + 1),
+            ..self.transcript.clone_meta()
+        };
+        sink.transcript(std::mem::replace(&mut self.transcript, rest));
+        self.part += 1;
+        self.bytes = 0;
+    }
+}
+
+/// What a message counts towards a full part; without its own size, very many short ones would never fill it.
+fn weight(message: &Message) -> usize {
+    size_of::<Message>() + message.text.len()
+}
+
+fn part_id(base: &str, part: usize) -> String {
+    if part == 1 { base.to_owned() } else { format!("{base}#{part}") }
+}
+
+impl Transcript {
+    /// Copies everything but the messages.
+    fn clone_meta(&self) -> Self {
+        Self {
+            source: self.source.clone(),
+            external_id: self.external_id.clone(),
+            origin: self.origin.clone(),
+            title: self.title.clone(),
+            project: self.project.clone(),
+            repository: self.repository.clone(),
+            model: self.model.clone(),
+            created_at: self.created_at,
+            messages: Vec::new(),
+        }
+    }
+}
+
+/// Returns `text` without the space around it and without NUL, within `limit` bytes: its start and its end, with what
+/// was cut in between named. Only a text that needs none of this is not copied; what is cut away never is.
+fn clip(text: String, limit: usize) -> String {
+    let trimmed = text.trim();
+    if trimmed.len() <= limit {
+        return if trimmed.contains('\0') {
+            trimmed.replace('\0', "").trim().to_owned()
+        } else if trimmed.len() == text.len() {
+            text
+        } else {
+            trimmed.to_owned()
+        };
+    }
+    let head = trimmed.floor_char_boundary(limit * 3 / 4);
+    let tail = trimmed.ceil_char_boundary(trimmed.len() - limit / 4);
+    let clipped = format!("{}\n[… {} bytes cut …]\n{}", &trimmed[..head], tail - head, &trimmed[tail..]);
+    if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collect(run: impl FnOnce(&mut Sink<'_>)) -> Vec<Transcript> {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        run(&mut Sink::new(&mut accept));
+        seen
+    }
+
+    #[test]
+    fn ids_are_made_unique_and_empty_messages_dropped() {
+        let seen = collect(|sink| {
+            let mut draft = Assembler::new("x", "c", "f");
+            for (id, text) in [("", "a"), ("m", "b"), ("m", "c"), ("", "  \0")] {
+                draft.push(Message { id: id.into(), ..Message::user(text) }, sink);
+            }
+            draft.finish(sink);
+        });
+        let ids: Vec<_> = seen[0].messages.iter().map(|message| message.id.as_str()).collect();
+        assert_eq!(ids, ["1", "m", "m~2"]);
+    }
+
+    #[test]
+    fn a_conversation_whose_log_names_none_gets_an_identity_from_its_first_words() {
+        let id = |given: &str, words: &[&str]| {
+            let seen = collect(|sink| {
+                let mut draft = Assembler::new("x", given, "f");
+                words.iter().for_each(|words| draft.push(Message::user(*words), sink));
+                draft.finish(sink);
+            });
+            seen[0].external_id.clone()
+        };
+        assert_eq!(id("", &["a"]), id(" ", &["a", "b"]));
+        assert_ne!(id("", &["a"]), id("", &["b"]));
+        assert_eq!(id("", &["a"]).len(), 32);
+    }
+
+    #[test]
+    fn a_long_conversation_comes_in_parts_with_ids_of_their_own() {
+        let seen = collect(|sink| {
+            let mut draft = Assembler::new("x", "c", "f");
+            draft.meta().title = Some("t".into());
+            for _ in 0..20 {
+                draft.push(Message::user("y".repeat(MAX_PROSE_BYTES)), sink);
+            }
+            draft.finish(sink);
+        });
+        let ids: Vec<_> = seen.iter().map(|part| (part.external_id.as_str(), part.messages.len())).collect();
+        assert_eq!(ids, [("c", 8), ("c#2", 8), ("c#3", 4)]);
+        assert_eq!(seen[2].title.as_deref(), Some("t"));
+        assert_eq!(seen[2].messages[0].id, "17");
+    }
+
+    #[test]
+    fn clipping_keeps_both_ends_on_character_boundaries() {
+        let text = "é".repeat(4_000);
+        let clipped = clip(text, 1_000);
+        assert!(clipped.starts_with("éé") && clipped.ends_with("éé") && clipped.contains("bytes cut"));
+        assert!(clipped.len() < 1_100);
+    }
+
+    #[test]
+    fn space_around_a_text_and_nul_in_it_are_dropped() {
+        for (text, kept) in [(" a b \n", "a b"), ("a\0b", "ab"), ("\0 \0", ""), ("ab", "ab")] {
+            assert_eq!(clip(text.to_owned(), 100), kept);
+        }
+        assert!(!clip("a\0".repeat(1_000), 100).contains('\0'));
+    }
+}

@@ -1,0 +1,290 @@
+//! A request to a model and the reply to it, in whichever envelope a program keeps them.
+
+use serde_json::Value;
+
+use crate::chat::{messages_of, plain, role_named};
+use crate::json;
+use crate::{Assembler, Input, Layout, Object, Sink, identity};
+use crate::{Kind, Message, Role, content_hash};
+
+/// Shortest id of a record that is taken for its identity, in bytes; a shorter one is a counter that the next file
+/// repeats, so it cannot tell conversations apart.
+const SHORTEST_ID: usize = 8;
+/// Envelopes that are opened one inside the other before the search for messages ends.
+const MAX_ENVELOPES: usize = 6;
+
+/// Where a request keeps its prompt besides the messages.
+const PREAMBLES: &[&str] = &["system", "instructions", "system_instruction"];
+/// Where a request keeps what was asked, the most telling first.
+const ASKED: &[&str] =
+    &["messages", "input", "inputs", "prompt", "body", "params", "request", "kwargs", "question", "query", "text"];
+/// Where a reply keeps what was answered, the most telling first.
+const ANSWERED: &[&str] = &[
+    "choices",
+    "generations",
+    "messages",
+    "message",
+    "output",
+    "outputs",
+    "body",
+    "response",
+    "result",
+    "content",
+    "answer",
+    "completion",
+    "text",
+];
+
+/// Which half of an exchange is read.
+#[derive(Clone, Copy)]
+enum Half {
+    Question,
+    Answer,
+}
+
+/// Returns the messages of a request: its prompt, then what was said so far; text alone is a user's.
+#[must_use]
+pub fn asked(request: &Value) -> Vec<Message> {
+    spoken(request, Half::Question, MAX_ENVELOPES)
+}
+
+/// Returns the messages of a reply, the first where there are several to choose from; text alone is the assistant's.
+#[must_use]
+pub fn answered(reply: &Value) -> Vec<Message> {
+    spoken(reply, Half::Answer, MAX_ENVELOPES)
+}
+
+fn spoken(value: &Value, half: Half, depth: usize) -> Vec<Message> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    match value {
+        Value::String(text) => match embedded(text) {
+            Some(inner) => spoken(&inner, half, depth),
+            None => vec![said(half, text)],
+        },
+        Value::Array(items) => items.iter().flat_map(|item| spoken(item, half, depth)).collect(),
+        Value::Object(_) => {
+            let direct = messages_of(value);
+            if direct.is_empty() && value.get("role").is_none() { enveloped(value, half, depth) } else { direct }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
+    let mut told = Vec::new();
+    let keys = match half {
+        Half::Question => {
+            told.extend(PREAMBLES.iter().filter_map(|key| preamble(&value[*key])));
+            ASKED
+        }
+        Half::Answer => ANSWERED,
+    };
+    for key in keys {
+        let inner = match (*key, &value[*key]) {
+            // What follows the first are other tries at the same answer.
+            ("choices" | "generations", Value::Array(tries)) => {
+                let first = tries.first().unwrap_or(&Value::Null);
+                first.as_array().map_or(first, |tries| tries.first().unwrap_or(&Value::Null))
+            }
+            (_, inner) => inner,
+        };
+        let mut found = spoken(inner, half, depth);
+        if let Value::String(text) = inner
+            && found.is_empty()
+            && value["model"].is_string()
+        {
+            // What is sent to a model as text is said, even if it is JSON: data that was pasted into the prompt.
+            found.push(said(half, text));
+        }
+        if !found.is_empty() {
+            told.extend(found);
+            break;
+        }
+    }
+    told
+}
+
+/// Returns the prompt that a request carries beside its messages.
+#[must_use]
+pub fn preamble(value: &Value) -> Option<Message> {
+    let text = plain(value);
+    let is_told = !text.trim().is_empty();
+    is_told.then(|| Message { kind: Kind::Context, ..Message::prose(Role::System, text) })
+}
+
+/// Parses text that is itself JSON, as telemetry writes messages.
+#[must_use]
+pub fn embedded(text: &str) -> Option<Value> {
+    let starts = text.trim_start().starts_with(['{', '[']);
+    let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
+    (value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Value::is_object))).then_some(value)
+}
+
+fn said(half: Half, text: &str) -> Message {
+    let role = match half {
+        Half::Question => role_named("user"),
+        Half::Answer => role_named("assistant"),
+    };
+    let content = serde_json::json!({ "content": text, "role": if role == Role::User { "user" } else { "assistant" } });
+    messages_of(&content).pop().unwrap_or_else(|| Message::prose(role, ""))
+}
+
+/// Returns what `output` adds to `input`, where it begins by repeating all of it.
+#[must_use]
+pub fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
+    let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
+    if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
+        output.drain(..input.len());
+    }
+    output
+}
+
+/// Returns the first id in `facts` that is long enough to tell conversations apart.
+#[must_use]
+pub fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
+    let texts = keys.iter().flat_map(|key| facts.iter().filter_map(|fact| fact[*key].as_str()));
+    texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
+}
+
+/// The conversation of messages that stand by themselves, which is that of the file.
+pub struct Loose {
+    source: &'static str,
+    stem: String,
+    path: String,
+    draft: Option<Assembler>,
+    is_known: bool,
+}
+
+impl Loose {
+    /// Starts without any message, for the format `source` and the file `input`.
+    #[must_use]
+    pub fn of(source: &'static str, input: &Input) -> Self {
+        Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
+    }
+
+    /// Adds the next message; the first of a person, or else the first, gives the conversation its identity.
+    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+        let id = || identity::of_file(&self.stem, &message);
+        let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
+        if !self.is_known && message.is_human() {
+            draft.set_external_id(id());
+            self.is_known = true;
+        }
+        draft.push(message, sink);
+    }
+
+    /// Hands it over, if there was any message.
+    pub fn finish(self, sink: &mut Sink<'_>) {
+        if let Some(draft) = self.draft {
+            draft.finish(sink);
+        }
+    }
+}
+
+/// One conversation that is wholly known.
+pub struct Conversation<'a> {
+    /// Name of the format.
+    pub source: &'a str,
+    /// Its identity, if the log tells one.
+    pub id: Option<String>,
+    /// Objects that may tell its title, model and time, the most telling first.
+    pub facts: Vec<&'a Value>,
+    /// What was said.
+    pub messages: Vec<Message>,
+}
+
+impl Conversation<'_> {
+    /// Hands it over; `object` is the record that it was read from, `layout` and `stem` are the file's.
+    pub fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
+        let Self { source, id, facts, messages } = self;
+        let told = || messages.iter().filter(|message| !message.text.trim().is_empty());
+        // A program sends the same prompt before each conversation, so what a person said first tells them apart.
+        let Some(first) = told().find(|message| message.is_human()).or_else(|| told().next()) else {
+            return sink.skip(object.number, "a conversation without any text");
+        };
+        let id = id.unwrap_or_else(|| match layout {
+            Layout::One => identity::of_file(stem, first),
+            Layout::Lines | Layout::Elements => content_hash(&messages),
+        });
+        let mut draft = Assembler::new(source, id, object.origin.as_str());
+        let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
+        let times = ["created_at", "created", "create_time", "timestamp"];
+        draft.meta().created_at = times
+            .into_iter()
+            .flat_map(|key| facts.iter().map(move |fact| &fact[key]).collect::<Vec<_>>())
+            .find_map(identity::instant);
+        draft.meta().title = text("title");
+        draft.meta().model = text("model");
+        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.finish(sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ingestor;
+    use serde_json::json;
+
+    fn texts(messages: &[Message]) -> Vec<(Role, &str)> {
+        messages.iter().map(|message| (message.role, message.text.as_str())).collect()
+    }
+
+    #[test]
+    fn requests_are_read_out_of_their_envelopes() {
+        let rows = [
+            (json!("hi"), vec![(Role::User, "hi")]),
+            (
+                json!({"system": "be kind", "messages": [{"role": "user", "content": "hi"}]}),
+                vec![(Role::System, "be kind"), (Role::User, "hi")],
+            ),
+            (
+                json!({"instructions": [{"type": "text", "text": "be kind"}], "input": "hi"}),
+                vec![(Role::System, "be kind"), (Role::User, "hi")],
+            ),
+            (json!("{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}"), vec![(Role::User, "hi")]),
+            (
+                json!({"messages": [[{"lc": 1, "id": ["HumanMessage"], "kwargs": {"content": "hi"}}]]}),
+                vec![(Role::User, "hi")],
+            ),
+            (json!("[1] is a footnote"), vec![(Role::User, "[1] is a footnote")]),
+            (json!({"temperature": 1}), vec![]),
+            (json!("{\"temperature\": 1}"), vec![]),
+            (json!({"model": "m", "input": "{\"city\": \"Faro\"}"}), vec![(Role::User, "{\"city\": \"Faro\"}")]),
+        ];
+        for (request, expected) in rows {
+            assert_eq!(texts(&asked(&request)), expected, "{request}");
+        }
+    }
+
+    #[test]
+    fn two_files_of_one_name_and_prompt_are_told_apart_by_what_a_person_said() {
+        let id = |words: &str, text: &str| {
+            let mut seen = Vec::new();
+            let mut accept = |one: crate::Transcript| seen.push(one.external_id);
+            let text = text.replace("WORDS", words);
+            let ingestor = &crate::api::openai_chat::OpenAiChat;
+            ingestor.read(Input::from_text("chat.json", &text), &mut Sink::new(&mut accept)).unwrap();
+            seen
+        };
+        let turns = r#"[{"role":"system","content":"Be kind."},{"role":"user","content":"WORDS"}]"#;
+        for text in [turns.to_owned(), format!(r#"{{"messages":{turns}}}"#)] {
+            assert_ne!(id("cats", &text), id("dogs", &text));
+        }
+    }
+
+    #[test]
+    fn replies_give_the_first_of_their_tries() {
+        let rows = [
+            json!("yes"),
+            json!({"choices": [{"message": {"role": "assistant", "content": "yes"}}, {"message": {"role": "assistant", "content": "no"}}]}),
+            json!({"generations": [[{"message": {"lc": 1, "id": ["AIMessage"], "kwargs": {"content": "yes"}}}, {"text": "no"}]]}),
+            json!({"object": "response", "instructions": "be kind", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]}]}),
+            json!({"type": "message", "role": "assistant", "content": [{"type": "text", "text": "yes"}]}),
+            json!({"answer": "yes"}),
+        ];
+        for reply in rows {
+            assert_eq!(texts(&answered(&reply)), [(Role::Assistant, "yes")], "{reply}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Identity and dates for logs that name neither: from the file's name, its first message, or what a record holds.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::Offset;
+use sha2::{Digest, Sha256};
+
+use crate::{Input, parse_rfc3339};
+use crate::{Message, MessageTime, TimeSource, hex};
+
+/// Returns the identity of a file that holds one conversation: it survives growth at the end and a change of folder.
+#[must_use]
+pub fn of_file(stem: &str, first: &Message) -> String {
+    of_parts(&[stem, &first.content_hash()])
+}
+
+/// Returns an identity derived from `parts`, in their order: 32 hex digits.
+#[must_use]
+pub fn of_parts(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        hasher.update(b"\x1f");
+    }
+    hex(&hasher.finalize()[..16])
+}
+
+/// Returns the time that the file's name tells, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
+#[must_use]
+pub fn named_time(stem: &str) -> Option<MessageTime> {
+    (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
+        let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
+        if follows_digit { None } else { zoom_stamp(&stem[start..]).or_else(|| iso_stamp(&stem[start..])) }
+    })
+}
+
+/// Returns the time that the file's name tells, or else when the file was last changed.
+#[must_use]
+pub fn file_time(input: &Input) -> Option<MessageTime> {
+    let changed = |at: Timestamp| MessageTime {
+        at: at.round(jiff::Unit::Second).unwrap_or(at),
+        offset_seconds: None,
+        source: TimeSource::File,
+    };
+    named_time(&input.stem()).or_else(|| input.modified.map(changed))
+}
+
+/// Returns the time that `text` writes out as a date, with or without a time of day and an offset.
+#[must_use]
+pub fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
+    let text = text.trim().trim_matches(['"', '\'']);
+    if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
+        return Some(MessageTime { at, offset_seconds: Some(offset), source });
+    }
+    let (bare, zulu) = text.strip_suffix('Z').map_or((text, false), |bare| (bare, true));
+    let civil: DateTime = bare.parse().ok()?;
+    let at = Offset::UTC.to_timestamp(civil).ok()?;
+    Some(MessageTime { at, offset_seconds: zulu.then_some(0), source })
+}
+
+/// Returns when a message was said, from a number of seconds or milliseconds since 1970 or from a written time.
+///
+/// A number is counted at UTC; a written time has an offset only if it names one.
+#[must_use]
+pub fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
+    match value.as_str() {
+        Some(text) => written_time(text, TimeSource::Log),
+        None => instant(value).map(MessageTime::logged),
+    }
+}
+
+/// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
+const FIRST_SECONDS: f64 = 1e8;
+
+/// Returns the instant that a number since 1970 or a written time stands for; the number's size tells whether it counts
+/// seconds, milliseconds, microseconds or nanoseconds.
+#[must_use]
+pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
+    if let Some(text) = value.as_str() {
+        return written_time(text, TimeSource::Log).map(|time| time.at);
+    }
+    let number = value.as_f64().filter(|number| *number >= FIRST_SECONDS)?;
+    let seconds = match number {
+        _ if number > 1e17 => number / 1e9,
+        _ if number > 1e14 => number / 1e6,
+        _ if number > 1e11 => number / 1e3,
+        _ => number,
+    };
+    // Rounding to milliseconds keeps the noise of floating point out of stored times.
+    #[expect(clippy::cast_possible_truncation, reason = "a number out of range saturates, and is then refused")]
+    Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
+}
+
+/// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets are.
+#[must_use]
+pub fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
+    const QUARTER: i64 = 900;
+    let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;
+    let quarters = difference.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
+    let offset = i32::try_from(quarters * QUARTER).ok()?;
+    // A clock far from every offset was set wrong, and tells nothing of the place.
+    let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
+    is_offset.then_some(offset)
+}
+
+/// A name that tells the moment is a recorder's own and sure of it; a day alone may as well be what the file is about.
+fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
+    let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
+    let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
+    Some(MessageTime { at, offset_seconds, source })
+}
+
+/// Reads `GMT20240101-100000`.
+fn zoom_stamp(text: &str) -> Option<MessageTime> {
+    let rest = text.strip_prefix("GMT")?;
+    let (date, time) = (digits(rest.get(..8)?)?, digits(rest.get(8..)?.strip_prefix('-')?.get(..6)?)?);
+    let time = time_of(time / 10_000, time / 100 % 100, time % 100)?;
+    from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
+}
+
+/// Reads `2024-01-01`, and a time of day behind it such as `T10-30`, ` 10.30` or `_10:30:15`.
+fn iso_stamp(text: &str) -> Option<MessageTime> {
+    let bytes = text.as_bytes();
+    if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' || bytes.get(10).is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let part = |range: std::ops::Range<usize>| text.get(range).and_then(digits);
+    let date = date_of(part(0..4)?, part(5..7)?, part(8..10)?)?;
+    let separated = bytes.get(10).is_some_and(|byte| b"T _".contains(byte));
+    let minute_separated = bytes.get(13).is_some_and(|byte| b"-.:_h".contains(byte));
+    let minutes = part(11..13).zip(part(14..16)).filter(|_| separated && minute_separated);
+    let seconds = part(17..19).filter(|_| bytes.get(16).is_some_and(|byte| b"-.:_".contains(byte))).unwrap_or(0);
+    from_name(date, minutes.and_then(|(hour, minute)| time_of(hour, minute, seconds)), None)
+}
+
+fn digits(text: &str) -> Option<u32> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+fn date_of(year: u32, month: u32, day: u32) -> Option<Date> {
+    Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+}
+
+fn time_of(hour: u32, minute: u32, second: u32) -> Option<Time> {
+    Time::new(i8::try_from(hour).ok()?, i8::try_from(minute).ok()?, i8::try_from(second).ok()?, 0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_tell_dates_in_two_spellings() {
+        let told = |stem| named_time(stem).map(|time| (time.at.to_string(), time.offset_seconds));
+        let rows = [
+            ("GMT20260304-100000_Recording", Some(("2026-03-04T10:00:00Z", Some(0)))),
+            ("notes 2026-03-04", Some(("2026-03-04T00:00:00Z", None))),
+            ("会议2026-03-04T10-30-05", Some(("2026-03-04T10:30:05Z", None))),
+            ("12026-03-04", None),
+            ("2026-13-04", None),
+            ("plan", None),
+        ];
+        for (stem, expected) in rows {
+            assert_eq!(told(stem), expected.map(|(at, offset)| (at.to_owned(), offset)), "{stem}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_by_their_size_and_nonsense_is_no_time() {
+        let told = |value| instant(&value).map(|at| at.to_string());
+        assert_eq!(told(serde_json::json!(1_767_312_000.5)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(told(serde_json::json!(1_767_312_000_500_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(told(serde_json::json!(1_767_312_000_500_000_000_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(told(serde_json::json!("2026-01-02 03:04Z")).as_deref(), Some("2026-01-02T03:04:00Z"));
+        for nonsense in [
+            serde_json::json!(0),
+            serde_json::json!(12.5),
+            serde_json::json!(1e300),
+            serde_json::json!("soon"),
+            serde_json::json!(null),
+        ] {
+            assert_eq!(told(nonsense), None);
+        }
+    }
+
+    #[test]
+    fn the_offset_of_a_clock_is_its_distance_from_the_instant() {
+        let rows = [
+            ("2026-03-04T12:00:00", Some(7_200)),
+            ("2026-03-04T04:30:00", Some(-19_800)),
+            ("2026-03-04T10:00:59", Some(0)),
+            ("2026-03-04T10:07:00", None),
+            ("2026-03-06T10:00:00", None),
+        ];
+        let at: Timestamp = "2026-03-04T10:00:00Z".parse().unwrap();
+        for (local, expected) in rows {
+            assert_eq!(offset_of_clock(local.parse().unwrap(), at), expected, "{local}");
+        }
+    }
+
+    #[test]
+    fn a_file_keeps_its_identity_while_it_grows() {
+        let first = Message::user("hello");
+        assert_eq!(of_file("a", &first), of_file("a", &Message { id: "9".into(), ..first.clone() }));
+        assert_ne!(of_file("a", &first), of_file("b", &first));
+    }
+}

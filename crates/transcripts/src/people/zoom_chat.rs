@@ -1,0 +1,268 @@
+//! The chat of a Zoom meeting: saved by a participant with the time of day, or with the recording.
+
+use std::sync::LazyLock;
+
+use jiff::SignedDuration;
+use jiff::tz::Offset;
+use regex::Regex;
+
+use super::meeting::clock;
+use crate::speaker::{is_of_a_log, looks_like_name};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
+use crate::{Kind, Message, MessageTime, Role};
+
+static SAVED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$")
+        .expect("the pattern is constant")
+});
+static RECORDED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(\d\d:\d\d:\d\d)\t([^\t:]{1,100}):\t(.*)$").expect("the pattern is constant"));
+static PRIVATE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\s*\((?:direct message|privately)\)$").expect("the pattern is constant"));
+/// A clock that goes back by more than this has passed midnight.
+const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
+
+/// Reads the chats of Zoom meetings.
+pub struct ZoomChat;
+
+impl Ingestor for ZoomChat {
+    fn name(&self) -> &'static str {
+        "zoom-chat"
+    }
+
+    fn about(&self) -> &'static str {
+        "chat of a Zoom meeting, saved as text"
+    }
+
+    fn rule(&self) -> &'static str {
+        "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words parted by tabs"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| header(line.trim_end()).is_some())
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (stem, origin) = (input.stem(), input.path.display().to_string());
+        // Zoom calls every chat alike, and names the folder after day and meeting.
+        let folder = input.path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
+        let named = identity::named_time(&stem).map(|time| (stem.clone(), time));
+        let named = named.or_else(|| identity::named_time(&folder).map(|time| (folder.into_owned(), time)));
+        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
+            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+            return Ok(());
+        };
+        let lines = lines(&text, sink);
+        let Some(first) = lines.first() else { return Ok(()) };
+        // People greet alike in every meeting, so the first line counts with its time, which is part of the text.
+        let id = identity::of_parts(&[&stem, first.time, first.from, &first.words]);
+        let mut draft = Assembler::new(self.name(), id, origin);
+        let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));
+        draft.meta().title = Some(title);
+        draft.meta().created_at = start.map(|time| time.at);
+        let mut days = Days { start, past: 0, last: SignedDuration::ZERO };
+        for line in lines {
+            let time = days.time(&line);
+            line.messages().into_iter().for_each(|message| draft.push(Message { time, ..message }, sink));
+        }
+        draft.finish(sink);
+        Ok(())
+    }
+}
+
+/// One entry of the chat.
+struct Line<'a> {
+    /// As written.
+    time: &'a str,
+    is_time_of_day: bool,
+    from: &'a str,
+    /// To whom, where not everybody could read it.
+    only_to: Option<&'a str>,
+    words: String,
+}
+
+fn header(line: &str) -> Option<Line<'_>> {
+    if let Some(found) = RECORDED.captures(line) {
+        let [time, from, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
+        // A log looks the same but for who writes it.
+        if is_of_a_log(from) {
+            return None;
+        }
+        return Some(Line { time, is_time_of_day: false, from, only_to: None, words: words.to_owned() });
+    }
+    let found = SAVED.captures(line)?;
+    let [time, names, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
+    let public = PRIVATE.find(names).map_or(names, |mark| &names[..mark.start()]);
+    let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")) {
+        Some((from, to)) => (from.trim(), Some(to.trim())),
+        None => (public, None),
+    };
+    // Without an addressee only the name tells the line from one of a log.
+    if to.is_none() && !looks_like_name(from) {
+        return None;
+    }
+    let only_to = if public == names { None } else { Some(to.unwrap_or("one person")) };
+    Some(Line { time, is_time_of_day: true, from, only_to, words: words.to_owned() })
+}
+
+fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for (index, text) in text.lines().enumerate() {
+        match (header(text.trim_end()), lines.last_mut()) {
+            (Some(line), _) => lines.push(line),
+            (None, Some(last)) => last.words.extend(["\n", text.trim()]),
+            (None, None) if text.trim().is_empty() => {}
+            (None, None) => sink.skip(index + 1, "text before the first name"),
+        }
+    }
+    lines
+}
+
+impl Line<'_> {
+    /// Returns the words, apart from what the program adds to them: quotes of others, reactions, the addressee.
+    fn messages(&self) -> Vec<Message> {
+        let by = |kind: Kind, text: String| Message {
+            kind,
+            speaker: Some(self.from.to_owned()),
+            ..Message::prose(Role::User, text)
+        };
+        let words = self.words.trim();
+        let is_reaction = (words.starts_with("Reacted to \"") && words.contains("\" with "))
+            || (words.starts_with("Removed a ") && words.contains(" reaction from \""));
+        if is_reaction {
+            return vec![by(Kind::Attachment, format!("[{words}]"))];
+        }
+        let mut messages = Vec::new();
+        if let Some(to) = self.only_to {
+            messages.push(by(Kind::Attachment, format!("[direct message to {to}]")));
+        }
+        let (quote, own) = split_quote(words);
+        if let Some(quote) = quote {
+            messages.push(by(Kind::Attachment, format!("[in reply to: {quote}]")));
+        }
+        messages.push(by(Kind::Prose, own.to_owned()));
+        messages
+    }
+}
+
+/// Splits `Replying to "…"` on the first line from the sender's own words.
+fn split_quote(words: &str) -> (Option<&str>, &str) {
+    let Some(rest) = words.strip_prefix("Replying to \"") else { return (None, words) };
+    let (quote, own) = rest.split_once('\n').unwrap_or((rest, ""));
+    (Some(quote.trim_end().trim_end_matches('"')), own.trim())
+}
+
+/// Counts the days of a chat that has times of day only.
+struct Days {
+    start: Option<MessageTime>,
+    past: i64,
+    last: SignedDuration,
+}
+
+impl Days {
+    fn time(&mut self, line: &Line<'_>) -> Option<MessageTime> {
+        let start = self.start?;
+        let clock = SignedDuration::try_from(clock(line.time)?).ok()?;
+        if !line.is_time_of_day {
+            return Some(MessageTime { at: start.at.checked_add(clock).ok()?, ..start });
+        }
+        if clock + PAST_MIDNIGHT < self.last {
+            self.past += 1;
+        }
+        self.last = clock;
+        let midnight =
+            Offset::UTC.to_timestamp(start.civil().date().to_datetime(jiff::civil::Time::midnight())).ok()?;
+        let since = clock.checked_add(SignedDuration::from_hours(self.past.checked_mul(24)?))?;
+        Some(MessageTime { at: midnight.checked_add(since).ok()?, offset_seconds: None, ..start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+
+    fn read(name: &str, text: &str) -> (Transcript, Vec<usize>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        ZoomChat.read(Input::from_text(name, text), &mut sink).unwrap();
+        let skipped = sink.skipped.iter().map(|skipped| skipped.record).collect();
+        (seen.remove(0), skipped)
+    }
+
+    fn told(text: &str) -> Vec<(Kind, String, String)> {
+        let messages = read("chat.txt", text).0.messages;
+        messages.into_iter().map(|one| (one.kind, one.speaker.unwrap_or_default(), one.text)).collect()
+    }
+
+    fn said(from: &str, words: &str) -> (Kind, String, String) {
+        (Kind::Prose, from.to_owned(), words.to_owned())
+    }
+
+    #[test]
+    fn every_generation_of_the_program_is_read() {
+        let rows = [
+            ("10:02:33\t From Ana Silva to Everyone:\n\tone\n\ttwo\n", "one\ntwo"),
+            ("10:02:33 From  Ana Silva  to  Everyone : one: two\n", "one: two"),
+            ("10:02:33\t From Ana Silva : one", "one"),
+            ("2026-03-04 10:02:33 From Ana Silva to Everyone:\n\tone", "one"),
+            ("00:02:33\tAna Silva:\tone", "one"),
+        ];
+        for (text, words) in rows {
+            assert!(ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");
+            assert_eq!(told(text), [said("Ana Silva", words)], "{text}");
+        }
+    }
+
+    #[test]
+    fn direct_messages_quotes_and_reactions_are_told_from_words() {
+        let text = "10:00:00\t From Luís to Ana (Ext)(Direct Message):\n\tthanks\n10:01:00\t From Ana to Everyone:\n\tReplying to \"link is https...\"\n\t\n\tIt works.\n10:02:00\t From Rui to Everyone:\n\tReacted to \"It works.\" with 👍\n10:03:00 From Rui to Ana (Privately) : bye\n";
+        let row = |kind, from: &str, words: &str| (kind, from.to_owned(), words.to_owned());
+        assert_eq!(
+            told(text),
+            [
+                row(Kind::Attachment, "Luís", "[direct message to Ana (Ext)]"),
+                said("Luís", "thanks"),
+                row(Kind::Attachment, "Ana", "[in reply to: link is https...]"),
+                said("Ana", "It works."),
+                row(Kind::Attachment, "Rui", "[Reacted to \"It works.\" with 👍]"),
+                row(Kind::Attachment, "Rui", "[direct message to Ana]"),
+                said("Rui", "bye"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_folder_dates_the_chat_and_midnight_starts_a_day() {
+        let text = "23:59:00\t From Ana to Everyone:\n\tone\n00:01:00\t From Ana to Everyone:\n\ttwo\n";
+        let (chat, _) = read("2026-03-04 23.30.00 Late sync 890/meeting_saved_chat.txt", text);
+        let times: Vec<_> = chat.messages.iter().map(|one| one.time.unwrap()).collect();
+        let told: Vec<_> = times.iter().map(|time| (time.at.to_string(), time.offset_seconds)).collect();
+        let expected = ["2026-03-04T23:59:00Z", "2026-03-05T00:01:00Z"];
+        assert_eq!(told, expected.map(|at| (at.to_owned(), None)));
+        assert_eq!(chat.title.as_deref(), Some("2026-03-04 23.30.00 Late sync 890"));
+        let (recorded, _) = read("GMT20260304-233000_chat.txt", "00:45:00\tAna:\tone\n");
+        assert_eq!(recorded.messages[0].time.unwrap().at.to_string(), "2026-03-05T00:15:00Z");
+        assert_eq!(read("chat.txt", text).0.messages[0].time, None);
+    }
+
+    #[test]
+    fn what_stands_before_the_first_name_is_reported() {
+        assert_eq!(read("chat.txt", "lost\n10:02:33\t From Ana to Everyone:\n\tone").1, [1]);
+    }
+
+    #[test]
+    fn logs_are_refused() {
+        for text in [
+            "10:02:33 From here on nothing works",
+            "10:02:33 From now on: nothing",
+            "10:02:33\tINFO\tstarted",
+            "10:02:33\tINFO:\tstarted",
+            "10:02:33\tWorker 2:\tstarted",
+            "Ana: hi\nLuís: ho\n",
+        ] {
+            assert!(!ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");
+        }
+    }
+}

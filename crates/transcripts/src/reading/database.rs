@@ -1,0 +1,355 @@
+//! `SQLite` files that other programs write: opened for reading alone, so that their owners never notice.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row, Rows, Statement, ToSql};
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+
+use crate::json;
+use crate::{IngestError, Input, MAX_RECORD_BYTES};
+
+/// The first bytes of every `SQLite` file.
+pub const MAGIC: &str = "SQLite format 3\0";
+/// Length of the head of a write-ahead log.
+const LOG_HEAD_BYTES: u64 = 32;
+/// How often database and log are copied before their owner is held to write without pause.
+const COPY_ATTEMPTS: usize = 5;
+
+/// A database that is only read.
+pub struct Database {
+    connection: Connection,
+    path: PathBuf,
+    /// Where the copy lives, if one had to be made; removed with it.
+    _copy: Option<TempDir>,
+}
+
+impl std::ops::Deref for Database {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+/// Opens the database at `path`, immutable: no lock is taken and no file is made beside it.
+///
+/// Changes that its owner has not yet moved out of the write-ahead log would be missed that way, so where there is
+/// such a log, database and log are copied to a private temporary folder and the copy is opened.
+///
+/// # Errors
+/// [`IngestError::Database`].
+pub fn open(path: &Path) -> Result<Database, IngestError> {
+    let failed = |reason: String| IngestError::Database { path: path.to_owned(), reason };
+    let copy = copy_with_log(path, || ()).map_err(|error| failed(error.to_string()))?;
+    let connection = match &copy {
+        Some((_, copy)) => connect(copy, false),
+        None => connect(path, true),
+    };
+    let connection = connection.map_err(|error| failed(error.to_string()))?;
+    Ok(Database { connection, path: path.to_owned(), _copy: copy.map(|(folder, _)| folder) })
+}
+
+/// Copies database and log; `None` where there is no log. `between` runs between the two copies.
+///
+/// Its owner may move the log into the database and begin it anew meanwhile, and the two copies would not fit. Each
+/// beginning writes another head, so the head tells.
+fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
+    let log = with_ending(path, "-wal");
+    for _ in 0..COPY_ATTEMPTS {
+        let Some(head) = log_head(&log)? else { return Ok(None) };
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("copy.db");
+        std::fs::copy(path, &target)?;
+        between();
+        let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
+        if copied.is_ok() && log_head(&log)?.as_ref() == Some(&head) {
+            return Ok(Some((folder, target)));
+        }
+    }
+    Err(io::Error::other("its owner keeps writing to it"))
+}
+
+/// Returns the first bytes of a write-ahead log, which differ each time that it is begun; `None` if it is empty or not
+/// there.
+fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    match std::fs::File::open(log) {
+        Ok(file) => file.take(LOG_HEAD_BYTES).read_to_end(&mut head)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok((!head.is_empty()).then_some(head))
+}
+
+/// Opens the database that `input` is; `None` if it is no database.
+///
+/// # Errors
+/// [`IngestError::Database`], also for a database in an archive or on standard input, to which no path leads.
+pub fn of(input: &Input) -> Result<Option<Database>, IngestError> {
+    if !input.head().starts_with(MAGIC) {
+        return Ok(None);
+    }
+    if input.is_in_archive() || input.path == Path::new("-") {
+        let reason = "it can only be read from a file of its own".to_owned();
+        return Err(IngestError::Database { path: input.path.clone(), reason });
+    }
+    open(&input.path).map(Some)
+}
+
+/// Returns the names of the tables in the database at `path`; none if it cannot be read.
+#[must_use]
+pub fn tables(path: &Path) -> Vec<String> {
+    names(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+}
+
+/// Returns the columns of all tables in the database at `path`, each as `table.column`; none if it cannot be read.
+#[must_use]
+pub fn all_columns(path: &Path) -> Vec<String> {
+    names(
+        path,
+        "SELECT t.name || '.' || c.name FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
+         WHERE t.type = 'table' ORDER BY t.name, c.cid",
+    )
+}
+
+/// Returns the names that `sql` lists.
+fn names(path: &Path, sql: &str) -> Vec<String> {
+    let listed = |database: &Connection| -> rusqlite::Result<Vec<String>> {
+        database.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    };
+    let found = connect(path, true).and_then(|database| listed(&database)).unwrap_or_default();
+    if !found.is_empty() {
+        return found;
+    }
+    // Of a young database even the tables may stand in the log alone.
+    open(path).ok().and_then(|database| listed(&database).ok()).unwrap_or_default()
+}
+
+impl Database {
+    /// Returns the names of the columns of `table`; none if there is no such table.
+    #[must_use]
+    pub fn columns(&self, table: &str) -> Vec<String> {
+        let listed = || -> rusqlite::Result<Vec<String>> {
+            self.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
+                .query_map([table], |row| row.get(0))?
+                .collect()
+        };
+        listed().unwrap_or_default()
+    }
+
+    /// Returns an error that names the database and what was wrong with it.
+    pub fn error(&self, reason: impl std::fmt::Display) -> IngestError {
+        IngestError::Database { path: self.path.clone(), reason: reason.to_string() }
+    }
+
+    /// Makes sure that `table` has all of `columns`, so that a changed layout is told and not read as an empty log.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`] naming what is missing.
+    pub fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
+        let there = self.columns(table);
+        let missing = columns.iter().find(|column| !there.iter().any(|name| name == *column));
+        match missing {
+            Some(_) if there.is_empty() => Err(self.error(format_args!(
+                "there is no table {table}; the version of the program that wrote it is not supported"
+            ))),
+            Some(column) => Err(self.error(format_args!(
+                "the table {table} has no column {column}; the version of the program that wrote it is not supported"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns `column` for use in a statement, or `NULL` where `table` has no such column.
+    #[must_use]
+    pub fn or_null<'a>(&self, table: &str, column: &'a str) -> &'a str {
+        if self.columns(table).iter().any(|name| name == column) { column } else { "NULL" }
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`].
+    pub fn statement(&self, sql: &str) -> Result<Statement<'_>, IngestError> {
+        self.prepare(sql).map_err(|error| self.error(error))
+    }
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`].
+    pub fn rows<'a>(&self, statement: &'a mut Statement<'_>, values: &[&dyn ToSql]) -> Result<Rows<'a>, IngestError> {
+        statement.query(values).map_err(|error| self.error(error))
+    }
+
+    /// Steps to the next row.
+    ///
+    /// # Errors
+    /// [`IngestError::Database`], for a damaged page.
+    pub fn next<'a, 'b>(&self, rows: &'a mut Rows<'b>) -> Result<Option<&'a Row<'b>>, IngestError> {
+        rows.next().map_err(|error| self.error(error))
+    }
+}
+
+/// Returns the text in a column, whichever way it is stored; `None` if there is none, or more than a record may have.
+#[must_use]
+pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() <= MAX_RECORD_BYTES => {
+            Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty())
+        }
+        ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => None,
+    }
+}
+
+/// Returns the bytes in a column, whether they are stored as text or not.
+#[must_use]
+pub fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
+    row.get_ref(column).ok()?.as_bytes().ok()
+}
+
+/// Returns the whole number in a column as the number of a record; 0 if there is none.
+#[must_use]
+pub fn record_number(row: &Row<'_>, column: usize) -> usize {
+    row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
+}
+
+/// Parses the JSON in a column; tells whether it had to be repaired.
+///
+/// # Errors
+/// Why it cannot be used, in words that repeat none of its text.
+pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
+    let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
+    if size > MAX_RECORD_BYTES {
+        return Err(format!("record of {} MiB is over the limit of {} MiB", size >> 20, MAX_RECORD_BYTES >> 20));
+    }
+    let text = text(row, column).ok_or("a row without a value")?;
+    json::parse(&text).map_err(|error| match error {
+        _ if json::is_too_deep(&text) => "nested too deeply".to_owned(),
+        error if error.is_data() => "not of the expected shape".to_owned(),
+        error => format!("invalid JSON at column {}", error.column()),
+    })
+}
+
+fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = if is_immutable {
+        let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        Connection::open_with_flags(
+            format!("file:{escaped}?mode=ro&immutable=1"),
+            flags | OpenFlags::SQLITE_OPEN_READ_ONLY,
+        )?
+    } else {
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?
+    };
+    // The file is somebody else's: nothing in its schema may run code, and damaged pages must not be believed.
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
+    Ok(connection)
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_in_use_is_read_with_its_log_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sta te?#1.db");
+        let owner = Connection::open(&path).unwrap();
+        owner
+            .execute_batch(
+                "PRAGMA journal_mode = WAL; CREATE TABLE chat (id, words); INSERT INTO chat VALUES (1, 'hi');",
+            )
+            .unwrap();
+        let listing = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let before = listing();
+        assert_eq!(tables(&path), ["chat"]);
+        assert_eq!(all_columns(&path), ["chat.id", "chat.words"]);
+        let database = super::open(&path).unwrap();
+        assert_eq!(database.columns("chat"), ["id", "words"]);
+        let words: String = database.query_row("SELECT words FROM chat", [], |row| row.get(0)).unwrap();
+        assert_eq!((words.as_str(), listing()), ("hi", before));
+        assert!(database.execute("DELETE FROM chat", []).is_err());
+    }
+
+    #[test]
+    fn another_layout_is_told_by_what_it_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE chat (id, words);").unwrap();
+        let database = super::open(&path).unwrap();
+        let reason = |table, columns: &[&str]| match database.require(table, columns) {
+            Err(IngestError::Database { reason, .. }) => reason,
+            Ok(()) | Err(_) => String::new(),
+        };
+        assert_eq!(reason("chat", &["id", "words"]), "");
+        assert!(reason("chat", &["id", "said"]).contains("chat has no column said"));
+        assert!(reason("talk", &["id"]).contains("no table talk"));
+        assert_eq!((database.or_null("chat", "id"), database.or_null("chat", "said")), ("id", "NULL"));
+    }
+
+    #[test]
+    fn values_are_read_however_they_are_stored() {
+        let database = Connection::open_in_memory().unwrap();
+        let read = |sql: &str| {
+            database.query_row(sql, [], |row| Ok((text(row, 0), json::<serde_json::Value>(row, 0).ok()))).unwrap()
+        };
+        assert_eq!(read("SELECT NULL"), (None, None));
+        assert_eq!(read("SELECT 7"), (Some("7".to_owned()), Some((7.into(), false))));
+        assert_eq!(read("SELECT x'5b5d'"), (Some("[]".to_owned()), Some((serde_json::json!([]), false))));
+        assert_eq!(read("SELECT '{\"a\":'"), (Some("{\"a\":".to_owned()), None));
+    }
+
+    #[test]
+    fn a_log_that_is_begun_anew_between_the_copies_is_copied_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("busy.db");
+        let owner = Connection::open(&path).unwrap();
+        owner
+            .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE chat (words); INSERT INTO chat VALUES ('first');")
+            .unwrap();
+        let mut interruptions = 0;
+        let copy = copy_with_log(&path, || {
+            if interruptions < 2 {
+                interruptions += 1;
+                let words =
+                    format!("PRAGMA wal_checkpoint(RESTART); INSERT INTO chat VALUES ('later {interruptions}');");
+                owner.execute_batch(&words).unwrap();
+            }
+        });
+        let (_folder, copy) = copy.unwrap().unwrap();
+        let count: i64 =
+            connect(&copy, false).unwrap().query_row("SELECT count(*) FROM chat", [], |row| row.get(0)).unwrap();
+        assert_eq!((count, interruptions), (3, 2));
+        let restless = copy_with_log(&path, || {
+            owner.execute_batch("PRAGMA wal_checkpoint(RESTART); INSERT INTO chat VALUES ('again');").unwrap();
+        });
+        assert!(restless.unwrap_err().to_string().contains("keeps writing"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_has_no_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        std::fs::write(&path, format!("{MAGIC}and then nonsense")).unwrap();
+        assert_eq!(tables(&path), Vec::<String>::new());
+        assert!(tables(&folder.path().join("none.db")).is_empty());
+        assert!(!folder.path().join("none.db").exists());
+    }
+}

@@ -1,0 +1,30 @@
+//! What the tests of formats share.
+
+use crate::Transcript;
+use crate::{Head, Ingestor, Input, Sink};
+
+/// Reads `text` as if it stood in a file called `name`: the transcripts, and the records passed over.
+pub fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
+    read_input(ingestor, Input::from_text(name, text))
+}
+
+/// Reads `input`: the transcripts, and the records passed over.
+pub fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcript>, Vec<(usize, String)>) {
+    let mut seen = Vec::new();
+    let mut accept = |transcript| seen.push(transcript);
+    let mut sink = Sink::new(&mut accept);
+    ingestor.read(input, &mut sink).expect("memory can be read");
+    let skipped = sink.skipped.into_iter().map(|skipped| (skipped.record, skipped.reason)).collect();
+    (seen, skipped)
+}
+
+/// Returns each message as `Role Kind text`.
+pub fn lines(transcript: &Transcript) -> Vec<String> {
+    let line = |message: &crate::Message| format!("{:?} {:?} {}", message.role, message.kind, message.text);
+    transcript.messages.iter().map(line).collect()
+}
+
+/// Whether `ingestor` claims a file that is `text`.
+pub fn sniffs(ingestor: &dyn Ingestor, text: &str) -> bool {
+    ingestor.sniff(&Head::new(text.into(), true))
+}

@@ -1,0 +1,123 @@
+//! What can go wrong between a caller and the memories, named by what the caller does about it.
+
+use crate::consolidate::ApplyError;
+use crate::embed::EmbedError;
+use crate::llm::{LlmError, PriceError};
+use crate::memory::Status;
+use crate::pipeline::PipelineError;
+use crate::store::StoreError;
+
+/// Why something could not be done; every message names the object and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// No adapter opens such an address.
+    #[error("nothing opens {scheme}: addresses; use {known}, or a path")]
+    UnknownScheme {
+        /// What stands before the colon.
+        scheme: String,
+        /// The schemes that are known.
+        known: String,
+    },
+    /// An address that is no file, where a file is needed.
+    #[error("{scheme}: keeps nothing from one command to the next; name a file")]
+    NoFile {
+        /// What stands before the colon.
+        scheme: &'static str,
+    },
+    /// The database cannot be used, or does not hold what was asked for.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An adapter other than `SQLite` failed.
+    #[error("the storage adapter failed: {0}")]
+    Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The adapter keeps memories but no ledger.
+    #[error("the {adapter} adapter only keeps and finds memories; open a sqlite: address to {what}")]
+    NoLedger {
+        /// Name of the adapter.
+        adapter: String,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The text holds a secret.
+    #[error("the text holds a secret ({name}), which is never kept; leave it out")]
+    Secret {
+        /// Name of its row in the table of secrets.
+        name: &'static str,
+    },
+    /// The text would steer whoever recalls it.
+    #[error("the text {reason}, and only a person may have that remembered; say what is so instead of what to do")]
+    Order {
+        /// Why it is held back.
+        reason: &'static str,
+    },
+    /// No such category.
+    #[error("{category:?} is no category; use one of {allowed}")]
+    Category {
+        /// What was given.
+        category: String,
+        /// The categories that are allowed.
+        allowed: String,
+    },
+    /// A share that is none on either scale.
+    #[error("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths")]
+    Importance {
+        /// What was given.
+        value: f64,
+    },
+    /// Nothing was said.
+    #[error("there is nothing to remember; give a sentence")]
+    Empty,
+    /// The text is no memory but a document.
+    #[error("the text has {chars} characters; a memory is a sentence or a short paragraph of at most {most}")]
+    TooLong {
+        /// Its length.
+        chars: usize,
+        /// The greatest length.
+        most: usize,
+    },
+    /// A pinned memory is never changed without a person.
+    #[error("memory {id} is pinned, and only a person changes it; they can with `afterthought update {id}`")]
+    Pinned {
+        /// The memory.
+        id: String,
+    },
+    /// The memory is not in the state for that.
+    #[error("memory {id} is {status}; {remedy}")]
+    NotNow {
+        /// The memory.
+        id: String,
+        /// Its status.
+        status: Status,
+        /// What can be done.
+        remedy: &'static str,
+    },
+    /// The namespace lies outside of what the caller may reach.
+    #[error("{asked} is not served here; only {served}")]
+    OutOfReach {
+        /// What was asked for.
+        asked: String,
+        /// What can be reached.
+        served: String,
+    },
+    /// What was given does not say which memories are meant.
+    #[error("it is not clear which memories are meant; {remedy}")]
+    NothingNamed {
+        /// What to give.
+        remedy: &'static str,
+    },
+    /// Other processes kept changing the same memories, or the plan could not be written.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// A run could not be done.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// The model cannot be asked.
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    /// There are no vectors.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The prices of the settings cannot be used.
+    #[error(transparent)]
+    Price(#[from] PriceError),
+}

@@ -1,0 +1,90 @@
+//! Which model is asked, and what it may cost, as the settings say.
+
+use std::time::Duration;
+
+use jiff::Zoned;
+
+use super::{ApiError, Memories};
+use crate::config::{Config, ExtractorChoice};
+use crate::llm::{Budget, Client, DayLimit, Limits, LlmError, ModelSettings, Price, PriceError, Prices, find_ollama};
+use crate::pipeline;
+use crate::store::{Spent, Store, StoreError};
+
+/// Returns how to reach the model that is configured; `None` if neither a key nor a server is.
+///
+/// `environment` gives the variables by name; those that the settings stand for are taken from the settings.
+///
+/// # Errors
+/// [`LlmError`] if what is configured cannot be used.
+pub fn model_settings(
+    config: &Config,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ModelSettings>, LlmError> {
+    let lookup = |name: &str| match name {
+        "OPENAI_API_KEY" => environment(&config.api_key_env.value),
+        "OPENAI_BASE_URL" => config.base_url.value.clone(),
+        "AFTERTHOUGHT_MODEL" => config.model.value.clone(),
+        _ => environment(name),
+    };
+    Ok(ModelSettings::from_env(lookup)?.map(|settings| tuned(config, settings)))
+}
+
+/// Returns how to reach a model: the configured one, else that of an Ollama on this machine, where the rules alone were
+/// not asked for.
+///
+/// # Errors
+/// [`LlmError`] if what is configured cannot be used.
+pub async fn reachable(
+    config: &Config,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ModelSettings>, LlmError> {
+    let configured = model_settings(config, environment)?;
+    if configured.is_some() || config.extractor.value == ExtractorChoice::Rules {
+        return Ok(configured);
+    }
+    let host = environment("OLLAMA_HOST").filter(|host| !host.trim().is_empty());
+    let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
+    Ok(found.map(|settings| tuned(config, settings)))
+}
+
+fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
+    let timeout = Duration::from_secs(config.timeout_seconds.value);
+    ModelSettings { temperature: Some(config.temperature.value), timeout, ..settings }
+}
+
+/// Returns the prices in force: the built-in ones, under those of the settings.
+///
+/// # Errors
+/// [`PriceError`], naming what is amiss with the settings' own table.
+pub fn prices(config: &Config) -> Result<Prices, PriceError> {
+    Prices::with(&config.prices.value)
+}
+
+/// Returns what may be spent on `model`, with what other runs have spent today. `price` stands in for what the table of
+/// prices says of it.
+///
+/// # Errors
+/// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
+pub fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
+    let prices = prices(config)?;
+    let day = config.max_cost_per_day.value.map(|max_cost| {
+        let today = Zoned::now();
+        let spent = store.spending(today.date(), today.time_zone())?;
+        let cost = |one: Spent| {
+            let price = prices.of(&one.model).or(price);
+            price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
+        };
+        Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
+    });
+    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
+    Ok(Budget::new(limits, price.or_else(|| prices.of(model)), model)?)
+}
+
+impl Memories {
+    /// Returns the model that the settings and the environment name; `None` where the rules do without.
+    pub(super) async fn client(&self) -> Result<Option<Client>, ApiError> {
+        let settings = reachable(&self.config, &|name| std::env::var(name).ok()).await?;
+        let asks = pipeline::choose(self.config.extractor.value, settings.is_some())?;
+        Ok(settings.filter(|_| asks).map(Client::new).transpose()?)
+    }
+}

@@ -1,0 +1,169 @@
+//! Finding memories, and wording them for a prompt.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{ApiError, Memories, Query, Reach, SearchOptions, SearchResult};
+use crate::lifecycle::Rules;
+use crate::lifecycle::decay::{Certainty, HalfLives};
+use crate::memory::{Memory, MemoryId, Namespace};
+use crate::search::brief::{self, Brief, BriefRequest, Format};
+use crate::search::{Parts, score};
+use crate::store::{AccessKind, Filter, Order};
+
+/// Memories that are ranked where no text says what is wanted.
+const MAX_RANKED: usize = 1_000;
+
+/// Which memories are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetrievalOptions {
+    /// At most so many.
+    pub limit: usize,
+    /// Among which: types, namespaces, least importance and whatever else a filter can say.
+    pub filter: Filter,
+    /// Only what changed so lately.
+    pub recent_within: Option<SignedDuration>,
+}
+
+impl Default for RetrievalOptions {
+    /// The ten best of all active memories.
+    fn default() -> Self {
+        Self { limit: 10, filter: Filter::default(), recent_within: None }
+    }
+}
+
+impl Memories {
+    /// Returns the memories that bear on a text, best first, and counts their use. Any text is safe; a blank one asks for
+    /// those that matter most: by importance, confidence, how lately they changed and how often they were used.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
+    pub fn retrieve_memories(&self, text: &str, options: &RetrievalOptions) -> Result<Vec<SearchResult>, ApiError> {
+        let now = Timestamp::now();
+        let since = options.recent_within.map(|within| now - within);
+        let updated_from = options.filter.updated_from.max(since);
+        let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
+        let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
+        let (found, kind) = if text.trim().is_empty() {
+            (self.foremost(filter, options.limit, now)?, AccessKind::Read)
+        } else {
+            let options = SearchOptions { filter, limit: options.limit, ..SearchOptions::default() };
+            (self.storage.search(text, &options)?, AccessKind::Search)
+        };
+        let ids: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
+        self.note_use(&ids, kind);
+        Ok(found)
+    }
+
+    fn foremost(&self, filter: Filter, limit: usize, now: Timestamp) -> Result<Vec<SearchResult>, ApiError> {
+        let half_lives = Rules::from(&self.config.memory).half_lives;
+        let query = Query { filter, limit: MAX_RANKED.max(limit), ..Query::default() };
+        let mut found: Vec<SearchResult> =
+            self.storage.query(&query)?.into_iter().map(|one| unasked(one, &half_lives, now)).collect();
+        found.sort_by(|a, b| {
+            let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
+            b.score.total_cmp(&a.score).then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
+        });
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Returns the memories that a conversation in `namespace` should know, best first; they are those of a brief, which
+    /// leaves out what says the same. Nothing is counted or logged.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or the namespace is out of reach.
+    pub fn memories_for_prompt(
+        &self,
+        namespace: &Namespace,
+        options: &RetrievalOptions,
+    ) -> Result<Vec<Memory>, ApiError> {
+        self.admitted(namespace)?;
+        let asked = BriefRequest::of(&self.config.memory, vec![namespace.clone()], None);
+        let request = BriefRequest {
+            max_memories: Some(options.limit),
+            min_importance: options.filter.min_importance.unwrap_or(asked.min_importance),
+            types: if options.filter.types.is_empty() { asked.types.clone() } else { options.filter.types.clone() },
+            ..asked
+        };
+        Ok(self.brief(&request)?.shown.into_iter().map(|shown| shown.memory).collect())
+    }
+
+    /// Returns the memory section for a prompt: `memories` in the order given, fenced as data. None give no text.
+    #[must_use]
+    pub fn build_memory_prompt(&self, memories: &[Memory], format: Format) -> String {
+        brief::spell(memories, format)
+    }
+
+    /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds everywhere.
+    /// Where memory is switched off, no namespace is meant.
+    #[must_use]
+    pub fn brief_request(&self, query: Option<String>) -> BriefRequest {
+        let within = self.reach.clone().unwrap_or_else(|| Reach::of_project(self.home()));
+        BriefRequest::of(&self.config.memory, within.namespaces().to_vec(), query)
+    }
+
+    /// Returns what a conversation is to be told, within the request's budget.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read, or a namespace is out of reach.
+    pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ApiError> {
+        for namespace in &request.namespaces {
+            self.admitted(namespace)?;
+        }
+        let store = self.ledger("compose a brief")?;
+        let (brief, without_meaning) = brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?;
+        if let Some(error) = without_meaning {
+            tracing::warn!("the brief goes by words alone: {error}");
+        }
+        Ok(brief)
+    }
+
+    /// Notes that a brief was put in front of a model.
+    pub fn note_shown(&self, brief: &Brief) {
+        if let Some(store) = self.storage.as_store() {
+            let _ = brief::note_shown(store, brief, Timestamp::now());
+        }
+    }
+
+    /// Returns a page of the memories that pass a filter. That is no use of them.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
+    pub fn list_memories(
+        &self,
+        filter: Filter,
+        order: Order,
+        limit: usize,
+        offset: usize,
+    ) -> Result<Vec<Memory>, ApiError> {
+        self.storage.query(&Query { filter: self.confined(filter)?, order, limit, offset })
+    }
+
+    /// Returns how many memories pass a filter.
+    ///
+    /// # Errors
+    /// As [`Memories::list_memories`].
+    pub fn count_memories(&self, filter: Filter) -> Result<usize, ApiError> {
+        self.storage.count(&self.confined(filter)?)
+    }
+
+    /// Counts a use, where the adapter can. What cannot be counted is no failure of the read that it is about.
+    pub fn note_use(&self, ids: &[MemoryId], kind: AccessKind) {
+        if let Some(store) = self.storage.as_store() {
+            let _ = store.record_access(ids, kind, Timestamp::now());
+        }
+    }
+}
+
+/// Returns a memory with the score that it has where every one is as relevant as the other.
+fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResult {
+    let parts = Parts {
+        relevance: 1.0,
+        importance: memory.claim.importance,
+        confidence: Certainty::from(&memory).at(half_lives, now),
+        updated_at: memory.updated_at,
+        access_count: memory.usage.access_count,
+    };
+    let highlight = crate::search::highlight(&memory.claim.content, &[]);
+    SearchResult { score: score(&parts, now).total, highlight, memory }
+}

@@ -1,0 +1,279 @@
+//! What mended a failure: told from what was done between it and the success after it, and only where that is plain.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::command::{only_looks, signature};
+use super::error_line::{is_misuse, likeness};
+use super::session::Session;
+use super::{Call, HookError};
+use crate::consolidate::{Decision, Incoming, settle_by_rules};
+use crate::memory::{
+    Audience, Candidate, Claim, Episode, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Outcome,
+    Structured,
+};
+use crate::search;
+use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreError};
+use sha2::{Digest as _, Sha256};
+use transcripts::{MessageTime, hex};
+
+/// Category of what is kept.
+const CATEGORY: &str = "solution";
+/// Tag of what is kept, by which it is found again.
+const TAG: &str = "error-fix";
+/// A success after this time mends nothing.
+const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
+/// Most commands in between of which it can be told what mended.
+const MAX_COMMANDS: usize = 3;
+/// Least likeness of two errors of one command for which one remedy is told.
+const MIN_LIKENESS: f64 = 0.34;
+/// Most remedies that are kept for one failure.
+const MAX_KEPT: usize = 5;
+/// Most remedies that are told at a time.
+const MAX_TOLD: usize = 3;
+/// A remedy is told in one session at most once in this time.
+pub(super) const COOLDOWN: SignedDuration = SignedDuration::from_mins(30);
+
+/// What mended a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Remedy {
+    /// Another spelling of the command.
+    Instead(String),
+    /// Commands before the same command.
+    First(Vec<String>),
+}
+
+/// Tells what mended `failed`, of which `succeeded` is the success; `None` where it is not plain.
+///
+/// Another spelling counts where the error was about the call itself and nothing was done in between. Commands in between
+/// count where the same command then succeeded, if they are few and no file was changed: what an edit mended is in the
+/// code.
+fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
+    if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
+        return None;
+    }
+    let commands: Vec<String> = failed
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Ran(command) if !only_looks(command) => Some(command.clone()),
+            Step::Ran(_) | Step::Edited(_) => None,
+        })
+        .collect();
+    match (failed.command == succeeded, commands.len()) {
+        (true, 1..=MAX_COMMANDS) => Some(Remedy::First(commands)),
+        (false, 0) if is_misuse(&failed.error) => Some(Remedy::Instead(succeeded.to_owned())),
+        _ => None,
+    }
+}
+
+/// Keeps what mended a failure, if that is plain, and returns the decision.
+///
+/// It is settled as everything else that is learnt, but beside another remedy for the same failure: those do not contradict
+/// each other, however alike they are worded, so each is kept, up to [`MAX_KEPT`].
+pub(super) fn keep(
+    session: &Session<'_>,
+    failed: &FailedCommand,
+    succeeded: &str,
+) -> Result<Option<Decision>, HookError> {
+    let (store, call, now) = (session.store, session.call, session.now);
+    let allowed = call.categories.iter().any(|name| name == CATEGORY);
+    let Some(remedy) = remedy(failed, succeeded, now).filter(|_| allowed) else { return Ok(None) };
+    let (candidate, findings) = call.guard.redact(candidate(call, failed, &remedy, now));
+    let Some(namespace) = session.namespaces.first().filter(|_| findings.is_empty()) else {
+        // A command with a secret in it is not worth telling without it.
+        return Ok(None);
+    };
+    let candidate = candidate.into_inner();
+    let source = format!("hook:{}", call.agent.as_str());
+    let others = others(store, namespace, failed, &candidate.claim, now)?;
+    if others > 0 {
+        if others >= MAX_KEPT || store.rejected(namespace, &candidate.claim.content, None)?.is_some() {
+            return Ok(Some(Decision::Skip));
+        }
+        let memory = Memory::new(candidate.claim, namespace.clone(), source, ExtractionMethod::Auto, now);
+        let ((memory, _), (evidence, _)) = (call.guard.redact(memory), call.guard.redact(candidate.evidence));
+        store.write::<_, StoreError>(None, now, |w| w.insert(&memory, &evidence))?;
+        return Ok(Some(Decision::Add));
+    }
+    let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
+    let plan = settle_by_rules(store, &call.guard, &[incoming], None, now)?;
+    Ok(plan.changes.first().map(|change| change.decision))
+}
+
+/// Returns how many other remedies are known for a failure; none where this one is among them.
+fn others(
+    store: &Store,
+    namespace: &Namespace,
+    failed: &FailedCommand,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<usize, StoreError> {
+    let tags = vec![TAG.to_owned()];
+    let filter =
+        Filter { subject: Some(failed.signature.clone()), tags, ..filter(std::slice::from_ref(namespace), now) };
+    let known = store.list(&filter, Order::Updated, 50, 0)?;
+    if known.iter().any(|memory| memory.claim.content == claim.content) {
+        return Ok(0);
+    }
+    let situation = |claim: &Claim| match &claim.structured {
+        Some(Structured::Episode(episode)) => Some(episode.situation.clone()),
+        _ => None,
+    };
+    Ok(known.iter().filter(|memory| situation(&memory.claim) == situation(claim)).count())
+}
+
+fn candidate(call: &Call, failed: &FailedCommand, remedy: &Remedy, now: Timestamp) -> Candidate {
+    let (command, error) = (&failed.command, &failed.error);
+    let (content, action) = match remedy {
+        Remedy::Instead(other) => {
+            (format!("`{command}` fails with \"{error}\"; `{other}` works instead."), format!("Ran `{other}` instead."))
+        }
+        Remedy::First(steps) => {
+            let steps = steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>().join(", then ");
+            (
+                format!("`{command}` fails with \"{error}\" until {steps} was run; after that it succeeds."),
+                format!("Ran {steps}, then `{command}` again."),
+            )
+        }
+    };
+    let claim = Claim {
+        subject: Some(failed.signature.clone()),
+        importance: 0.6,
+        confidence: 0.7,
+        tags: vec![TAG.to_owned()],
+        valid_from: Some(failed.at),
+        structured: Some(Structured::Episode(Episode {
+            situation: format!("`{command}` failed: {error}"),
+            action,
+            outcome: Outcome::Success,
+            reasoning: None,
+            learnings: Vec::new(),
+        })),
+        ..Claim::new(MemoryType::Episodic, CATEGORY, format!("{} fails: remedy", failed.signature), content)
+    };
+    let evidence = Evidence {
+        transcript: format!("{}:{}", call.agent.as_str(), call.input.session.as_deref().unwrap_or_default()),
+        messages: vec![failed.call.clone()],
+        quote: failed.error.clone(),
+        speaker: None,
+        said_at: Some(MessageTime::logged(now.min(failed.at))),
+        content_hash: hex(&Sha256::digest(failed.error.as_bytes())),
+    };
+    Candidate { claim, audience: Audience::Project, evidence: vec![evidence], replaces: None, is_pasted: false }
+}
+
+/// Returns remedies for a failure, the best first, but for those told a moment ago.
+pub(super) fn known(
+    db: &Database,
+    namespaces: &[Namespace],
+    failed: &FailedCommand,
+    told: &HashSet<MemoryId>,
+    now: Timestamp,
+) -> Result<Vec<Memory>, HookError> {
+    let of_command = Filter { subject: Some(failed.signature.clone()), ..filter(namespaces, now) };
+    let mut found: Vec<(f64, Memory)> = db
+        .list(&of_command, Order::Updated, 50, 0)?
+        .into_iter()
+        .map(|memory| (likeness(&failed.error, &error_in(&memory)), memory))
+        .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
+        .collect();
+    // Of remedies for the same error, those that were told most often, and then the newest.
+    found.sort_by(|(x, a), (y, b)| {
+        let by_use = || b.usage.access_count.cmp(&a.usage.access_count);
+        let by_age = || b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id));
+        y.total_cmp(x).then_with(by_use).then_with(by_age)
+    });
+    let mut best: Vec<Memory> = found.into_iter().map(|(_, memory)| memory).collect();
+    // What was learnt from conversations speaks of errors, too.
+    let asked = format!("{} {}", failed.signature, failed.error);
+    let others = search::search(db, &asked, &filter(namespaces, now), MAX_TOLD, now)?;
+    let enough =
+        |found: &search::Found| found.matched.len() >= 3 && likeness(&asked, &found.memory.claim.content) >= 0.25;
+    best.extend(others.into_iter().filter(enough).map(|found| found.memory));
+    let mut seen = told.clone();
+    best.retain(|memory| seen.insert(memory.id.clone()));
+    best.truncate(MAX_TOLD);
+    Ok(best)
+}
+
+/// Returns what is known to fail in exactly this spelling, and what works instead.
+pub(super) fn warnings(
+    db: &Database,
+    namespaces: &[Namespace],
+    command: &str,
+    told: &HashSet<MemoryId>,
+    now: Timestamp,
+) -> Result<Vec<Memory>, HookError> {
+    let Some(name) = signature(command) else { return Ok(Vec::new()) };
+    let filter = Filter { subject: Some(name), tags: vec![TAG.to_owned()], ..filter(namespaces, now) };
+    let begins = format!("`{command}` fails with \"");
+    let mut found = db.list(&filter, Order::Updated, 50, 0)?;
+    found.retain(|memory| {
+        let content = &memory.claim.content;
+        content.starts_with(&begins) && content.ends_with("` works instead.") && !told.contains(&memory.id)
+    });
+    found.truncate(MAX_TOLD);
+    Ok(found)
+}
+
+fn filter(namespaces: &[Namespace], now: Timestamp) -> Filter {
+    Filter {
+        categories: vec![CATEGORY.to_owned(), "mistake".to_owned()],
+        unexpired_at: Some(now),
+        ..Filter::exactly(namespaces)
+    }
+}
+
+fn error_in(memory: &Memory) -> String {
+    match &memory.claim.structured {
+        Some(Structured::Episode(episode)) => episode.situation.clone(),
+        _ => memory.claim.content.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::day;
+
+    fn failed(command: &str, error: &str, steps: &[Step]) -> FailedCommand {
+        FailedCommand {
+            signature: signature(command).unwrap(),
+            command: command.to_owned(),
+            error: error.to_owned(),
+            call: "t1".to_owned(),
+            steps: steps.to_vec(),
+            at: day(1),
+        }
+    }
+
+    fn ran(command: &str) -> Step {
+        Step::Ran(command.to_owned())
+    }
+
+    #[test]
+    fn only_a_plain_remedy_is_one() {
+        let missing = "Error: Cannot find module 'left-pad'";
+        let misuse = "error: unexpected argument '--foo' found";
+        let edited = Step::Edited("package.json".to_owned());
+        let first = |commands: &[&str]| Some(Remedy::First(commands.iter().map(|&one| one.to_owned()).collect()));
+        let table = [
+            ("npm test", missing, vec![ran("ls"), ran("npm ci")], "npm test", first(&["npm ci"])),
+            ("npm test", missing, vec![], "npm test", None),
+            ("npm test", missing, vec![ran("ls"), ran("git status")], "npm test", None),
+            ("npm test", missing, vec![ran("npm ci"), edited], "npm test", None),
+            ("npm test", missing, vec![ran("a"), ran("b"), ran("c"), ran("d")], "npm test", None),
+            ("npm test", missing, vec![ran("npm ci")], "npm test -- a", None),
+            ("cargo test --foo", misuse, vec![], "cargo test bar", Some(Remedy::Instead("cargo test bar".to_owned()))),
+            ("cargo test a", "assertion failed", vec![], "cargo test b", None),
+            ("cargo test --foo", misuse, vec![ran("cargo add x")], "cargo test bar", None),
+        ];
+        for (command, error, steps, succeeded, expected) in table {
+            assert_eq!(remedy(&failed(command, error, &steps), succeeded, day(1)), expected, "{command} {steps:?}");
+        }
+        let late = day(1) + SAME_MATTER + SignedDuration::from_secs(1);
+        assert_eq!(remedy(&failed("npm test", missing, &[ran("npm ci")]), "npm test", late), None);
+    }
+}

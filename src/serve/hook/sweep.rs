@@ -1,0 +1,173 @@
+//! Sessions whose end was never told, found when the next one begins: agents are killed, and windows closed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::logs::{IDLE, is_new, is_subagents, request_for};
+use super::{Agent, Call, HookError};
+use crate::pipeline::{Stamp, path_key};
+use crate::store::{Enqueued, Store};
+
+/// Sessions that are older than this are left to `run`.
+const MAX_AGE: SignedDuration = SignedDuration::from_hours(24 * 14);
+/// Most sessions that one sweep puts in line.
+const MAX_SESSIONS: usize = 10;
+/// Most files that one sweep looks at.
+const MAX_FILES: usize = 2_000;
+/// Most time that one sweep takes.
+const MAX_TIME: Duration = Duration::from_millis(150);
+/// How much of a log is read to tell where it was held, in bytes.
+const HEAD: usize = 8 * 1024;
+
+/// Puts the sessions of the same project in line that were missed; returns how many.
+pub(super) fn missed(store: &Store, call: &Call, now: Timestamp) -> Result<usize, HookError> {
+    let begun = Instant::now();
+    let Some(current) = call.input.transcript.as_deref() else { return Ok(0) };
+    let mut found = 0;
+    for (log, changed) in candidates(call.agent, current) {
+        if found >= MAX_SESSIONS || begun.elapsed() > MAX_TIME {
+            break;
+        }
+        let age = Timestamp::try_from(changed).map_or(SignedDuration::ZERO, |changed| now.duration_since(changed));
+        let is_wanted = (IDLE..MAX_AGE).contains(&age)
+            && path_key(&log) != path_key(current)
+            && (call.subagents || !is_subagents(call.agent, &log));
+        let stamp = if is_wanted && is_of_project(call, &log) { Stamp::of(&log) } else { None };
+        if let Some(stamp) = stamp
+            && is_new(store, &log, &stamp)?
+        {
+            let request = request_for(call.agent.as_str(), &log, call.input.cwd.as_deref(), now);
+            if let Some(request) = request
+                && store.enqueue(&request, now)? == Enqueued::Waiting
+            {
+                found += 1;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns logs beside the current one, the last changed first.
+fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let Some(folder) = current.parent() else { return Vec::new() };
+    let folders = match agent {
+        // A folder for each project.
+        Agent::ClaudeCode => vec![folder.to_owned()],
+        // A folder for each day, below those of months and years.
+        Agent::Codex => days(folder),
+    };
+    let mut found: Vec<(PathBuf, SystemTime)> = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
+        .take(MAX_FILES)
+        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "jsonl"))
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
+        .collect();
+    found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    found
+}
+
+/// Returns the folders of the last days up to that of the current session.
+fn days(day: &Path) -> Vec<PathBuf> {
+    let Some(root) = day.ancestors().nth(3) else { return vec![day.to_owned()] };
+    let names = |folder: &Path| {
+        let mut below: Vec<PathBuf> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
+        below.sort_by(|a, b| b.cmp(a));
+        below
+    };
+    let years = names(root).into_iter().take(2);
+    let months = years.flat_map(|year| names(&year)).take(2);
+    months.flat_map(|month| names(&month)).take(14).collect()
+}
+
+/// Whether the session was held in the project; agents that keep a folder for each project say so by the folder.
+fn is_of_project(call: &Call, log: &Path) -> bool {
+    let Some(cwd) = call.input.cwd.as_deref().and_then(Path::to_str).filter(|_| call.agent == Agent::Codex) else {
+        return true;
+    };
+    let mut head = vec![0; HEAD];
+    let read = fs::File::open(log).and_then(|mut file| std::io::Read::read(&mut file, &mut head)).unwrap_or(0);
+    let head = String::from_utf8_lossy(&head[..read]);
+    serde_json::to_string(cwd).is_ok_and(|cwd| head.contains(&format!("\"cwd\":{cwd}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::MemorySettings;
+    use crate::guard::Guard;
+    use crate::serve::hook::{Event, Input};
+
+    fn call(agent: Agent, current: &Path, cwd: &str) -> Call {
+        let input = Input { transcript: Some(current.to_owned()), cwd: Some(cwd.into()), ..Input::default() };
+        Call {
+            agent,
+            event: Event::SessionStart,
+            input,
+            database: PathBuf::new(),
+            namespace: None,
+            categories: Vec::new(),
+            memory: MemorySettings::default(),
+            guard: Guard::default(),
+            vectors: None,
+            subagents: false,
+        }
+    }
+
+    fn write(path: &Path, text: &str, minutes: u64) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let at = SystemTime::now() - Duration::from_secs(minutes * 60);
+        fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+    }
+
+    fn found(store: &Store) -> Vec<String> {
+        let name = |path: String| Path::new(&path).file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut names: Vec<String> = store.jobs().unwrap().into_iter().map(|job| name(job.path)).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sessions_of_other_days_are_found_by_the_folder_in_their_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join("sessions").join(name);
+        let head =
+            |cwd: &str| format!("{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"1\",\"cwd\":\"{cwd}\"}}}}\n");
+        write(&at("2026/10/31/a.jsonl"), &head("/home/ana/shop"), 60);
+        write(&at("2026/11/02/b.jsonl"), &head("/home/ana/shop"), 30);
+        write(&at("2026/11/02/other.jsonl"), &head("/home/ana/shop-2"), 30);
+        write(&at("2026/11/02/old.jsonl"), &head("/home/ana/shop"), 60 * 24 * 20);
+        write(&at("2026/11/02/fresh.jsonl"), &head("/home/ana/shop"), 3);
+        let current = at("2026/11/03/now.jsonl");
+        write(&current, &head("/home/ana/shop"), 0);
+        let store = Store::in_memory().unwrap();
+        let call = call(Agent::Codex, &current, "/home/ana/shop");
+        assert_eq!(missed(&store, &call, Timestamp::now()).unwrap(), 2);
+        assert_eq!(found(&store), ["a", "b"]);
+    }
+
+    #[test]
+    fn only_so_many_sessions_are_taken_at_once_and_the_last_ones_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..15 {
+            write(&folder.path().join(format!("s{number:02}.jsonl")), "x", 20 + number);
+        }
+        let store = Store::in_memory().unwrap();
+        let call = call(Agent::ClaudeCode, &folder.path().join("now.jsonl"), "/home/ana/shop");
+        assert_eq!(missed(&store, &call, Timestamp::now()).unwrap(), MAX_SESSIONS);
+        assert_eq!(found(&store).first().map(String::as_str), Some("s00"));
+        assert!(!found(&store).contains(&"s14".to_owned()));
+        let nobody = Call { input: Input::default(), ..call };
+        assert_eq!(missed(&store, &nobody, Timestamp::now()).unwrap(), 0);
+    }
+}
