@@ -1,7 +1,7 @@
 //! What becomes of a window when a server or a model fails: one row a fault, from the log to the memories and back.
 //!
 //! Each row reads the same conversation of three facts twice: first against a server that fails in one way at every
-//! request, then against the same server in good health. `docs/faults.md` is this table as it was last printed.
+//! request, then against the same server in good health. `docs/engineering/faults.md` is this table as it was last printed.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -354,8 +354,8 @@ fn every_fault_ends_as_the_table_says() {
         writeln!(table, "{outcome}").unwrap();
     }
     std::io::stdout().write_all(table.as_bytes()).unwrap();
-    let page = std::fs::read_to_string("docs/faults.md").unwrap();
-    assert!(page.contains(&table), "docs/faults.md should hold this table:\n{table}");
+    let page = std::fs::read_to_string("docs/engineering/faults.md").unwrap();
+    assert!(page.contains(&table), "docs/engineering/faults.md should hold this table:\n{table}");
 }
 
 #[test]
