@@ -7,7 +7,7 @@ mod structured;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::transcript::MessageTime;
+use transcripts::MessageTime;
 
 pub use identity::{MemoryId, Namespace};
 pub use spelled::{
@@ -167,7 +167,7 @@ pub struct Evidence {
     pub speaker: Option<String>,
     /// When it was said.
     pub said_at: Option<MessageTime>,
-    /// Hash of that message's content, see [`crate::transcript::Message::content_hash`].
+    /// Hash of that message's content, see [`transcripts::Message::content_hash`].
     pub content_hash: String,
 }
 
