@@ -1,30 +1,16 @@
-//! From a line of JSONL to what the store keeps: our own export, or the few fields that any memory has.
+//! Import of memories from JSONL: exports of this program, or objects with at least `content`.
+
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-
-use super::several::Several;
-use super::{Exported, Gathered};
-use crate::consolidate::compare::key::canonical;
-use crate::guard::Guard;
-use crate::memory::{
-    Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Scope, Status,
-};
-use crate::store::{Store, StoreError, Writer};
 use transcripts::json;
 
-/// A line that was understood.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
-    /// The memory; a fresh id where the line has none.
-    pub memory: Memory,
-    /// Whether its id is its own, so that it is another memory than one of the same words.
-    pub has_id: bool,
-    /// What it rests on.
-    pub evidence: Vec<Evidence>,
-    /// Its links, by the ids of the file.
-    pub relations: Vec<(RelationType, MemoryId)>,
-}
+use super::{Exported, Gathered, Imported};
+use crate::consolidate::compare::key::canonical;
+use crate::guard::Guard;
+use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
+use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
 /// Why a line cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -220,9 +206,58 @@ fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Resu
     Ok(writer.rejected(&memory.namespace, &memory.claim.content, Some((&canonical(key), value)))?.is_some())
 }
 
+/// Memories that are held back at most.
+const MOST: usize = 4_096;
+
+/// New memories that are not written yet. What one that comes later could be compared with is known of each.
+#[derive(Default)]
+pub(super) struct Several {
+    new: Vec<CleanMemory>,
+    ids: HashSet<MemoryId>,
+    said: HashSet<(Namespace, String)>,
+    keys: HashSet<(Namespace, String)>,
+}
+
+impl Several {
+    /// Writes what is held back if the store must know of it to tell what becomes of another one.
+    pub(super) fn before(
+        &mut self,
+        writer: &Writer<'_>,
+        id: &MemoryId,
+        namespace: &Namespace,
+        (content, key): (&str, Option<&str>),
+    ) -> Result<(), StoreError> {
+        let is_known = self.ids.contains(id)
+            || self.said.contains(&(namespace.clone(), normalised_hash(content)))
+            || key.is_some_and(|key| self.keys.contains(&(namespace.clone(), key.to_owned())));
+        if is_known { self.write(writer) } else { Ok(()) }
+    }
+
+    /// Holds a memory back, or writes all where there are many.
+    pub(super) fn add(&mut self, writer: &Writer<'_>, new: CleanMemory) -> Result<(), StoreError> {
+        let (memory, _) = &new;
+        self.ids.insert(memory.id.clone());
+        self.said.insert((memory.namespace.clone(), normalised_hash(&memory.claim.content)));
+        self.keys.extend(memory.claim.key.clone().map(|key| (memory.namespace.clone(), key)));
+        self.new.push(new);
+        if self.new.len() >= MOST { self.write(writer) } else { Ok(()) }
+    }
+
+    /// Writes all that is held back.
+    pub(super) fn write(&mut self, writer: &Writer<'_>) -> Result<(), StoreError> {
+        let Self { new, .. } = std::mem::take(self);
+        writer.insert_all(&new, Clone::clone)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::{Counts, Gathered, Imported, import_as_is};
+    use crate::guard::Guard;
+    use crate::memory::MemoryId;
+    use crate::store::samples::{day, memory, memory_in, shop};
+    use crate::store::{Filter, Order, Store};
 
     fn parse(text: &str) -> Result<Imported, ImportError> {
         parse_line(text, 3, &Namespace::global(), Timestamp::UNIX_EPOCH)
@@ -249,7 +284,7 @@ mod tests {
     fn a_second_import_changes_nothing_and_an_edited_section_only_itself() {
         let (store, guard) = (Store::in_memory().unwrap(), Guard::default());
         let import = |text: &str| {
-            let (_, gathered) = super::super::foreign::samples::read("MEMORY.md", text);
+            let (_, gathered) = crate::exchange::formats::samples::read("MEMORY.md", text);
             import_as_is(&store, &guard, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap()
         };
         let counts = |added, changed, known| Counts { added, changed, known, context: 0 };
@@ -267,5 +302,38 @@ mod tests {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with("line 3 is no memory") && !error.contains("secret"), "{error}");
         }
+    }
+
+    fn imported(content: &str, key: Option<&str>) -> Imported {
+        let mut memory = memory("", content);
+        memory.claim.key = key.map(str::to_owned);
+        Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() }
+    }
+
+    #[test]
+    fn what_a_file_says_twice_is_known_the_second_time_and_what_it_changes_is_changed() {
+        let store = Store::in_memory().unwrap();
+        let mut same_id = imported("The user sings.", None);
+        let first = imported("The user drinks tea.", Some("import.drink"));
+        same_id.memory.id = MemoryId::new();
+        let mut again = same_id.clone();
+        again.memory.claim.content = "The user dances.".into();
+        let elsewhere = memory_in(&"global".parse().unwrap(), "", "The user drinks tea.");
+        let memories = vec![
+            first.clone(),
+            imported("the user drinks TEA", None),
+            Imported { memory: elsewhere, ..imported("", None) },
+            imported("The user drinks mate.", Some("import.drink")),
+            same_id,
+            again,
+        ];
+        let gathered = Gathered { memories, ..Gathered::default() };
+        let counts = import_as_is(&store, &Guard::default(), gathered, &shop(), day(0)).unwrap();
+        assert_eq!(counts, Counts { added: 3, changed: 1, known: 2, context: 0 });
+        let said = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().into_iter().map(|one| one.claim.content);
+        let mut said: Vec<String> = said.collect();
+        said.sort();
+        assert_eq!(said, ["The user drinks mate.", "The user drinks tea.", "The user sings."]);
+        assert_eq!(store.memory(&first.memory.id).unwrap().claim.content, "The user drinks mate.");
     }
 }

@@ -1,20 +1,23 @@
-//! Memories in and out of the store, as JSONL for programs and Markdown for people.
+//! Import and export of memories: JSONL for programs, Markdown for people, and the files of other memory programs.
 
-mod export;
-mod foreign;
+mod formats;
 mod import;
-mod markdown;
+mod notes;
 mod place;
-mod several;
+
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{Evidence, Memory, MemoryId, RelationType};
+use crate::memory::{
+    CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType,
+};
+use crate::store::{Database, KnownLine, StoreError};
+use jiff::Timestamp;
+use transcripts::{Head, IngestError, Input, Skipped};
 
-pub use export::exported;
-pub use foreign::{Gathered, MEMORY_FORMATS, MemoryFormat, Terms, gather, recognise};
-pub use import::{Counts, ImportError, Imported, import_as_is, parse_line};
-pub use markdown::markdown;
+pub use formats::{MEMORY_FORMATS, gather, recognise};
+pub use import::{Counts, ImportError, import_as_is, parse_line};
 pub use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.
@@ -51,4 +54,172 @@ pub struct ExportedRelation {
     /// What this one is to it.
     #[serde(rename = "type")]
     pub relation_type: RelationType,
+}
+
+/// Returns `memory` with its sources and its outgoing relations.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreError> {
+    let evidence = database.evidence(&memory.id)?;
+    let relations = database.relations(&memory.id)?;
+    let sources = evidence.iter().map(|piece| ExportedSource {
+        transcript: piece.transcript.clone(),
+        messages: piece.messages.clone(),
+        quote: piece.quote.clone(),
+    });
+    let own = relations.into_iter().filter(|relation| relation.from == memory.id);
+    Ok(Exported {
+        sources: sources.collect(),
+        relations: own
+            .map(|relation| ExportedRelation { to: relation.to, relation_type: relation.relation_type })
+            .collect(),
+        evidence,
+        memory,
+    })
+}
+
+/// Returns a document with one section a type and one bullet a memory, in the order given.
+#[must_use]
+pub fn markdown(memories: &[Exported]) -> String {
+    let mut text = String::from("# Memories\n");
+    for memory_type in MemoryType::ALL {
+        let of_type: Vec<_> =
+            memories.iter().filter(|memory| memory.memory.claim.memory_type == *memory_type).collect();
+        if of_type.is_empty() {
+            continue;
+        }
+        write_line(&mut text, format_args!("\n## {}\n", heading(*memory_type)));
+        for memory in of_type {
+            bullet(&mut text, memory);
+        }
+    }
+    text
+}
+
+const fn heading(memory_type: MemoryType) -> &'static str {
+    match memory_type {
+        MemoryType::Semantic => "What is so",
+        MemoryType::Episodic => "What happened",
+        MemoryType::Procedural => "How to act",
+    }
+}
+
+fn bullet(text: &mut String, exported: &Exported) {
+    let memory = &exported.memory;
+    let content = memory.claim.content.split_whitespace().collect::<Vec<_>>().join(" ");
+    write_line(text, format_args!("- {content}"));
+    write_line(text, format_args!("  *{}, {}, {}*", memory.claim.category, memory.namespace, memory.id));
+    for source in &exported.sources {
+        let quote = source.quote.split_whitespace().collect::<Vec<_>>().join(" ");
+        write_line(text, format_args!("  > {quote} ({})", source.transcript));
+    }
+}
+
+fn write_line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("writing to a String cannot fail");
+}
+
+/// Longest file of notes that is read, in bytes.
+const MAX_NOTES_BYTES: usize = 4 << 20;
+
+/// A form in which another program keeps memories.
+pub struct MemoryFormat {
+    /// The spelling of `import --format`.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// How it is recognised, in one line.
+    pub rule: &'static str,
+    sniff: fn(&Head<'_>) -> bool,
+    read: fn(Input, &Terms, &mut Gathered) -> Result<(), IngestError>,
+}
+
+/// On what terms a file is read.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// For memories that name no namespace.
+    pub namespace: Namespace,
+    /// Whether everything goes to `namespace`, whatever the file says.
+    pub is_forced: bool,
+    /// The time of the import.
+    pub now: Timestamp,
+    /// Whether instructions for an agent are taken as memories, not only as known context.
+    pub instructions_as_memories: bool,
+    /// Digits of a hash of the file's folder, so that files of one name in several folders do not replace each other.
+    pub folder: String,
+}
+
+impl Terms {
+    /// Returns the start of the keys of memories that stand in the file: `kind`, and the folder if it is known.
+    pub(super) fn key(&self, kind: &str) -> String {
+        if self.folder.is_empty() { format!("import.{kind}.") } else { format!("import.{kind}.{}.", self.folder) }
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Memories.
+    pub memories: Vec<Imported>,
+    /// Lines that an agent knows anyway, so that they are not learnt again.
+    pub known: Vec<KnownLine>,
+    /// Records that could not be used, and why.
+    pub skipped: Vec<Skipped>,
+    /// What was left out with good reason, such as a placeholder.
+    pub left_out: Vec<Skipped>,
+}
+
+impl Gathered {
+    pub(super) fn skip(&mut self, record: usize, reason: impl Into<String>) {
+        self.skipped.push(Skipped { record, reason: reason.into() });
+    }
+
+    pub(super) fn leave_out(&mut self, record: usize, reason: impl Into<String>) {
+        self.left_out.push(Skipped { record, reason: reason.into() });
+    }
+
+    /// Adds a memory that names no source of its own.
+    pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
+        let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
+        self.memories.push(Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() });
+    }
+}
+
+/// Returns a long-term claim that says `content`, with its first words as title; a category that is not ours becomes a
+/// tag.
+pub(super) fn claim(category: &str, content: &str) -> Claim {
+    let content = content.trim();
+    let words: Vec<_> = content.split_whitespace().take(8).collect();
+    let known = CATEGORIES.contains(&category);
+    let claim = Claim::new(MemoryType::Semantic, if known { category } else { "note" }, words.join(" "), content);
+    Claim { tags: if known { Vec::new() } else { vec![category.to_lowercase()] }, ..claim }
+}
+
+/// Adds `tags` to those that `claim` has.
+pub(super) fn tagged(mut claim: Claim, tags: impl IntoIterator<Item = String>) -> Claim {
+    claim.tags.extend(tags);
+    claim
+}
+
+/// Reads all of `input` as text; tells if there is too much.
+pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<String>, IngestError> {
+    let text = input.into_text(MAX_NOTES_BYTES)?;
+    if text.is_none() {
+        gathered.skip(1, format!("notes of more than {} MiB", MAX_NOTES_BYTES >> 20));
+    }
+    Ok(text)
+}
+
+/// A line that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The memory; a fresh id where the line has none.
+    pub memory: Memory,
+    /// Whether its id is its own, so that it is another memory than one of the same words.
+    pub has_id: bool,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Its links, by the ids of the file.
+    pub relations: Vec<(RelationType, MemoryId)>,
 }

@@ -1,19 +1,17 @@
-//! The record that is kept, and what hangs on it: plain data, no behaviour beyond reading and spelling it.
+//! The memory record and everything attached to it: plain data that is only read and spelled.
 
 mod identity;
 mod spelled;
-mod structured;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
 use transcripts::MessageTime;
 
 pub use identity::{MemoryId, Namespace};
 pub use spelled::{
     Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
 };
-pub use structured::{Episode, Procedure, Structured};
 
 /// What a memory says, apart from where it is kept and how it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -203,6 +201,61 @@ pub struct Candidate {
     pub is_pasted: bool,
 }
 
+/// The structured part of a memory; its shape follows from the memory's type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Structured {
+    /// What happened.
+    Episode(Episode),
+    /// How to act.
+    Procedure(Procedure),
+    /// A pattern seen in several episodes.
+    Pattern {
+        /// What recurs, and when it helps.
+        pattern: String,
+    },
+    /// Attributes of the user.
+    Profile {
+        /// Attribute to value, e.g. `name` to `Ana`.
+        profile: serde_json::Map<String, serde_json::Value>,
+    },
+}
+
+/// An episode: what happened and what was learnt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Episode {
+    /// The problem or setting.
+    pub situation: String,
+    /// What was done.
+    pub action: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it worked or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// What to do or avoid next time.
+    #[serde(default)]
+    pub learnings: Vec<String>,
+}
+
+/// A procedure: when to do what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Procedure {
+    /// Short name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Steps in order.
+    #[serde(default)]
+    pub steps: Vec<String>,
+    /// Situations in which it applies.
+    #[serde(default)]
+    pub triggers: Vec<String>,
+    /// Rank among procedures with the same trigger, 0–1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<f64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +273,13 @@ mod tests {
         assert_eq!(json["type"], "semantic");
         assert_eq!(json["created_at"], "2026-01-02T03:04:05Z");
         assert_eq!(serde_json::from_value::<Memory>(json).unwrap(), memory);
+    }
+
+    #[test]
+    fn structured_parts_are_told_apart_by_their_fields() {
+        let episode = r#"{"situation":"s","action":"a","outcome":"failure","learnings":[]}"#;
+        let procedure = r#"{"name":"n","description":"d","steps":["s"],"triggers":[]}"#;
+        assert!(matches!(serde_json::from_str(episode).unwrap(), Structured::Episode(_)));
+        assert!(matches!(serde_json::from_str(procedure).unwrap(), Structured::Procedure(_)));
     }
 }

@@ -12,20 +12,19 @@
 //! another project, which is why an address that the log itself names counts for more than what stands there here.
 
 mod git;
-mod named;
 mod remote;
-mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-
-use crate::memory::Namespace;
 use transcripts::{Transcript, hex};
 
-pub use named::{ALLOWED, checked};
+use self::git::read;
+use crate::config::PROJECT_FILE;
+use crate::memory::Namespace;
+
 pub use remote::{Remote, without_credentials};
 
 /// Longest part of a namespace, in bytes.
@@ -190,7 +189,7 @@ impl Machine {
         let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
-            let named = if is_free { self.named(place) } else { named::Named::default() };
+            let named = if is_free { self.named(place) } else { Named::default() };
             let is_claim = here.is_none() && !place.is_some_and(Path::is_dir) && Remote::named(path).is_none();
             let sighting = Sighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
@@ -227,8 +226,8 @@ impl Machine {
         })
     }
 
-    fn named(&self, place: Option<&Path>) -> named::Named {
-        place.map(|place| named::nearest(place, self.home.as_deref())).unwrap_or_default()
+    fn named(&self, place: Option<&Path>) -> Named {
+        place.map(|place| nearest(place, self.home.as_deref())).unwrap_or_default()
     }
 
     /// Whether the path is somebody's home or a root folder, on this machine or any other.
@@ -245,7 +244,7 @@ impl Machine {
 }
 
 impl Sighting {
-    fn renamed(self, named: named::Named) -> Self {
+    fn renamed(self, named: Named) -> Self {
         let identity = named.name.as_deref().and_then(Identity::named).unwrap_or(self.identity);
         Self { identity, warning: named.warning, ..self }
     }
@@ -272,4 +271,58 @@ fn tidied(text: &str) -> String {
 fn plain(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
+}
+
+/// Longest name of a project, in bytes.
+const MAX_NAME: usize = 100;
+
+/// What the nearest settings file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The name.
+    pub(super) name: Option<String>,
+    /// Why the file was ignored.
+    pub(super) warning: Option<String>,
+}
+
+/// Reads the nearest settings file at or above `path`, but not in `home` or above it. Only its `project` counts: a
+/// file that came with a repository sets nothing else here.
+pub(super) fn nearest(path: &Path, home: Option<&Path>) -> Named {
+    let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
+    let below_home =
+        |folder: &&Path| folder.parent().is_some() && !homes.iter().any(|home| home.as_deref() == Some(folder));
+    let files = path.ancestors().take_while(below_home).map(|folder| folder.join(PROJECT_FILE));
+    let Some((file, text)) = files.into_iter().find_map(|file| read(&file).map(|text| (file, text))) else {
+        return Named::default();
+    };
+    match name_in(&text) {
+        Ok(name) => Named { name, warning: None },
+        Err(reason) => Named { name: None, warning: Some(format!("ignored {}: {reason}", file.display())) },
+    }
+}
+
+fn name_in(text: &str) -> Result<Option<String>, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        format!("line {line}: {}", error.message())
+    })?;
+    match table.get("project") {
+        None => Ok(None),
+        Some(toml::Value::String(name)) => match checked(name) {
+            Some(name) => Ok(Some(name)),
+            None => Err(format!("project = {name:?} is no name; {ALLOWED}")),
+        },
+        Some(_) => Err("project must be a name in quotes".to_owned()),
+    }
+}
+
+/// What the name of a project may be, for messages.
+pub const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
+
+/// Returns the name if it can be one of a project.
+#[must_use]
+pub fn checked(name: &str) -> Option<String> {
+    let name = name.trim();
+    let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(['/', '\\']);
+    (sound && !name.chars().any(char::is_control)).then(|| name.to_owned())
 }

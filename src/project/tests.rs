@@ -227,3 +227,19 @@ fn a_worktree_whose_repository_was_moved_still_knows_where_it_was() {
     assert_eq!(Path::new(&sighting.root.unwrap()), desk.path("shop"));
     assert_eq!(sighting.identity.id().replace(&*desk.home.to_string_lossy(), "~"), "folder:~/shop");
 }
+
+#[test]
+fn only_the_name_of_the_project_is_read() {
+    assert_eq!(name_in("project = \" Shop \"\nmodel = 3\nunheard = true"), Ok(Some("Shop".into())));
+    assert_eq!(name_in("jobs = 2"), Ok(None));
+    for (text, part) in [
+        ("project = ", "line 1"),
+        ("jobs = 2\nproject", "line 2"),
+        ("project = 3", "in quotes"),
+        ("project = ''", "is no name"),
+        ("project = '../x'", "is no name"),
+        ("project = \"a\\nb\"", "is no name"),
+    ] {
+        assert!(name_in(text).unwrap_err().contains(part), "{text}");
+    }
+}

@@ -1,0 +1,308 @@
+//! Markdown notes: `MEMORY.md`, daily notes, and instruction files such as `CLAUDE.md`.
+//!
+//! An agent reads instruction files at every start. They are stored as known context, so that a conversation which
+//! repeats them is not learnt from, and become memories only on request.
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use transcripts::{Head, IngestError, Input};
+
+use super::{Gathered, MemoryFormat, Terms, claim, text_of};
+use crate::memory::{Claim, MemoryType, Scope};
+use crate::store::KnownLine;
+
+/// Days that what a daily note says is kept.
+const DAILY_DAYS: i64 = 30;
+/// Importance of what stands in a daily note.
+const DAILY_IMPORTANCE: f64 = 0.4;
+
+pub(super) const NOTES: MemoryFormat = MemoryFormat {
+    name: "notes",
+    about: "MEMORY.md, its topic files, and daily notes such as 2026-01-31.md",
+    rule: "named …MEMORY.md or YYYY-MM-DD.md, or Markdown in a folder called memory",
+    sniff: sniff_notes,
+    read: read_notes,
+};
+
+fn sniff_notes(head: &Head<'_>) -> bool {
+    let is_topic = head.name.strip_suffix(".md").is_some() && head.folder == "memory";
+    head.name.ends_with("memory.md")
+        || is_topic
+        || head.name.strip_suffix(".md").is_some_and(|stem| day_of(stem).is_some())
+}
+
+fn day_of(stem: &str) -> Option<Date> {
+    if stem.len() == 10 { stem.parse().ok() } else { None }
+}
+
+fn read_notes(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
+    let stem = input.stem();
+    let Some(text) = text_of(input, gathered)? else { return Ok(()) };
+    match day_of(&stem) {
+        Some(day) => read_day(&text, day, terms, gathered),
+        None => read_sections(&text, &stem, terms, gathered),
+    }
+    Ok(())
+}
+
+/// Takes each section as a long-term memory that keeps its key when its words change.
+fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered) {
+    let (pairs, body) = front_matter(text).unwrap_or((Vec::new(), text));
+    let described = pairs.iter().find(|(key, _)| *key == "description").map(|(_, value)| *value);
+    let parts = sections(body);
+    let has_headings = parts.iter().any(|part| part.level >= 2);
+    for part in &parts {
+        if part.body.is_empty() {
+            continue;
+        }
+        if part.body.starts_with('(') && part.body.ends_with(')') {
+            gathered.leave_out(part.line, format!("the section {:?} holds only a placeholder", part.heading));
+        } else if has_headings && part.level < 2 {
+            gathered.leave_out(part.line, "the text before the first section is no memory of its own");
+        } else {
+            let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
+            let scope =
+                if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
+            let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
+            gathered.add(section_claim(part, heading, key), terms.namespace.clone(), NOTES.name, terms.now);
+        }
+    }
+}
+
+fn section_claim(part: &Section, heading: &str, key: String) -> Claim {
+    Claim { title: heading.to_owned(), key: Some(key), ..claim("note", &part.body) }
+}
+
+/// Takes the note of a day, or each of its sections, as a short-term memory of that day.
+fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
+    let start = day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).ok();
+    let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
+    for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
+        if part.body.starts_with('(') && part.body.ends_with(')') {
+            gathered.leave_out(part.line, "the section holds only a placeholder");
+            continue;
+        }
+        let title = if part.heading.is_empty() { day.to_string() } else { format!("{day}: {}", part.heading) };
+        let claim = Claim {
+            title,
+            key: Some(format!("{}{day}.{}", terms.key("short_term"), slug(&part.heading))),
+            scope: Scope::ShortTerm,
+            importance: DAILY_IMPORTANCE,
+            valid_from: start,
+            expires_at,
+            ..claim("note", &part.body)
+        };
+        gathered.add(claim, terms.namespace.clone(), NOTES.name, start.unwrap_or(terms.now));
+    }
+}
+
+/// Returns a heading as a part of a key: its letters and digits, with `_` between words.
+pub(super) fn slug(heading: &str) -> String {
+    let words = heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
+}
+
+pub(super) const INSTRUCTIONS: MemoryFormat = MemoryFormat {
+    name: "instructions",
+    about: "CLAUDE.md, AGENTS.md, GEMINI.md and rules files: known context, not memories unless asked for",
+    rule: "named CLAUDE.md, CLAUDE.local.md, AGENTS.md, GEMINI.md, .cursorrules, .windsurfrules, copilot-instructions.md or *.mdc",
+    sniff: sniff_instructions,
+    read: read_instructions,
+};
+
+const NAMES: &[&str] = &[
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "gemini.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    "copilot-instructions.md",
+];
+/// What other programs write into these files for themselves.
+const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
+    ("<claude-mem-context>", "</claude-mem-context>"),
+    ("<afterthought-memory", "</afterthought-memory>"),
+    ("<!--", "-->"),
+];
+/// A line of fewer letters says too little to be known by.
+const MIN_KNOWN_CHARS: usize = 8;
+
+fn sniff_instructions(head: &Head<'_>) -> bool {
+    NAMES.contains(&head.name.as_str()) || head.name.strip_suffix(".mdc").is_some()
+}
+
+fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
+    let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let origin = if terms.folder.is_empty() { name.clone() } else { format!("{}/{name}", terms.folder) };
+    let Some(text) = text_of(input, gathered)? else { return Ok(()) };
+    let text = without_blocks(&text, WRITTEN_BY_PROGRAMS);
+    for part in sections(&text).iter().filter(|part| !part.body.is_empty()) {
+        if terms.instructions_as_memories {
+            let heading = if part.heading.is_empty() { &name } else { &part.heading };
+            let claim = Claim {
+                memory_type: MemoryType::Procedural,
+                title: heading.clone(),
+                key: Some(format!("{}{}.{}", terms.key("instructions"), slug(&name), slug(&part.heading))),
+                ..claim("convention", &part.body)
+            };
+            gathered.add(claim, terms.namespace.clone(), INSTRUCTIONS.name, terms.now);
+        }
+        gathered
+            .known
+            .extend(lines(&part.body).map(|text| KnownLine { origin: origin.clone(), text: text.to_owned() }));
+    }
+    Ok(())
+}
+
+/// Returns the lines of a section without the marks of lists and quotes.
+fn lines(body: &str) -> impl Iterator<Item = &str> {
+    let marks = |c: char| matches!(c, '-' | '*' | '+' | '>' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
+    body.lines()
+        .map(move |line| line.trim_start_matches(marks).trim())
+        .filter(|line| line.chars().count() >= MIN_KNOWN_CHARS)
+}
+
+/// What stands under one heading, up to the next of any level.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    /// 1-based line of the heading; 1 for what stands before the first.
+    pub line: usize,
+    /// The number of `#`; 0 for what stands before the first heading.
+    pub level: usize,
+    /// The heading's text.
+    pub heading: String,
+    /// The text under it, trimmed.
+    pub body: String,
+}
+
+/// Splits `text` at its headings; a `#` in a fenced block of code is none.
+pub(super) fn sections(text: &str) -> Vec<Section> {
+    let mut found = vec![Section { line: 1, ..Section::default() }];
+    let mut fence = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+        fence = match (fence, mark) {
+            (None, mark) => mark,
+            (Some(open), Some(mark)) if open == mark => None,
+            (open, _) => open,
+        };
+        match heading(line).filter(|_| fence.is_none()) {
+            Some((level, heading)) => {
+                found.push(Section { line: number, level, heading: heading.to_owned(), body: String::new() });
+            }
+            None => {
+                if let Some(section) = found.last_mut() {
+                    section.body.extend([line, "\n"]);
+                }
+            }
+        }
+    }
+    for section in &mut found {
+        section.body = section.body.trim().to_owned();
+    }
+    found
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let text = line.get(level..)?.strip_prefix(' ')?.trim().trim_end_matches('#').trim();
+    ((1..=6).contains(&level) && !text.is_empty()).then_some((level, text))
+}
+
+/// Returns `text` without the blocks that other programs put between `<!-- … -->` or `<NAME>` and `</NAME>`.
+pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
+    let mut kept = text.to_owned();
+    for (open, close) in blocks {
+        while let Some(start) = kept.find(open) {
+            let end = kept[start..].find(close).map_or(kept.len(), |at| start + at + close.len());
+            kept.replace_range(start..end, "");
+        }
+    }
+    kept
+}
+
+/// Returns the front matter of `text`, as lines of `key: value`, and what follows it.
+pub(super) fn front_matter(text: &str) -> Option<(Vec<(&str, &str)>, &str)> {
+    let rest = text.trim_start().strip_prefix("---\n")?;
+    let (head, body) = rest.split_once("\n---")?;
+    let pairs = head.lines().filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()));
+    Some((pairs.collect(), body.trim_start_matches('-').trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::formats::gather;
+    use crate::exchange::formats::samples::{contents, read, terms};
+
+    #[test]
+    fn sections_become_long_term_memories_with_keys() {
+        let text =
+            "# Memory\nintro\n## About me\n- likes tea\n### Pets\na cat\n## Later\n(nothing yet)\n## 项目\n发布\n";
+        let (format, gathered) = read("MEMORY.md", text);
+        assert_eq!((format, contents(&gathered)), ("notes", vec!["- likes tea", "a cat", "发布"]));
+        let keys: Vec<_> = gathered.memories.iter().filter_map(|one| one.memory.claim.key.as_deref()).collect();
+        assert_eq!(keys, ["import.long_term.about_me", "import.long_term.pets", "import.long_term.项目"]);
+        assert_eq!(gathered.left_out.iter().map(|skipped| skipped.record).collect::<Vec<_>>(), [1, 7]);
+    }
+
+    #[test]
+    fn a_day_is_short_term_and_dated() {
+        let (_, gathered) = read("2026-04-30.md", "Met Bo.\n## Work\nShipped 2.0\n");
+        assert_eq!(contents(&gathered), ["Met Bo.", "Shipped 2.0"]);
+        let claim = &gathered.memories[1].memory.claim;
+        assert_eq!((claim.title.as_str(), claim.scope), ("2026-04-30: Work", Scope::ShortTerm));
+        assert_eq!(claim.valid_from.unwrap().to_string(), "2026-04-30T00:00:00Z");
+        assert_eq!(claim.expires_at, terms().now.checked_add(720.hours()).ok());
+        assert!((claim.importance - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn notes_without_sections_are_one_memory() {
+        let (_, gathered) = read("MEMORY.md", "Ana keeps bees.\n");
+        assert_eq!(contents(&gathered), ["Ana keeps bees."]);
+        let topic = read("memory/bees.md", "---\nname: bees\ndescription: The bees\n---\nTwo hives.\n").1;
+        assert_eq!(topic.memories[0].memory.claim.title, "The bees");
+        assert_eq!(topic.memories[0].memory.claim.key.as_deref(), Some("import.long_term.bees.the_bees"));
+    }
+
+    const TEXT: &str =
+        "# Shop\n<claude-mem-context>\nold news\n</claude-mem-context>\n## Style\n1. Use tabs everywhere.\n- ok\n";
+
+    #[test]
+    fn instructions_are_known_and_no_memories() {
+        let (format, gathered) = read("CLAUDE.md", TEXT);
+        assert_eq!((format, contents(&gathered)), ("instructions", vec![]));
+        let known: Vec<_> = gathered.known.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(known, ["Use tabs everywhere."]);
+    }
+
+    #[test]
+    fn they_become_memories_where_that_is_asked_for() {
+        let asked = Terms { instructions_as_memories: true, ..terms() };
+        let (_, gathered) = gather(Input::from_text("AGENTS.md", TEXT), None, &asked).unwrap();
+        assert_eq!(contents(&gathered), ["1. Use tabs everywhere.\n- ok"]);
+        assert_eq!(gathered.memories[0].memory.claim.key.as_deref(), Some("import.instructions.agents_md.style"));
+    }
+
+    #[test]
+    fn headings_part_the_text_but_not_in_code() {
+        let found = sections("pre\n# Title\n## A ##\nx\n```sh\n# comment\n```\n#tag\n### B\n\ny\n");
+        let parts: Vec<_> =
+            found.iter().map(|part| (part.line, part.level, part.heading.as_str(), part.body.as_str())).collect();
+        assert_eq!(
+            parts,
+            [(1, 0, "", "pre"), (2, 1, "Title", ""), (3, 2, "A", "x\n```sh\n# comment\n```\n#tag"), (9, 3, "B", "y")]
+        );
+    }
+
+    #[test]
+    fn injected_blocks_go_even_when_they_are_not_closed() {
+        let blocks = [("<ctx>", "</ctx>"), ("<!--", "-->")];
+        assert_eq!(without_blocks("a<ctx>b</ctx>c<!--d-->e", &blocks), "ace");
+        assert_eq!(without_blocks("a<ctx>b", &blocks), "a");
+    }
+}
