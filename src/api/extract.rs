@@ -1,16 +1,26 @@
-//! Memories from messages that a program holds in its hands, through the same pipeline as logs on disk.
+//! Extraction from messages that a program has in memory, and consolidation.
 
 use std::collections::BTreeSet;
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-
-use super::{ApiError, Memories};
-use crate::extract::window::WindowBudget;
-use crate::memory::{Memory, MemoryId, Namespace, Status};
-use crate::pipeline::{Event, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary, run};
 use transcripts::{Message, Transcript, content_hash};
+
+use super::remember::holder;
+use super::{ApiError, Memories, NewMemory};
+use crate::consolidate::pass::TakenBack;
+use crate::consolidate::{ApplyError, Change, Incoming, apply, consolidate, settle_by_rules};
+use crate::extract::window::WindowBudget;
+use crate::guard::Guard;
+use crate::llm::Complete as _;
+use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
+use crate::pipeline::{
+    Event, Extractor, FullPass, FullSummary, Ledgered, Options, Pipeline, Reread, Selection, Sources, Summary,
+    full_pass, run,
+};
+use crate::store::Store;
 
 /// Source of transcripts that a program hands over.
 const SOURCE: &str = "library";
@@ -138,4 +148,139 @@ impl Memories {
             jobs: self.config.jobs.value,
         })
     }
+}
+
+/// Plans that are made again because another process wrote in between, before giving up.
+const MAX_ATTEMPTS: usize = 8;
+
+/// What settling memories came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConsolidationResult {
+    /// Memories that are new.
+    pub created: Vec<Memory>,
+    /// Memories that were there and say more, or are surer, now.
+    pub updated: Vec<Memory>,
+    /// Memories whose place others took. They stay in the history.
+    pub deleted: Vec<MemoryId>,
+    /// What was decided about each memory that was given, in their order.
+    pub changes: Vec<Change>,
+}
+
+impl ConsolidationResult {
+    /// Whether anything was changed.
+    #[must_use]
+    pub const fn has_changes(&self) -> bool {
+        !(self.created.is_empty() && self.updated.is_empty() && self.deleted.is_empty())
+    }
+}
+
+impl Memories {
+    /// Keeps memories, settled with what is known by the rules, and returns for each the id of the memory that says it
+    /// now; `None` for what was rejected before. An adapter without a ledger keeps each as it is given.
+    ///
+    /// # Errors
+    /// [`ApiError`] for a secret, a namespace out of reach, a category that is not allowed, and if they cannot be
+    /// written.
+    pub fn save_memories(&self, memories: Vec<NewMemory>) -> Result<Vec<Option<MemoryId>>, ApiError> {
+        let memories = memories.into_iter().map(|new| self.acceptable(new)).collect::<Result<Vec<_>, _>>()?;
+        let Some(store) = self.storage.as_store() else {
+            return Ok(self.storage.save_batch(memories)?.into_iter().map(Some).collect());
+        };
+        let incoming: Vec<Incoming> = memories.into_iter().map(incoming).collect();
+        let plan = settle_by_rules(store, &self.guard, &incoming, None, Timestamp::now())?;
+        plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
+    }
+
+    /// Keeps memories, settled with what is known: the rules decide first, and the model that is configured names the
+    /// relations that they leave open.
+    ///
+    /// # Errors
+    /// As [`Memories::save_memories`], and if the model that was asked for is not configured.
+    pub async fn consolidate_memories(&self, memories: Vec<NewMemory>) -> Result<ConsolidationResult, ApiError> {
+        let store = self.ledger("consolidate memories")?;
+        let memories = memories.into_iter().map(|new| Ok(incoming(self.acceptable(new)?)));
+        let incoming = memories.collect::<Result<Vec<Incoming>, ApiError>>()?;
+        let client = self.client().await?;
+        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
+        let budget = super::budget(&self.config, &label, None, store)?;
+        let model = client.as_ref().map(|client| Ledgered::new(client, store, &self.guard, &budget));
+        for _ in 1..MAX_ATTEMPTS {
+            // What was asked before is answered by the ledger.
+            let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
+            match apply(store, &self.guard, &plan, None, Timestamp::now()) {
+                Ok(_) => return told(store, plan.changes),
+                Err(ApplyError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let namespace = incoming.first().map_or_else(Namespace::global, |one| one.namespace.clone());
+        Err(ApplyError::Stale { namespace }.into())
+    }
+
+    /// Goes over all that is stored in a namespace and below it, or everywhere: joins what says the same, settles what
+    /// cannot both hold, derives what repeats. A run that `undo` takes back. Where the reach is confined, `None` means home.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the namespace is out of reach, or the database cannot be used; what was written stays.
+    pub async fn run_consolidation(&self, namespace: Option<Namespace>) -> Result<FullSummary, ApiError> {
+        let store = self.ledger("consolidate memories")?;
+        let within = namespace.or_else(|| self.reach.as_ref().map(|reach| reach.home().clone()));
+        if let Some(within) = &within {
+            self.admitted(within)?;
+        }
+        let client = self.client().await?;
+        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
+        let budget = super::budget(&self.config, &label, None, store)?;
+        let arguments = json!({"namespace": within.as_ref().map(ToString::to_string)});
+        let pass = FullPass {
+            store,
+            guard: &self.guard,
+            model: client.as_ref(),
+            budget: &budget,
+            within,
+            jobs: self.config.jobs.value,
+            taken_back: TakenBack::Stays,
+        };
+        Ok(full_pass(pass, &arguments, false, CancellationToken::new(), &mut |_| {}).await?)
+    }
+
+    /// Returns a memory that may be kept.
+    fn acceptable(&self, new: NewMemory) -> Result<NewMemory, ApiError> {
+        self.admitted(&new.namespace)?;
+        let (_, findings) = Guard::default().redact(new.evidence.clone());
+        if let Some(name) = findings.into_keys().next() {
+            return Err(ApiError::Secret { name });
+        }
+        Ok(NewMemory { claim: self.checked(new.claim, &new.source)?, ..new })
+    }
+
+    pub(super) fn admitted(&self, namespace: &Namespace) -> Result<(), ApiError> {
+        if self.reaches(namespace) {
+            return Ok(());
+        }
+        self.confined(crate::store::Filter::exactly(std::slice::from_ref(namespace))).map(drop)
+    }
+}
+
+fn incoming(new: NewMemory) -> Incoming {
+    let NewMemory { claim, namespace, source, method, evidence } = new;
+    let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    Incoming { candidate, namespace, source, method }
+}
+
+fn told(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {
+    let mut result = ConsolidationResult::default();
+    for change in &changes {
+        if let Some(id) = &change.new_id {
+            result.created.extend(store.find(id)?);
+        }
+        for id in change.targets() {
+            match store.find(id)? {
+                Some(memory) if memory.status == Status::Superseded => result.deleted.push(memory.id),
+                Some(memory) if change.decision != crate::consolidate::Decision::Skip => result.updated.push(memory),
+                _ => {}
+            }
+        }
+    }
+    Ok(ConsolidationResult { changes, ..result })
 }

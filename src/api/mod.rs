@@ -9,17 +9,13 @@
 //! in the history, and can be undone. Methods that may ask a model are `async`; the others only wait for the file. An
 //! [`Memories`] is one connection: it can be sent to another thread, and each thread may have its own.
 
-mod adapters;
-mod contract;
-mod edit;
 mod error;
 mod extract;
 mod model;
-mod note;
 mod reach;
+mod remember;
 mod retrieve;
-mod settle;
-mod sqlite;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod vectors;
@@ -32,16 +28,16 @@ use crate::guard::Guard;
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::{Store, StoreError};
 
-pub use adapters::{ADAPTERS, Adapter, Opened, database_path, open_storage, open_storage_with};
-pub use contract::{Capabilities, MemoryStorageAdapter, NewMemory, Query, SearchOptions, SearchResult};
-pub use edit::{Link, MemoryChange, Past};
 pub use error::ApiError;
-pub use extract::{Extracted, ExtractionContext};
+pub use extract::{ConsolidationResult, Extracted, ExtractionContext};
 pub use model::{budget, model_settings, prices, reachable};
-pub use note::{Author, Kept, MAX_CONTENT_CHARS, Note, unit_importance};
 pub use reach::Reach;
+pub use remember::{Author, Kept, Link, MAX_CONTENT_CHARS, MemoryChange, Note, Past, unit_importance};
 pub use retrieve::RetrievalOptions;
-pub use settle::ConsolidationResult;
+pub use storage::{
+    ADAPTERS, Adapter, Capabilities, MemoryStorageAdapter, NewMemory, Opened, Query, SearchOptions, SearchResult,
+    database_path, open_storage, open_storage_with,
+};
 pub use vectors::{AGENT_WAIT, embed_waiting, embedder, embedding_access, embedding_budget, query_vectors};
 
 /// Memories with everything that can be done with them.

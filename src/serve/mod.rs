@@ -9,10 +9,9 @@
 //! has no way to name another.
 
 mod desk;
-mod doorman;
 pub mod hook;
 pub mod http;
 pub mod mcp;
 
 pub use desk::{Desk, Serves};
-pub use doorman::{Door, Refusal};
+pub use http::{Door, Refusal};

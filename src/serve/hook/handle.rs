@@ -1,14 +1,13 @@
-//! What each event leads to.
+//! Handles each hook event.
 
 use std::cell::RefCell;
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::answer::Answer;
-use super::session::Session;
-use super::work::WORKER_LEASE;
-use super::{Call, Event, HookError, LINGER, logs, prompt, sweep, tools};
+use super::input::Answer;
+use super::worker::WORKER_LEASE;
+use super::{Call, Event, HookError, LINGER, Session, fixes, logs, prompt};
 use crate::embed::EmbedError;
 use crate::memory::Namespace;
 use crate::project::Machine;
@@ -84,8 +83,8 @@ fn answer(store: &Store, call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer
         }
         // What a person asks for is done all the same.
         Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure if !call.memory.enabled.value => None,
-        Event::PreToolUse => tools::about_to_be_used(&session()?)?,
-        Event::PostToolUse | Event::PostToolUseFailure => tools::used(&session()?)?,
+        Event::PreToolUse => fixes::about_to_be_used(&session()?)?,
+        Event::PostToolUse | Event::PostToolUseFailure => fixes::used(&session()?)?,
         Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
             logs::enqueue(store, call, now)?;
             None
@@ -112,7 +111,7 @@ fn session_start(
     // A log of what was told that cannot be written is no reason to stop.
     let _ = note_shown(store, &told, now);
     if logs::reads(call) {
-        sweep::missed(store, call, now)?;
+        logs::missed(store, call, now)?;
     }
     Ok(())
 }

@@ -11,24 +11,22 @@
 //! can, and whatever is broken it says nothing and ends well. Its caller sets the time limit, since only a process can
 //! end what hangs; [`handle()`] gives the answer away before it does what may take longer.
 
-mod answer;
 mod command;
-mod detach;
-mod error_line;
-mod event;
 mod fixes;
 mod handle;
-mod idle;
 mod input;
 mod logs;
 mod note;
 mod prompt;
-mod session;
 mod settings;
-mod sweep;
-mod tools;
-mod work;
+mod worker;
 
+use crate::embed::EmbedError;
+use crate::memory::MemoryId;
+use crate::search::{Direct, direct};
+use crate::store::{Filter, Store};
+use jiff::Timestamp;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,16 +37,15 @@ use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::store::StoreError;
 
-pub use answer::{Answer, MAX_CONTEXT};
-pub use detach::{ENVIRONMENT_MARK, lower_priority, start_worker};
-pub use event::{Agent, Event};
 pub use handle::{After, handle};
-pub use idle::{Scan, scan};
-pub use input::{Input, InputError, MAX_INPUT, ToolCall, read_input};
-pub use logs::request_for;
+pub use input::{Agent, Answer, Event, Input, InputError, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
+pub use logs::{Scan, request_for, scan};
 pub use note::HookLog;
 pub use settings::{Installed, SettingsError, commands_in, install, uninstall};
-pub use work::{Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, work_off};
+pub use worker::{
+    ENVIRONMENT_MARK, Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority, start_worker,
+    work_off,
+};
 
 /// What a hook works with.
 #[derive(Debug)]
@@ -87,4 +84,36 @@ pub enum HookError {
     /// What was learnt could not be written.
     #[error(transparent)]
     Apply(#[from] ApplyError),
+}
+
+/// A session, at one moment of it.
+pub(super) struct Session<'a> {
+    /// Where memories are.
+    pub(super) store: &'a Store,
+    /// What the agent says.
+    pub(super) call: &'a Call,
+    /// The agent's id of it; empty where it gives none.
+    pub(super) id: &'a str,
+    /// Where its memories lie: its project first.
+    pub(super) namespaces: Vec<Namespace>,
+    /// The moment.
+    pub(super) now: Timestamp,
+    /// Why something was looked for by words alone, if it was.
+    pub(super) without_meaning: RefCell<Option<EmbedError>>,
+}
+
+impl Session<'_> {
+    /// Returns what fits a query, by words and, where there are vectors, by meaning.
+    pub(super) fn look(&self, query: &str, filter: &Filter, limit: usize) -> Result<Direct, HookError> {
+        let mut direct = direct(self.store, query, filter, limit, self.call.vectors.as_deref(), self.now)?;
+        if let Some(error) = direct.without_meaning.take() {
+            self.without_meaning.replace(Some(error));
+        }
+        Ok(direct)
+    }
+
+    /// Notes that memories are told in this session.
+    pub(super) fn told(&self, ids: &[MemoryId]) -> Result<(), HookError> {
+        Ok(self.store.told(self.id, ids, self.now)?)
+    }
 }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::HookError;
-use super::answer::{Answer, fenced};
-use super::session::Session;
+use super::Session;
+use super::input::{Answer, fenced};
 use crate::consolidate::{Incoming, settle_by_rules};
 use crate::memory::{Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace};
 use crate::search::{self, Direct, Found};

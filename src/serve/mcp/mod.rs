@@ -1,18 +1,15 @@
-//! The Model Context Protocol: tools to keep and find memories, resources and prompts to read them.
+//! The Model Context Protocol server: tools to store and find memories, resources and prompts to read them.
 //!
-//! What a client sends wrongly is told in the tool's own result, with the remedy, so that the model behind it can do better;
-//! only what names no tool, resource or prompt at all is an error of the protocol.
+//! A client's mistake is reported in the tool's own result, with the remedy, so that the model behind it can correct
+//! itself. Only a name that no tool, resource or prompt has is an error of the protocol.
 
-mod profile;
-mod prompts;
+mod read_tools;
 mod resources;
-mod schema;
-mod stdio;
 #[cfg(test)]
 mod tests;
 mod tool;
-mod tools;
 mod view;
+mod write_tools;
 
 use std::sync::Arc;
 
@@ -22,17 +19,17 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
     ServerConfig,
 };
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::service::{QuitReason, RequestContext, ServerInitializeError};
+use rmcp::transport::stdio;
+use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
+use self::tool::told;
 use super::Desk;
 use crate::api::{ApiError, Memories};
 
-pub use profile::Profile;
-pub use stdio::{StdioError, serve_stdio};
-pub use tool::{Effect, ToolRow};
-pub use tools::TOOLS;
+pub use tool::{Effect, Profile, ToolRow};
 
 /// What clients are told of the server when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
@@ -152,7 +149,7 @@ impl ServerHandler for MemoryServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(prompts::all()))
+        Ok(ListPromptsResult::with_all_items(resources::prompts()))
     }
 
     async fn get_prompt(
@@ -162,7 +159,7 @@ impl ServerHandler for MemoryServer {
     ) -> Result<GetPromptResponse, ErrorData> {
         let GetPromptRequestParams { name, arguments, .. } = request;
         let arguments = arguments.unwrap_or_default();
-        let prompt = self.with(move |memories| prompts::get(memories, &name, &arguments)).await?;
+        let prompt = self.with(move |memories| resources::prompt(memories, &name, &arguments)).await?;
         match prompt {
             Ok(Ok(prompt)) => Ok(prompt.into()),
             Ok(Err(why)) => Err(ErrorData::invalid_params(why, None)),
@@ -171,16 +168,44 @@ impl ServerHandler for MemoryServer {
     }
 }
 
-/// Returns an error with its causes, in one line.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
+/// Why serving on standard input ended before the client did.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The client never said who it is.
+    #[error("the client did not begin as the protocol wants it; start the server from an MCP client")]
+    Initialize(#[source] Box<ServerInitializeError>),
+    /// The server broke.
+    #[error("the server ended unexpectedly")]
+    Broken(#[source] tokio::task::JoinError),
 }
+
+/// Serves until the input ends or `stop` comes.
+///
+/// # Errors
+/// [`StdioError`] if the client does not speak the protocol. A client that goes away is none.
+pub async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
+    let running = match server.serve_with_ct(stdio(), stop.clone()).await {
+        Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(error) => return Err(StdioError::Initialize(Box::new(error))),
+    };
+    match running.waiting().await {
+        Ok(QuitReason::JoinError(error)) | Err(error) => Err(StdioError::Broken(error)),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Every tool, in the order in which clients see them. A name comes once in each profile.
+pub const TOOLS: &[ToolRow] = &[
+    ToolRow::of::<write_tools::Store>(),
+    ToolRow::of::<read_tools::Recall>(),
+    ToolRow::of::<write_tools::Update>(),
+    ToolRow::of::<write_tools::ForgetOne>(),
+    ToolRow::of::<write_tools::Forget>(),
+    ToolRow::of::<read_tools::List>(),
+    ToolRow::of::<write_tools::Upsert>(),
+    ToolRow::of::<read_tools::Query>(),
+    ToolRow::of::<read_tools::Brief>(),
+    ToolRow::of::<read_tools::History>(),
+    ToolRow::of::<write_tools::Relate>(),
+];

@@ -1,17 +1,19 @@
-//! What every tool is made of: a row of a table, filled in from the types of its arguments and its answer.
+//! The trait that every MCP tool implements, and the table row with its schemas that is made from it.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform as _};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::schema::{input_schema, output_schema};
-use super::{Profile, told};
 use crate::api::{ApiError, Memories};
+use crate::memory::ParseError;
 
 /// Something that a client can have done.
 ///
@@ -129,5 +131,160 @@ fn takes(schema: &JsonObject) -> String {
         (false, true) => required.join(", "),
         (true, false) => format!("optionally {}", optional.join(", ")),
         (false, false) => format!("{}, and optionally {}", required.join(", "), optional.join(", ")),
+    }
+}
+
+/// Returns an error with its causes, in one line.
+pub(super) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Returns the schema of what a tool takes.
+pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
+    plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// Returns the schema of what a tool answers.
+pub(super) fn output_schema<T: JsonSchema>() -> JsonObject {
+    plain::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// Returns the schema of a type as one self-contained object.
+fn plain<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let settings = settings.with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(simplify).transform(&mut schema);
+    schema.remove("title");
+    let mut object = schema.as_object().cloned().unwrap_or_default();
+    // Types without a field have none, and clients look for it.
+    object.entry("properties").or_insert_with(|| json!({}));
+    object
+}
+
+/// Spells a choice of words as `enum`, also where it may be null. Clients refuse what they do not know, and models pay for
+/// every word: formats such as `uint` are Rust's own, and what each word means stands in the description of the field.
+fn simplify(schema: &mut Schema) {
+    schema.remove("format");
+    if let Some(words) = schema.get("oneOf").and_then(words_of) {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), json!("string"));
+        schema.insert("enum".to_owned(), Value::Array(words));
+    }
+    if let Some(mut words) = schema.get("anyOf").and_then(Value::as_array).and_then(|choices| or_null(choices)) {
+        words.push(Value::Null);
+        schema.remove("anyOf");
+        schema.insert("type".to_owned(), json!(["string", "null"]));
+        schema.insert("enum".to_owned(), Value::Array(words));
+    }
+}
+
+/// Returns the words of a choice, if it is one among words alone.
+fn words_of(choices: &Value) -> Option<Vec<Value>> {
+    let word = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
+        (Some(word), _) if word.is_string() => Some(vec![word.clone()]),
+        (_, Some(Value::Array(words))) if words.iter().all(Value::is_string) => Some(words.clone()),
+        _ => None,
+    };
+    let words: Option<Vec<Vec<Value>>> = choices.as_array()?.iter().map(word).collect();
+    Some(words?.concat())
+}
+
+/// Returns the words of a choice between words and null. The choice itself may not be simplified yet.
+fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
+    let [choice, null] = choices else { return None };
+    let is_null = null.get("type").is_some_and(|kind| kind == "null");
+    let words = choice.get("oneOf").and_then(words_of).or_else(|| words_of(&json!([choice])));
+    words.filter(|_| is_null)
+}
+
+/// A set of tools. Every one of them is coherent: no two tools of it do the same, but for [`Profile::Full`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The five verbs store, recall, update, forget and list, with brief, history and relate; forgetting takes filters,
+    /// and can be taken back.
+    #[default]
+    Standard,
+    /// The five tools of the Base Coat specification alone, with its arguments.
+    Basecoat,
+    /// The three tools of blockcell alone, with its arguments.
+    Blockcell,
+    /// Everything there is.
+    Full,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: &[Self] = &[Self::Standard, Self::Basecoat, Self::Blockcell, Self::Full];
+
+    /// Returns the spelling used on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Basecoat => "basecoat",
+            Self::Blockcell => "blockcell",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::ALL.iter().copied().find(|profile| profile.as_str() == text).ok_or_else(|| ParseError {
+            value: text.to_owned(),
+            what: "a profile",
+            allowed: "standard, basecoat, blockcell or full",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Scope;
+
+    #[derive(serde::Serialize, serde::Deserialize, JsonSchema)]
+    struct Sample {
+        /// How long
+        scope: Option<Scope>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
+        limit: usize,
+    }
+
+    #[test]
+    fn choices_are_words_and_nothing_is_left_to_look_up() {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "scope": {"description": "How long", "type": ["string", "null"], "enum": ["long_term", "short_term", null]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "limit": {"type": "integer", "minimum": 0},
+            },
+            "required": ["limit", "scope"],
+        });
+        let mut schema = output_schema::<Sample>();
+        schema["required"].as_array_mut().unwrap().sort_by_key(ToString::to_string);
+        assert_eq!(Value::Object(schema), expected);
+        assert_eq!(input_schema::<Sample>()["required"], json!(["limit"]));
     }
 }

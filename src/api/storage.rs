@@ -1,0 +1,427 @@
+//! Storage adapters: the contract that they fulfil, the registry that opens them by address, and SQLite.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::ApiError;
+use crate::embed::QueryVectors;
+use crate::guard::Guard;
+use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
+use crate::search::{Direct, Found, Highlight, direct};
+use crate::store::{Filter, Order, Store, StoreError};
+
+/// A place where memories are kept. Opening it makes what it needs, and dropping it closes it.
+///
+/// What an implementor owes: secrets are taken out before anything is kept; a namespace that a filter does not name is
+/// never read; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any more, and may
+/// be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates, categories, rights.
+pub trait MemoryStorageAdapter: Send {
+    /// Returns the adapter's name, such as `sqlite`.
+    fn adapter_type(&self) -> &'static str;
+
+    /// Returns what the adapter can do besides keeping memories.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Whether memories can be read now.
+    fn is_ready(&self) -> bool;
+
+    /// Keeps a new memory and returns its id.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    fn save(&self, memory: NewMemory) -> Result<MemoryId, ApiError> {
+        Ok(self.save_batch(vec![memory])?.swap_remove(0))
+    }
+
+    /// Keeps new memories, all or none, and returns their ids in the same order.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be written.
+    fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ApiError>;
+
+    /// Returns the memory with this id, of any status.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError>;
+
+    /// Writes what a memory says and how it stands, and returns whether anything was different. Use is not written.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it is not there or cannot be written.
+    fn update(&self, memory: &Memory) -> Result<bool, ApiError>;
+
+    /// Deletes a memory, and returns whether it was there.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    fn delete(&self, id: &MemoryId) -> Result<bool, ApiError> {
+        Ok(self.delete_batch(std::slice::from_ref(id))? > 0)
+    }
+
+    /// Deletes memories, and returns how many were there.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be written.
+    fn delete_batch(&self, ids: &[MemoryId]) -> Result<usize, ApiError>;
+
+    /// Returns the memories that pass a filter, a page of them.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    fn query(&self, query: &Query) -> Result<Vec<Memory>, ApiError>;
+
+    /// Returns how many memories pass a filter.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    fn count(&self, filter: &Filter) -> Result<usize, ApiError>;
+
+    /// Returns the memories that bear on a text, best first. Any text is safe.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError>;
+
+    /// Returns the memories of the same namespace that are like one, best first, without itself.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it is not there, or they cannot be read.
+    fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError>;
+
+    /// Returns every active memory of exactly this namespace, last changed first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    fn get_by_namespace(&self, namespace: &Namespace) -> Result<Vec<Memory>, ApiError> {
+        self.query(&Query { filter: Filter::exactly(std::slice::from_ref(namespace)), ..Query::default() })
+    }
+
+    /// Deletes every active memory of exactly this namespace, and returns how many there were.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be written.
+    fn delete_by_namespace(&self, namespace: &Namespace) -> Result<usize, ApiError> {
+        let ids: Vec<MemoryId> = self.get_by_namespace(namespace)?.into_iter().map(|memory| memory.id).collect();
+        self.delete_batch(&ids)
+    }
+
+    /// Returns the database behind the adapter, where there is one: extraction and consolidation keep their ledger in it.
+    fn as_store(&self) -> Option<&Store> {
+        None
+    }
+}
+
+/// What an adapter can do besides keeping memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Finds memories by their words.
+    pub full_text: bool,
+    /// Finds memories by what they mean.
+    pub vectors: bool,
+    /// Keeps evidence, history and the ledger, so that memories can be extracted, consolidated, explained and undone.
+    pub ledger: bool,
+}
+
+/// A memory that is to be kept; identity and times are the adapter's to give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMemory {
+    /// What it says.
+    pub claim: Claim,
+    /// Where it belongs.
+    pub namespace: Namespace,
+    /// Where it came from.
+    pub source: String,
+    /// How it came to be.
+    pub method: ExtractionMethod,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Which memories, in which order, and which page of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Which.
+    pub filter: Filter,
+    /// In which order.
+    pub order: Order,
+    /// At most so many.
+    pub limit: usize,
+    /// After the first so many.
+    pub offset: usize,
+}
+
+impl Default for Query {
+    /// Every active memory, last changed first.
+    fn default() -> Self {
+        Self { filter: Filter::default(), order: Order::default(), limit: usize::MAX >> 1, offset: 0 }
+    }
+}
+
+/// How memories are searched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchOptions {
+    /// Among which.
+    pub filter: Filter,
+    /// At most so many.
+    pub limit: usize,
+    /// Only those that score as much, 0–1.
+    pub min_score: f64,
+}
+
+impl Default for SearchOptions {
+    /// The ten best of all active memories.
+    fn default() -> Self {
+        Self { filter: Filter::default(), limit: 10, min_score: 0.0 }
+    }
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchResult {
+    /// The memory.
+    pub memory: Memory,
+    /// How good a hit it is, 0–1.
+    pub score: f64,
+    /// The part of it that shows why.
+    pub highlight: Highlight,
+}
+
+/// An opened place for memories.
+pub type Opened = Box<dyn MemoryStorageAdapter>;
+
+/// Something that opens addresses.
+#[derive(Debug, Clone, Copy)]
+pub struct Adapter {
+    /// What stands before the colon, in lower case.
+    pub scheme: &'static str,
+    /// What it opens, for people.
+    pub about: &'static str,
+    /// Opens what stands behind the colon, to be searched by meaning, too, where there is what makes vectors of queries.
+    pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
+}
+
+/// Every adapter. An address without a scheme is a path, and means the first.
+pub const ADAPTERS: &[Adapter] = &[
+    Adapter {
+        scheme: "sqlite",
+        about: "a SQLite file, made where it is missing, and only read where it cannot be written",
+        open: sqlite,
+    },
+    Adapter { scheme: "file", about: "the same, as SQLite itself spells it", open: sqlite },
+    Adapter { scheme: "memory", about: "a SQLite database that is gone when it is closed", open: in_memory },
+];
+
+/// Opens the place that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, or a path. `//` before an absolute path is
+/// understood; everything else of a path is taken as it stands.
+///
+/// # Errors
+/// [`ApiError::UnknownScheme`], naming the known ones, or why it cannot be opened.
+pub fn open_storage(address: &str) -> Result<Opened, ApiError> {
+    open_storage_with(address, None)
+}
+
+/// Opens the place that `address` names, as [`open_storage`] does, to be searched by meaning, too, where there are `vectors`.
+///
+/// # Errors
+/// As for [`open_storage`].
+pub fn open_storage_with(address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+    let (adapter, rest) = named(address)?;
+    (adapter.open)(rest, vectors)
+}
+
+/// Returns the file that `address` names, for what works on a file alone.
+///
+/// # Errors
+/// [`ApiError::UnknownScheme`], naming the known ones, and [`ApiError::NoFile`] for what is no file.
+pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
+    // What is no text has no scheme either.
+    let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
+    let (adapter, rest) = named(text)?;
+    match adapter.scheme {
+        "sqlite" | "file" => Ok(path_of(rest)),
+        scheme => Err(ApiError::NoFile { scheme }),
+    }
+}
+
+/// Returns the adapter that an address names, and what it opens.
+fn named(address: &str) -> Result<(&'static Adapter, &str), ApiError> {
+    let Some((scheme, rest)) = scheme_of(address) else { return Ok((&ADAPTERS[0], address)) };
+    let found = ADAPTERS.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
+    let adapter = found.ok_or_else(|| ApiError::UnknownScheme {
+        scheme: scheme.to_owned(),
+        known: ADAPTERS.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
+    })?;
+    Ok((adapter, rest))
+}
+
+/// Splits an address at its scheme. One letter is the drive of a path.
+fn scheme_of(address: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = address.split_once(':')?;
+    let sound = scheme.len() > 1
+        && scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+    sound.then_some((scheme, rest))
+}
+
+fn sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+    let path = path_of(path);
+    let store = match Store::open(&path) {
+        // What is known can be read all the same; who writes is told why that cannot be.
+        Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
+        opened => opened,
+    };
+    Ok(Box::new(SqliteStorage { store: store?, vectors }))
+}
+
+fn path_of(path: &str) -> PathBuf {
+    match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
+        Some(rest) => PathBuf::from(format!("/{rest}")),
+        None => PathBuf::from(path),
+    }
+}
+
+fn in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+    Ok(Box::new(SqliteStorage { store: Store::in_memory()?, vectors }))
+}
+
+/// A database, with what makes vectors of queries where one is configured.
+#[derive(Debug)]
+pub(super) struct SqliteStorage {
+    pub(super) store: Store,
+    pub(super) vectors: Option<Arc<QueryVectors>>,
+}
+
+impl MemoryStorageAdapter for SqliteStorage {
+    fn adapter_type(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { full_text: true, vectors: self.vectors.is_some(), ledger: true }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.store.last_change().is_ok()
+    }
+
+    fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ApiError> {
+        let (guard, now) = (Guard::default(), Timestamp::now());
+        let made = |new: NewMemory| (Memory::new(new.claim, new.namespace, new.source, new.method, now), new.evidence);
+        let memories: Vec<(Memory, Vec<Evidence>)> = memories.into_iter().map(made).collect();
+        let clean = |(memory, evidence): &(Memory, Vec<Evidence>)| {
+            (guard.redact(memory.clone()).0, guard.redact(evidence.clone()).0)
+        };
+        self.store.write::<_, StoreError>(None, now, |writer| writer.insert_all(&memories, clean))?;
+        Ok(memories.into_iter().map(|(memory, _)| memory.id).collect())
+    }
+
+    fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError> {
+        Ok(self.store.find(id)?)
+    }
+
+    fn update(&self, memory: &Memory) -> Result<bool, ApiError> {
+        let (memory, _) = Guard::default().redact(memory.clone());
+        Ok(self
+            .store
+            .write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, "update", None))?)
+    }
+
+    fn delete_batch(&self, ids: &[MemoryId]) -> Result<usize, ApiError> {
+        self.store.write(None, Timestamp::now(), |writer| {
+            let mut deleted = 0;
+            for id in ids {
+                if writer.find(id)?.is_some() {
+                    deleted += usize::from(writer.forget(id, None)?);
+                }
+            }
+            Ok(deleted)
+        })
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Memory>, ApiError> {
+        Ok(self.store.list(&query.filter, query.order, query.limit, query.offset)?)
+    }
+
+    fn count(&self, filter: &Filter) -> Result<usize, ApiError> {
+        Ok(self.store.count(filter)?)
+    }
+
+    fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError> {
+        let vectors = self.vectors.as_deref();
+        let Direct { found, without_meaning, .. } =
+            direct(&self.store, text, &options.filter, options.limit, vectors, Timestamp::now())?;
+        if let Some(error) = without_meaning {
+            tracing::warn!("searched by words alone: {error}");
+        }
+        Ok(found.into_iter().map(SearchResult::from).filter(|hit| hit.score >= options.min_score).collect())
+    }
+
+    fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError> {
+        let memory = self.store.memory(id)?;
+        let filter = Filter::exactly(std::slice::from_ref::<Namespace>(&memory.namespace));
+        let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score };
+        let mut found = self.search(&memory.claim.content, &options)?;
+        found.retain(|hit| hit.memory.id != *id);
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn as_store(&self) -> Option<&Store> {
+        Some(&self.store)
+    }
+}
+
+impl From<Found> for SearchResult {
+    fn from(found: Found) -> Self {
+        Self { score: found.score.total, highlight: found.highlight, memory: found.memory }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_open_by_their_scheme_and_paths_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        for (address, file) in [
+            (format!("sqlite:{}", path("a.db")), "a.db"),
+            (format!("SQLite://{}", path("b.db")), "b.db"),
+            (format!("file:{}", path("c.db")), "c.db"),
+            (format!("file://localhost{}", path("d.db")), "d.db"),
+            (path("e f.db"), "e f.db"),
+        ] {
+            let opened = open_storage(&address).unwrap();
+            assert!(folder.path().join(file).is_file() && opened.is_ready(), "{address}");
+        }
+        assert!(open_storage("memory:").unwrap().is_ready());
+    }
+
+    #[test]
+    fn an_unknown_scheme_names_the_known_ones() {
+        let error = open_storage("postgres://host/memories").err().unwrap();
+        let expected = "nothing opens postgres: addresses; use sqlite:, file:, memory:, or a path";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_command_takes_addresses_of_files_alone() {
+        for (address, path) in [("sqlite:a.db", "a.db"), ("file:///m/a.db", "/m/a.db"), ("a b.db", "a b.db")] {
+            assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
+        }
+        let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
+        assert_eq!(told("memory:"), "memory: keeps nothing from one command to the next; name a file");
+        assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
+    }
+
+    #[test]
+    fn a_drive_is_no_scheme() {
+        assert_eq!(scheme_of(r"C:\memories.db"), None);
+        assert_eq!(scheme_of("notes.db"), None);
+        assert_eq!(scheme_of("sqlite:a:b"), Some(("sqlite", "a:b")));
+    }
+}

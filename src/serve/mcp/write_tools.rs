@@ -1,0 +1,393 @@
+//! MCP tools that change memories: store, upsert, update, forget and relate.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tool::{Effect, MemoryTool, Profile};
+use super::view::{MemoryView, One, Stored};
+use crate::api::{ApiError, Author, Link, Memories, MemoryChange, Note};
+use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope};
+use crate::store::Filter;
+use jiff::{SignedDuration, Timestamp};
+
+pub(super) struct Store;
+
+/// Something to remember.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoreArguments {
+    /// What kind of thing it is
+    category: String,
+    /// Topic tag, e.g. testing, auth or deployment
+    subject: String,
+    /// One self-contained sentence or short paragraph, third person, absolute dates, readable without this conversation
+    content: String,
+    /// Where it comes from: a file path, "user", or what it was concluded from
+    source: Option<String>,
+    /// A few words; the first ones of the content by default
+    title: Option<String>,
+    /// semantic (what is so), episodic (what happened) or procedural (how to act); by the category by default
+    #[serde(rename = "type")]
+    memory_type: Option<MemoryType>,
+    /// How much it matters, 0-1; 0.7 by default
+    importance: Option<f64>,
+    /// Free tags
+    #[serde(default)]
+    tags: Vec<String>,
+    /// project (the default), or user for what holds for the person wherever they work
+    audience: Option<Audience>,
+    /// Days until it stops being recalled; never by default
+    expires_in_days: Option<f64>,
+}
+
+impl MemoryTool for Store {
+    type Arguments = StoreArguments;
+    type Answer = Stored;
+    const NAME: &'static str = "memory_store";
+    const TITLE: &'static str = "Remember something";
+    const DESCRIPTION: &'static str = "Remember a durable fact, preference, decision or convention for later \
+        conversations. It is settled with what is known: what is known already is confirmed instead of stored twice, and \
+        what it contradicts is superseded. Store one thing a call, in concise words. Never store secrets; they are refused.";
+    const EFFECT: Effect = Effect::Adds;
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
+    const CATEGORY: Option<&'static str> = Some("category");
+
+    fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
+        let expires_at = in_days(arguments.expires_in_days);
+        let kept = memories.remember(&Note {
+            memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
+            category: arguments.category,
+            title: arguments.title,
+            subject: Some(arguments.subject).filter(|subject| !subject.trim().is_empty()),
+            scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
+            importance: arguments.importance.unwrap_or(0.7),
+            tags: arguments.tags,
+            expires_at,
+            audience: arguments.audience.unwrap_or(Audience::Project),
+            source: arguments.source.unwrap_or_else(|| SOURCE.to_owned()),
+            author: Author::Agent,
+            ..Note::new(arguments.content)
+        })?;
+        Ok(kept.into())
+    }
+}
+
+pub(super) struct Upsert;
+
+/// Something to remember, and the key that it stands under.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpsertArguments {
+    /// What to remember, as one self-contained sentence or short paragraph
+    content: String,
+    /// A few words; the first ones of the content by default
+    title: Option<String>,
+    /// What kind of thing it is; note by default
+    #[serde(rename = "type")]
+    category: Option<String>,
+    /// Whether it is meant to last, which is the default, or expires
+    scope: Option<Scope>,
+    /// How much it matters, 1-10, or a fraction of 1; 5 by default
+    importance: Option<f64>,
+    /// Free tags
+    #[serde(default)]
+    tags: Vec<String>,
+    /// A memory with the same key is replaced instead of stored beside it
+    dedup_key: Option<String>,
+    /// Topic tag
+    subject: Option<String>,
+    /// Days until it stops being recalled; never by default
+    expires_in_days: Option<f64>,
+}
+
+impl MemoryTool for Upsert {
+    type Arguments = UpsertArguments;
+    type Answer = Stored;
+    const NAME: &'static str = "memory_upsert";
+    const TITLE: &'static str = "Save a memory";
+    const DESCRIPTION: &'static str = "Save a memory. Where a memory with the same dedup_key exists, it is updated and keeps \
+        its id; without one, it is settled with what is known, so that nothing is stored twice. Use scope short_term with \
+        expires_in_days for the state of a task. Never save secrets; they are refused.";
+    const EFFECT: Effect = Effect::Changes;
+    const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
+    const CATEGORY: Option<&'static str> = Some("type");
+
+    fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
+        let category = arguments.category.unwrap_or_else(|| "note".to_owned());
+        // On this scale 1 is the least, not the most.
+        let importance = match arguments.importance.unwrap_or(5.0) {
+            tenths if (1.0..=10.0).contains(&tenths) => tenths / 10.0,
+            other => other,
+        };
+        let kept = memories.upsert(&Note {
+            memory_type: type_of(&category),
+            category,
+            title: arguments.title,
+            subject: arguments.subject,
+            key: arguments.dedup_key.filter(|key| !key.trim().is_empty()),
+            scope: arguments.scope.unwrap_or(Scope::LongTerm),
+            importance,
+            tags: arguments.tags,
+            expires_at: in_days(arguments.expires_in_days),
+            source: SOURCE.to_owned(),
+            author: Author::Agent,
+            ..Note::new(arguments.content)
+        })?;
+        Ok(kept.into())
+    }
+}
+
+pub(super) struct Update;
+
+/// A memory, and what it says from now on.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpdateArguments {
+    /// Id of the memory, or its start or end of at least four characters
+    id: String,
+    /// What it says from now on; the same words confirm it
+    content: String,
+    /// Another category
+    category: Option<String>,
+    /// Another topic tag
+    subject: Option<String>,
+    /// How much it matters, 0-1
+    importance: Option<f64>,
+    /// Tags instead of those it has
+    tags: Option<Vec<String>>,
+}
+
+impl MemoryTool for Update {
+    type Arguments = UpdateArguments;
+    type Answer = One;
+    const NAME: &'static str = "memory_update";
+    const TITLE: &'static str = "Correct a memory";
+    const DESCRIPTION: &'static str = "Replace the content of a memory that is worded wrongly or incompletely, and raise its \
+        confidence. The former wording stays in its history. For something that has changed in the world, store the new \
+        fact instead: the old one is superseded by itself. Pinned memories are refused.";
+    const EFFECT: Effect = Effect::Changes;
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
+    const CATEGORY: Option<&'static str> = Some("category");
+
+    fn call(memories: &Memories, arguments: UpdateArguments) -> Result<One, ApiError> {
+        let change = MemoryChange {
+            content: Some(arguments.content),
+            category: arguments.category,
+            subject: arguments.subject,
+            importance: arguments.importance,
+            tags: arguments.tags,
+            ..MemoryChange::default()
+        };
+        let memory = memories.update_memory(&arguments.id, &change, Author::Agent)?;
+        Ok(One { done: "updated".to_owned(), memory: (&memory).into() })
+    }
+}
+
+/// Forgets one memory by its id, as Base Coat has it.
+pub(super) struct ForgetOne;
+
+/// Forgets by id or by filters, and restores, as blockcell has it.
+pub(super) struct Forget;
+
+/// A memory.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ForgetOneArguments {
+    /// Id of the memory, or its start or end of at least four characters
+    id: String,
+    /// Why, for its history
+    reason: Option<String>,
+}
+
+/// What to do with which memories.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ForgetArguments {
+    /// delete (the default) or restore
+    action: Option<Action>,
+    /// Id of the memory, or its start or end of at least four characters
+    id: Option<String>,
+    /// Delete all with this scope
+    scope: Option<Scope>,
+    /// Delete all of this category
+    #[serde(rename = "type")]
+    category: Option<String>,
+    /// Delete all that have every one of these tags
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Delete all with this topic tag
+    subject: Option<String>,
+    /// Why, for their history
+    reason: Option<String>,
+    /// Only tell which memories the filters mean
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What to do.
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    /// Forget it
+    Delete,
+    /// Bring it back
+    Restore,
+}
+
+/// What was forgotten or restored.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ForgetAnswer {
+    /// forgotten, restored, or what would be forgotten
+    done: String,
+    /// How many
+    count: usize,
+    /// The memories
+    memories: Vec<MemoryView>,
+}
+
+impl ForgetAnswer {
+    fn of(done: &str, memories: &[Memory]) -> Self {
+        let memories: Vec<MemoryView> = memories.iter().map(MemoryView::from).collect();
+        Self { done: done.to_owned(), count: memories.len(), memories }
+    }
+}
+
+impl MemoryTool for ForgetOne {
+    type Arguments = ForgetOneArguments;
+    type Answer = ForgetAnswer;
+    const NAME: &'static str = "memory_forget";
+    const TITLE: &'static str = "Forget a memory";
+    const DESCRIPTION: &'static str = "Forget a memory by its id, so that it is neither recalled nor learnt again. A person \
+        can restore it for 30 days. Pinned memories are refused.";
+    const EFFECT: Effect = Effect::Changes;
+    const PROFILES: &'static [Profile] = &[Profile::Basecoat];
+
+    fn call(memories: &Memories, arguments: ForgetOneArguments) -> Result<ForgetAnswer, ApiError> {
+        let forgotten = memories.forget(&arguments.id, arguments.reason.as_deref(), Author::Agent)?;
+        Ok(ForgetAnswer::of("forgotten", &[forgotten]))
+    }
+}
+
+impl MemoryTool for Forget {
+    type Arguments = ForgetArguments;
+    type Answer = ForgetAnswer;
+    const NAME: &'static str = "memory_forget";
+    const TITLE: &'static str = "Forget or restore memories";
+    const DESCRIPTION: &'static str = "Forget a memory by its id, or all that filters mean, so that they are neither \
+        recalled nor learnt again; action restore brings a forgotten one back within 30 days. Look with dry_run before \
+        deleting by filters. Pinned memories are left alone.";
+    const EFFECT: Effect = Effect::Changes;
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
+    const CATEGORY: Option<&'static str> = Some("type");
+
+    fn call(memories: &Memories, arguments: ForgetArguments) -> Result<ForgetAnswer, ApiError> {
+        let reason = arguments.reason.as_deref();
+        match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
+            (Action::Restore, Some(id), None) => {
+                let (memory, restored) = memories.restore(id, Author::Agent)?;
+                let waits = "waits in the inbox, since what took its place is pinned";
+                Ok(ForgetAnswer::of(if restored.waits { waits } else { "restored" }, &[memory]))
+            }
+            (Action::Delete, Some(id), None) if arguments.dry_run => {
+                Ok(ForgetAnswer::of(PREVIEW, &[memories.resolve(id)?]))
+            }
+            (Action::Delete, Some(id), None) => {
+                Ok(ForgetAnswer::of("forgotten", &[memories.forget(id, reason, Author::Agent)?]))
+            }
+            (Action::Delete, None, Some(filter)) => {
+                let found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
+                Ok(ForgetAnswer::of(if arguments.dry_run { PREVIEW } else { "forgotten" }, &found))
+            }
+            (Action::Restore, _, Some(_)) | (Action::Restore, None, None) => {
+                Err(ApiError::NothingNamed { remedy: "restore takes the id of one memory" })
+            }
+            (Action::Delete, Some(_), Some(_)) => {
+                Err(ApiError::NothingNamed { remedy: "give either an id or filters, not both" })
+            }
+            (Action::Delete, None, None) => {
+                Err(ApiError::NothingNamed { remedy: "give an id, or at least one of scope, type, tags and subject" })
+            }
+        }
+    }
+}
+
+impl ForgetArguments {
+    /// Returns the filter that is given, if one is.
+    fn filter(&self) -> Option<Filter> {
+        let filter = Filter {
+            scopes: self.scope.into_iter().collect(),
+            categories: self.category.iter().cloned().collect(),
+            tags: self.tags.clone(),
+            subject: self.subject.clone(),
+            ..Filter::default()
+        };
+        (filter != Filter::default()).then_some(filter)
+    }
+}
+
+/// What is told of memories that nothing was done to.
+const PREVIEW: &str = "would be forgotten";
+
+pub(super) struct Relate;
+
+/// Two memories, and what the first is to the second.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RelateArguments {
+    /// Id of the memory that relates
+    from: String,
+    /// What the first is to the second
+    relation: RelationType,
+    /// Id of the memory that it relates to
+    to: String,
+    /// Why, in a few words
+    reason: Option<String>,
+}
+
+/// A link.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RelateAnswer {
+    /// The memory that relates
+    from: String,
+    /// What it is to the other
+    relation: RelationType,
+    /// The other
+    to: String,
+    /// Whether they were not linked in this way before
+    is_new: bool,
+}
+
+impl MemoryTool for Relate {
+    type Arguments = RelateArguments;
+    type Answer = RelateAnswer;
+    const NAME: &'static str = "memory_relate";
+    const TITLE: &'static str = "Link two memories";
+    const DESCRIPTION: &'static str = "Link two memories, e.g. a decision that refines an older one, or two that contradict \
+        each other. A link changes neither: to replace a memory, store what is so now.";
+    const EFFECT: Effect = Effect::Adds;
+    const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
+
+    fn call(memories: &Memories, arguments: RelateArguments) -> Result<RelateAnswer, ApiError> {
+        let RelateArguments { from, relation, to, reason } = arguments;
+        let (link, is_new) = memories.relate(&from, relation, &to, reason.as_deref(), Link::Set)?;
+        Ok(RelateAnswer { from: link.from.to_string(), relation, to: link.to.to_string(), is_new })
+    }
+}
+
+/// Where memories come from that a client stores without saying.
+const SOURCE: &str = "mcp";
+
+/// Returns the kind of remembering that a category speaks of, where the client does not say.
+fn type_of(category: &str) -> MemoryType {
+    match category {
+        "convention" | "workflow" => MemoryType::Procedural,
+        "solution" | "mistake" | "pattern" => MemoryType::Episodic,
+        _ => MemoryType::Semantic,
+    }
+}
+
+/// Returns the moment that lies so many days ahead; one that is over or unthinkably far is now or never.
+fn in_days(days: Option<f64>) -> Option<Timestamp> {
+    let seconds = days.filter(|days| days.is_finite())? * 86_400.0;
+    Timestamp::now().checked_add(SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?).ok()
+}
