@@ -1,5 +1,6 @@
-//! The command line: one file a subcommand, each of which parses, calls the library, prints and chooses the exit code.
+//! The command line: each command parses its arguments, calls the library, prints, and chooses the exit code.
 
+mod agent;
 mod apply;
 mod args;
 mod audit;
@@ -8,8 +9,8 @@ mod batches;
 mod brief;
 mod check;
 mod completions;
+mod config;
 mod consolidate;
-mod doctor;
 mod edit;
 mod embed;
 mod encrypt;
@@ -22,7 +23,6 @@ mod health;
 mod hook;
 mod import;
 mod inbox;
-mod init;
 mod inspect;
 mod jobs;
 mod limits;
@@ -38,25 +38,28 @@ mod run;
 mod runs;
 mod search;
 mod serve;
+mod service;
 mod sources;
 mod spend;
-mod stats;
+mod status;
 mod undo;
 mod watch;
 mod when;
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use args::{Context, Global};
 use exit::ExitStatus;
-use printer::Printer;
+use printer::{BOLD, Printer};
 
 /// Turn conversation logs into memories that can be searched, traced and undone
 #[derive(Debug, Parser)]
-#[command(name = "afterthought", version, arg_required_else_help = true, propagate_version = true)]
+#[command(name = "afterthought", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(after_help = "Run `afterthought COMMAND --help` for the options of a command.")]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -67,14 +70,46 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::RunArgs),
-    Plan(run::PlanArgs),
-    Apply(apply::ApplyArgs),
-    Sources(sources::SourcesArgs),
-    Formats(formats::FormatsArgs),
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
     Brief(brief::BriefArgs),
-    Embed(embed::EmbedArgs),
+    Inbox(inbox::InboxArgs),
+    Undo(undo::UndoArgs),
+    Status(status::StatusArgs),
+    /// Show, change, forget and link memories
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Find and watch conversation logs
+    #[command(subcommand)]
+    Log(LogCommand),
+    /// Plan, apply, inspect and retry runs
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// List, name and merge projects
+    #[command(subcommand)]
+    Project(projects::ProjectCommand),
+    /// Install hooks in coding agents
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
+    /// Serve memories to agents over the Model Context Protocol
+    #[command(subcommand)]
+    Serve(ServeCommand),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
+    /// Back up, check, maintain and encrypt the database
+    #[command(subcommand)]
+    Db(DbCommand),
+    /// Write a settings file
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    Eval(eval::EvalArgs),
+    Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum MemoryCommand {
     List(list::ListArgs),
     Show(inspect::ShowArgs),
     Why(inspect::WhyArgs),
@@ -84,39 +119,76 @@ enum Command {
     Forget(forget::ForgetArgs),
     Restore(edit::RestoreArgs),
     Relate(edit::RelateArgs),
-    Export(export::ExportArgs),
-    Import(import::ImportArgs),
-    Inbox(inbox::InboxArgs),
-    Consolidate(consolidate::ConsolidateArgs),
-    Runs(runs::RunsArgs),
-    Spend(spend::SpendArgs),
-    Batches(batches::BatchesArgs),
-    Jobs(jobs::JobsArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum LogCommand {
+    List(sources::SourcesArgs),
+    Formats(formats::FormatsArgs),
     Watch(watch::WatchArgs),
-    Hook(hook::HookArgs),
-    Undo(undo::UndoArgs),
-    Projects(projects::ProjectsArgs),
-    Stats(stats::StatsArgs),
-    #[command(alias = "clean")]
-    Maintain(maintain::MaintainArgs),
+    Service(service::ServiceArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum RunsCommand {
+    List(runs::RunsArgs),
+    Plan(run::PlanArgs),
+    Apply(apply::ApplyArgs),
+    Batches(batches::BatchesArgs),
+    Queue(jobs::QueueArgs),
+    Retry(jobs::RetryArgs),
+    Cancel(jobs::CancelArgs),
+    Work(jobs::WorkArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum ServeCommand {
+    Mcp(mcp::McpArgs),
+    Http(serve::ServeArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum DbCommand {
     Backup(backup::BackupArgs),
-    RestoreBackup(backup::RestoreBackupArgs),
+    Restore(backup::RestoreBackupArgs),
+    Check(check::CheckArgs),
+    Repair(check::RepairArgs),
+    Maintain(maintain::MaintainArgs),
+    Consolidate(consolidate::ConsolidateArgs),
+    Embed(embed::EmbedArgs),
     Audit(audit::AuditArgs),
     Encrypt(encrypt::EncryptArgs),
     Decrypt(encrypt::DecryptArgs),
-    Check(check::CheckArgs),
-    Repair(check::RepairArgs),
-    Mcp(mcp::McpArgs),
-    Serve(serve::ServeArgs),
-    Eval(eval::EvalArgs),
-    Init(init::InitArgs),
-    Doctor(doctor::DoctorArgs),
-    Completions(completions::CompletionsArgs),
+}
+
+/// The commands as `--help` groups them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status"]),
+    ("What is stored", &["memory", "log", "runs", "project"]),
+    ("Agents", &["agent", "serve"]),
+    ("Data and settings", &["import", "export", "db", "config", "eval", "completions"]),
+];
+
+/// Returns the whole command line, with the commands grouped in its help.
+fn command() -> clap::Command {
+    let command = <Cli as clap::CommandFactory>::command();
+    let mut help = "{about}\n\n{usage-heading} {usage}\n".to_owned();
+    for (title, names) in GROUPS {
+        write!(help, "\n{BOLD}{title}:{BOLD:#}\n").expect("a string takes it");
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            writeln!(help, "  {name:<12} {about}").expect("a string takes it");
+        }
+    }
+    help.push_str("\n{options}{after-help}");
+    command.help_template(help)
 }
 
 /// Parses the arguments, runs the command, and reports an error as one line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Clap prints help and version to standard output, mistakes to standard error.
@@ -152,68 +224,78 @@ fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Whether a command writes memories that may say something new.
+/// Whether a command may have added or changed the text of memories.
 fn says_new_things(command: &Command) -> bool {
-    let is_dry = match command {
-        Command::Run(args) => !args.writes(),
-        Command::Import(args) => !args.writes(),
-        Command::Consolidate(args) => !args.writes(),
-        Command::Apply(args) => !args.writes(),
-        Command::Undo(args) => !args.writes(),
-        command => {
-            !matches!(command, Command::Remember(_) | Command::Update(_) | Command::Restore(_) | Command::Inbox(_))
-        }
-    };
-    !is_dry
+    use MemoryCommand as Memory;
+    match command {
+        Command::Run(args) => args.writes(),
+        Command::Import(args) => args.writes(),
+        Command::Undo(args) => args.writes(),
+        Command::Runs(RunsCommand::Apply(args)) => args.writes(),
+        Command::Db(DbCommand::Consolidate(args)) => args.writes(),
+        Command::Remember(_) | Command::Inbox(_) | Command::Memory(Memory::Update(_) | Memory::Restore(_)) => true,
+        _ => false,
+    }
 }
 
 fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         Command::Run(args) => run::run(args, context),
-        Command::Plan(args) => run::plan(args, context),
-        Command::Apply(args) => apply::run(args, context),
-        Command::Sources(args) => sources::run(args, context),
-        Command::Formats(args) => formats::run(args, context),
         Command::Remember(args) => remember::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Brief(args) => brief::run(args, context),
-        Command::Embed(args) => embed::run(args, context),
-        Command::List(args) => list::run(args, context),
-        Command::Show(args) => inspect::show(args, context),
-        Command::Why(args) => inspect::why(args, context),
-        Command::History(args) => inspect::history(args, context),
-        Command::Update(args) => edit::update(args, context),
-        Command::Pin(args) => edit::pin(args, context),
-        Command::Forget(args) => forget::run(args, context),
-        Command::Restore(args) => edit::restore(args, context),
-        Command::Relate(args) => edit::relate(args, context),
-        Command::Export(args) => export::run(args, context),
-        Command::Import(args) => import::run(args, context),
         Command::Inbox(args) => inbox::run(args, context),
-        Command::Consolidate(args) => consolidate::run(args, context),
-        Command::Runs(args) => runs::list(args, context),
-        Command::Spend(args) => spend::run(args, context),
-        Command::Batches(args) => batches::run(args, context),
-        Command::Jobs(args) => jobs::run(args, context),
-        Command::Watch(args) => watch::run(args, context),
-        Command::Hook(args) => Ok(hook::run(args, context)),
         Command::Undo(args) => undo::run(args, context),
-        Command::Projects(args) => projects::run(args, context),
-        Command::Stats(args) => stats::run(args, context),
-        Command::Maintain(args) => maintain::run(args, context),
-        Command::Backup(args) => backup::run(args, context),
-        Command::RestoreBackup(args) => backup::restore(args, context),
-        Command::Audit(args) => audit::run(args, context),
-        Command::Encrypt(args) => encrypt::encrypt(args, context),
-        Command::Decrypt(args) => encrypt::decrypt(args, context),
-        Command::Check(args) => check::run(args, context),
-        Command::Repair(args) => check::repair(args, context),
-        Command::Mcp(args) => mcp::run(args, context),
-        Command::Serve(args) => serve::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Memory(command) => match command {
+            MemoryCommand::List(args) => list::run(args, context),
+            MemoryCommand::Show(args) => inspect::show(args, context),
+            MemoryCommand::Why(args) => inspect::why(args, context),
+            MemoryCommand::History(args) => inspect::history(args, context),
+            MemoryCommand::Update(args) => edit::update(args, context),
+            MemoryCommand::Pin(args) => edit::pin(args, context),
+            MemoryCommand::Forget(args) => forget::run(args, context),
+            MemoryCommand::Restore(args) => edit::restore(args, context),
+            MemoryCommand::Relate(args) => edit::relate(args, context),
+        },
+        Command::Log(command) => match command {
+            LogCommand::List(args) => sources::run(args, context),
+            LogCommand::Formats(args) => formats::run(args, context),
+            LogCommand::Watch(args) => watch::run(args, context),
+            LogCommand::Service(args) => service::run(args, context),
+        },
+        Command::Runs(command) => match command {
+            RunsCommand::List(args) => runs::list(args, context),
+            RunsCommand::Plan(args) => run::plan(args, context),
+            RunsCommand::Apply(args) => apply::run(args, context),
+            RunsCommand::Batches(args) => batches::run(args, context),
+            RunsCommand::Queue(args) => jobs::list(args, context),
+            RunsCommand::Retry(args) => jobs::retry(args, context),
+            RunsCommand::Cancel(args) => jobs::cancel(args, context),
+            RunsCommand::Work(args) => jobs::work(args, context),
+        },
+        Command::Project(command) => projects::run(command, context),
+        Command::Agent(command) => agent::run(command, context),
+        Command::Serve(ServeCommand::Mcp(args)) => mcp::run(args, context),
+        Command::Serve(ServeCommand::Http(args)) => serve::run(args, context),
+        Command::Import(args) => import::run(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::Db(command) => match command {
+            DbCommand::Backup(args) => backup::run(args, context),
+            DbCommand::Restore(args) => backup::restore(args, context),
+            DbCommand::Check(args) => check::run(args, context),
+            DbCommand::Repair(args) => check::repair(args, context),
+            DbCommand::Maintain(args) => maintain::run(args, context),
+            DbCommand::Consolidate(args) => consolidate::run(args, context),
+            DbCommand::Embed(args) => embed::run(args, context),
+            DbCommand::Audit(args) => audit::run(args, context),
+            DbCommand::Encrypt(args) => encrypt::encrypt(args, context),
+            DbCommand::Decrypt(args) => encrypt::decrypt(args, context),
+        },
+        Command::Config(command) => config::run(command, context),
         Command::Eval(args) => eval::run(args, context),
-        Command::Init(args) => init::run(args, context),
-        Command::Doctor(args) => doctor::run(args, context),
         Command::Completions(args) => completions::run(args, context.out),
+        Command::Hook(args) => Ok(hook::run(args, context)),
     }
 }
 
@@ -233,15 +315,23 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Returns the whole command for shell completions.
-fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_visible_command_stands_in_one_group() {
+        let command = command();
+        let mut visible: Vec<_> = command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        visible.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, visible);
+        assert!(grouped.len() <= 22, "{}", grouped.len());
     }
 }

@@ -13,31 +13,21 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::tail;
 
-/// List projects, name them, and make two of them one
-///
-/// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A project is
-/// told by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of its repository, the
-/// folder of its repository, or the folder that the log names. What was once seen of a folder is remembered.
-#[derive(Debug, clap::Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  afterthought projects\n  afterthought projects alias ~/old/checkout shop\n  afterthought projects merge shop-1f3a9c shop-77b0e2"
-)]
-pub struct ProjectsArgs {
-    #[command(subcommand)]
-    command: Option<ProjectsCommand>,
-}
-
+/// Commands about projects.
 #[derive(Debug, Subcommand)]
-enum ProjectsCommand {
-    /// List the projects that are known
+pub enum ProjectCommand {
+    /// List known projects
     ///
-    /// Exits 1 when there are none.
+    /// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A project
+    /// is recognised by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of its
+    /// repository, the folder of its repository, or the folder that the log names. Exits 1 when there are none.
+    #[command(after_help = "Example:\n  afterthought project list")]
     List,
-    /// Give a project another name, or a folder with all below it to a project
+    /// Name a project, or assign a folder and everything below it to one
     ///
     /// A folder given to a name that no project has becomes a project of its own, unless all of its present project lies
-    /// in it: then that is what the name stands for. Memories stay where they are; `projects merge` moves them.
+    /// in it: then that is what the name stands for. Memories stay where they are; `project merge` moves them.
+    #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {
         /// A folder, or a project: its name, namespace or the address of its repository
         #[arg(value_name = "PATH-OR-NAME")]
@@ -49,6 +39,7 @@ enum ProjectsCommand {
     ///
     /// What both know is settled as if it came in now. Later conversations of the first go to the second. `undo` takes
     /// all of it back.
+    #[command(after_help = "Example:\n  afterthought project merge shop-1f3a9c shop-77b0e2")]
     Merge {
         /// The project that is given up
         from: String,
@@ -57,11 +48,11 @@ enum ProjectsCommand {
     },
 }
 
-pub fn run(args: &ProjectsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    match &args.command {
-        None | Some(ProjectsCommand::List) => list(context),
-        Some(ProjectsCommand::Alias { what, name }) => alias(what, name, context),
-        Some(ProjectsCommand::Merge { from, into }) => merge(from, into, context),
+pub fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match command {
+        ProjectCommand::List => list(context),
+        ProjectCommand::Alias { what, name } => alias(what, name, context),
+        ProjectCommand::Merge { from, into } => merge(from, into, context),
     }
 }
 

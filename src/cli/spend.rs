@@ -1,4 +1,4 @@
-//! `spend`: tokens and money by day and model.
+//! Spending by day and model, from the replies that are stored.
 
 use afterthought::config::Config;
 use afterthought::llm::Prices;
@@ -11,25 +11,14 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{BOLD, counted};
 
-/// Show what models were paid for, day by day
-///
-/// Added up from the answers that are kept, by this machine's clock and at the prices of today. Answers that `maintain`
-/// has purged are not counted any more.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought spend --days 7")]
-pub struct SpendArgs {
-    /// Days to show, the last of which is today
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
-    days: u32,
-}
-
-pub fn run(args: &SpendArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+/// Prints what models cost on each of the last `days` days, by this machine's clock and today's prices.
+pub fn run(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let (prices, today) = (prices(&context.settings()?)?, Zoned::now());
-    let spent = store.spending(days_before(today.date(), args.days), today.time_zone())?;
+    let spent = store.spending(days_before(today.date(), days), today.time_zone())?;
     if context.out.is_json() {
         for one in &spent {
-            let mut line = serde_json::to_value(one).context("cannot spell a day")?;
+            let mut line = serde_json::to_value(one).context("cannot serialise a day")?;
             line["cost"] = json!(cost(&prices, one));
             context.out.json(&line)?;
         }
@@ -38,7 +27,11 @@ pub fn run(args: &SpendArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
         context.out.table(header, spent.iter().map(|one| row(&prices, one)).collect())?;
         context.out.line(total(&prices, &spent))?;
     }
-    Ok(if spent.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if spent.is_empty() {
+        context.out.note(format_args!("no model was asked in the last {}", counted(days.into(), "day")));
+        return Ok(ExitStatus::NoMatch);
+    }
+    Ok(ExitStatus::Success)
 }
 
 /// Returns the prices in force: the built-in ones, under those of the settings.

@@ -4,56 +4,49 @@ mod work;
 
 use afterthought::store::{FailedWindow, Job, JobStatus, Store};
 use anyhow::bail;
-use clap::Subcommand;
 use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{counted, one_line};
-pub(in crate::cli) use work::{Extraction, FILES, tell};
+pub use work::WorkArgs;
+pub(in crate::cli) use work::{Extraction, FILES, run as work, tell};
 
-/// List, retry or work off what waits to be extracted
+/// List logs and windows that wait or failed
+///
+/// Logs are queued by hooks and by `log watch`. Exits 1 when the queue is empty.
 #[derive(Debug, clap::Args)]
-pub struct JobsArgs {
-    #[command(subcommand)]
-    command: JobsCommand,
+#[command(after_help = "Example:\n  afterthought runs queue --all")]
+pub struct QueueArgs {
+    /// Include finished logs
+    #[arg(long)]
+    all: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum JobsCommand {
-    /// List logs that wait, run or failed, and windows that failed; exits 1 when there are none
-    List {
-        /// List those that are done, too
-        #[arg(long)]
-        all: bool,
-    },
-    /// Make failed logs due again: one of them, or all
-    Retry {
-        /// Number of a job, as `jobs list` prints it
-        id: Option<i64>,
-    },
-    /// Give up a log that waits or failed, until it grows again
-    Cancel {
-        /// Number of a job, as `jobs list` prints it
-        id: i64,
-    },
-    /// Work off what is due, unless another process is at it
-    Work(work::WorkArgs),
+/// Retry failed logs and windows
+///
+/// Failed logs become due again; failed windows are tried by the next run over their logs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
+pub struct RetryArgs {
+    /// Number of one log, as `runs queue` prints it [default: everything that failed]
+    #[arg(value_name = "NUMBER")]
+    id: Option<i64>,
 }
 
-pub fn run(args: &JobsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    match &args.command {
-        JobsCommand::List { all } => list(*all, context),
-        JobsCommand::Retry { id } => retry(*id, context),
-        JobsCommand::Cancel { id } => cancel(*id, context),
-        JobsCommand::Work(args) => work::run(args, context),
-    }
+/// Take a log out of the queue until it grows again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought runs cancel 12")]
+pub struct CancelArgs {
+    /// Number of the log, as `runs queue` prints it
+    #[arg(value_name = "NUMBER")]
+    id: i64,
 }
 
-fn list(all: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub fn list(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let mut jobs = store.jobs()?;
-    jobs.retain(|job| all || job.status != JobStatus::Done);
+    jobs.retain(|job| args.all || job.status != JobStatus::Done);
     let windows = store.failed_windows()?;
     if context.out.is_json() {
         jobs.iter().try_for_each(|job| context.out.json(job))?;
@@ -93,7 +86,8 @@ fn window_json(window: &FailedWindow) -> serde_json::Value {
     })
 }
 
-fn cancel(id: i64, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let id = args.id;
     if context.existing()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
@@ -108,7 +102,8 @@ fn cancel(id: i64, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-fn retry(id: Option<i64>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let id = args.id;
     let Some(existing) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     drop(existing);
     let store: Store = context.store()?;

@@ -33,8 +33,12 @@ pub(in crate::cli) const FILES: &str = "files";
 /// Least dollars that it is worth to begin with.
 const LEAST_SLICE: f64 = 0.001;
 
+/// Extract the logs that are due in the queue
+///
+/// Does nothing while another process works on the queue.
 #[derive(Debug, clap::Args)]
-pub(super) struct WorkArgs {
+#[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
+pub struct WorkArgs {
     /// Logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,

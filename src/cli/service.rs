@@ -6,31 +6,37 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use crate::cli::args::Context;
-use crate::cli::exit::ExitStatus;
+use super::args::Context;
+use super::exit::ExitStatus;
 
-/// What runs services.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Manager {
+/// A program that starts and restarts services.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Manager {
     Systemd,
     Launchd,
 }
 
-/// Options of `init systemd` and `init launchd`.
+/// Install a service that runs `log watch`
+///
+/// Writes a systemd user unit or a launchd agent, and prints the command that starts it.
 #[derive(Debug, clap::Args)]
-pub(super) struct ServiceArgs {
+#[command(after_help = "Example:\n  afterthought log service systemd --dry-run -- --max-cost-per-day 0.50")]
+pub struct ServiceArgs {
+    /// Program that runs the service
+    #[arg(value_enum)]
+    manager: Manager,
     /// Print the file, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take the place of a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Options for `watch`, e.g. -- --max-cost-per-day 0.50
+    /// Options for `log watch`
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
 }
 
-pub(super) fn run(manager: Manager, args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
@@ -38,9 +44,9 @@ pub(super) fn run(manager: Manager, args: &ServiceArgs, context: &Context<'_>) -
             words.extend([option.to_owned(), std::path::absolute(path)?.to_string_lossy().into_owned()]);
         }
     }
-    words.push("watch".to_owned());
+    words.extend(["log", "watch"].map(str::to_owned));
     words.extend(args.options.iter().cloned());
-    let (text, path, next) = match manager {
+    let (text, path, next) = match args.manager {
         Manager::Systemd => (unit(&words), unit_path()?, "systemctl --user enable --now afterthought"),
         Manager::Launchd => {
             (agent(&words), agent_path()?, "launchctl load -w ~/Library/LaunchAgents/dev.afterthought.watch.plist")

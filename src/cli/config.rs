@@ -1,47 +1,31 @@
-//! `init`: a settings file to start from, hooks in agents, and a service that watches.
-
-mod agents;
-mod commands;
-mod service;
-
-pub(in crate::cli) use agents::{parsed, settings_of};
+//! The settings file: a template to start from.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use afterthought::config::{Folders, PROJECT_FILE};
-use afterthought::serve::hook::Agent;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
 
-/// Write a settings file with every setting explained, or set up hooks or a service
+/// Commands about settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    Init(InitArgs),
+}
+
+/// Write a settings file that explains every setting
 ///
-/// Writes your own file, or with --project an afterthought.toml in this folder. A file that is there is never changed.
+/// Writes your own file, or with --project an afterthought.toml in this folder. An existing file is never changed.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example:\n  afterthought config init")]
 pub struct InitArgs {
-    #[command(subcommand)]
-    what: Option<What>,
     /// Write the project's file into this folder
     #[arg(long)]
     project: bool,
-}
-
-/// What is set up besides.
-#[derive(Debug, Subcommand)]
-enum What {
-    /// Put hooks into the settings of Claude Code, and the commands /remember, /recall and /forget beside them
-    ClaudeCode(agents::AgentArgs),
-    /// Put hooks into the settings of Codex
-    Codex(agents::AgentArgs),
-    /// Write a systemd user unit that runs `watch`
-    Systemd(service::ServiceArgs),
-    /// Write a launchd agent that runs `watch`
-    Launchd(service::ServiceArgs),
 }
 
 const USER_SETTINGS: &str = "\
@@ -139,14 +123,13 @@ const PROJECT_SETTINGS: &str = "\
 # categories = [\"fact\", \"decision\", \"convention\", \"solution\"]
 ";
 
-pub fn run(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    match &args.what {
-        None => {}
-        Some(What::ClaudeCode(args)) => return agents::run(Agent::ClaudeCode, args, context),
-        Some(What::Codex(args)) => return agents::run(Agent::Codex, args, context),
-        Some(What::Systemd(args)) => return service::run(service::Manager::Systemd, args, context),
-        Some(What::Launchd(args)) => return service::run(service::Manager::Launchd, args, context),
+pub fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match command {
+        ConfigCommand::Init(args) => init(args, context),
     }
+}
+
+fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (path, text) = if args.project {
         (PathBuf::from(PROJECT_FILE), PROJECT_SETTINGS)
     } else {

@@ -1,23 +1,34 @@
-//! `doctor`: whether everything is in place, and the remedy where it is not.
+//! `status`: what is stored, what is due, what failed, what it cost, and whether everything works.
 
 mod hooks;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use afterthought::config::{Config, Layer};
-use afterthought::store::Store;
+use afterthought::lifecycle::{self, Census, NEAR_DAYS, Rules};
+use afterthought::store::{Health, Stats, Store};
 use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::health;
-use super::printer::{ADDED, CHANGED, DIM, REMOVED, counted, spelled};
+use super::health::{self, Spending};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, spelled};
+use super::spend;
 
-/// Check settings, database and model, and name the remedy for what is amiss
+/// Show what is stored, what is due, what failed and what it cost
 ///
-/// Looks at this machine only; no server is asked. Exits 2 where something does not work.
+/// Reads only, and asks no server. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
-pub struct DoctorArgs {}
+#[command(after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check")]
+pub struct StatusArgs {
+    /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
+    #[arg(long, conflicts_with = "days")]
+    check: bool,
+    /// Show instead what models cost on each of this many days, the last of which is today
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    days: Option<u32>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -38,27 +49,100 @@ impl Check {
     }
 }
 
-pub fn run(_: &DoctorArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match args.days {
+        Some(days) => spend::run(days, context),
+        None if args.check => check(context),
+        None => overview(context),
+    }
+}
+
+fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let (stats, out) = (store.stats()?, context.out);
+    let config = context.settings()?;
+    let census = lifecycle::census(&store, &Rules::from(&config.memory), now())?;
+    let (health, spending) = (store.health()?, health::spending(&store, &config)?);
+    if out.is_json() {
+        out.json(&All { stats: &stats, census: &census, health: &health, spending })?;
+        return Ok(ExitStatus::Success);
+    }
+    out.line(format_args!("{BOLD}{} memories{BOLD:#}", stats.memories))?;
+    let groups = [
+        ("status", &stats.by_status),
+        ("type", &stats.by_type),
+        ("category", &stats.by_category),
+        ("namespace", &stats.by_namespace),
+        ("windows", &stats.windows),
+    ];
+    for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
+        out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+    }
+    for (name, counts) in [("tier", &census.by_tier), ("heat", &census.by_heat)] {
+        if !counts.is_empty() {
+            out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+        }
+    }
+    if census.near_expiry + census.fading > 0 {
+        let (near, fading) = (census.near_expiry, census.fading);
+        out.line(format_args!(
+            "{near} expire within {NEAR_DAYS} days, {fading} are half as sure as they were, or less"
+        ))?;
+    }
+    let size = stats.bytes / 1024;
+    out.line(format_args!(
+        "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
+        stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
+    ))?;
+    health::print(&health, spending, context, now())?;
+    if let Some(waiting) = stats.by_status.get("pending") {
+        out.line(format_args!("{waiting} waiting for you; see `afterthought inbox list`"))?;
+    }
+    if stats.batch_requests > 0 {
+        let waiting = counted(stats.batch_requests as u64, "request");
+        out.line(format_args!("{waiting} out in batches; `afterthought batches` lists them"))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// All that is counted.
+#[derive(serde::Serialize)]
+struct All<'a> {
+    #[serde(flatten)]
+    stats: &'a Stats,
+    #[serde(flatten)]
+    census: &'a Census,
+    health: &'a Health,
+    spending: Spending,
+}
+
+/// Returns the counts, greatest first.
+fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" · ")
+}
+
+fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let checks = match context.settings() {
         Ok(config) => all(&config),
         Err(error) => vec![Check::new("settings", State::Bad, spelled(&error))],
     };
-    for check in &checks {
-        let (mark, style, word) = match check.state {
-            State::Good => ("✓", ADDED, "good"),
-            State::Note => ("·", CHANGED, "note"),
-            State::Bad => ("✗", REMOVED, "bad"),
-        };
-        if context.out.is_json() {
-            context.out.json(&json!({"check": check.name, "state": word, "finding": check.finding}))?;
-        } else {
-            context
-                .out
-                .line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))?;
-        }
+    checks.iter().try_for_each(|check| print_check(check, context.out))?;
+    let is_faulty = checks.iter().any(|check| check.state == State::Bad);
+    Ok(if is_faulty { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+fn print_check(check: &Check, out: &Printer) -> std::io::Result<()> {
+    let (mark, style, word) = match check.state {
+        State::Good => ("✓", ADDED, "good"),
+        State::Note => ("·", CHANGED, "note"),
+        State::Bad => ("✗", REMOVED, "bad"),
+    };
+    if out.is_json() {
+        return out.json(&json!({"check": check.name, "state": word, "finding": check.finding}));
     }
-    let bad = checks.iter().any(|check| check.state == State::Bad);
-    Ok(if bad { ExitStatus::Error } else { ExitStatus::Success })
+    out.line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))
 }
 
 fn all(config: &Config) -> Vec<Check> {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{Check, State};
 use crate::cli::health::age;
-use crate::cli::init::{parsed, settings_of};
+use crate::cli::agent::{parsed, settings_of};
 use crate::cli::printer::{counted, spelled};
 
 /// Checks each agent whose settings are there, and what is behind the hooks.

@@ -1,69 +1,112 @@
-//! Hooks in the settings of agents: shown, asked about, backed up, and taken out again on demand.
+//! Hooks in the settings of agents: install, uninstall and list.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::serve::hook::{Agent, install, uninstall};
+use afterthought::serve::hook::{self, Agent, commands_in};
 use anyhow::{Context as _, bail};
+use clap::Subcommand;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use super::commands;
-use crate::cli::args::Context;
-use crate::cli::exit::ExitStatus;
-use crate::cli::printer::{ADDED, DIM, Printer, REMOVED};
-use crate::cli::question::{can_ask, is_yes};
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{ADDED, DIM, Printer, REMOVED};
+use super::question::{can_ask, is_yes};
 
-/// Options of `init claude-code` and `init codex`.
-#[derive(Debug, clap::Args)]
-pub(super) struct AgentArgs {
-    /// For this folder alone: the settings in it that are yours and not the team's
-    #[arg(long)]
-    project: bool,
-    /// Learn from sessions of sub-agents, too
-    #[arg(long)]
-    subagents: bool,
-    /// Take the hooks out again
-    #[arg(long)]
-    undo: bool,
-    #[command(flatten)]
-    asking: Asking,
+/// Commands about coding agents.
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Install hooks in the settings of an agent
+    ///
+    /// Shows the change and asks before it writes; keeps a copy of the file as it was. Claude Code also gets the slash
+    /// commands /remember, /recall and /forget.
+    #[command(after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes")]
+    Install {
+        #[command(flatten)]
+        target: Target,
+        /// Learn from sessions of sub-agents, too
+        #[arg(long)]
+        subagents: bool,
+    },
+    /// Remove the hooks from the settings of an agent
+    #[command(after_help = "Example:\n  afterthought agent uninstall claude-code --dry-run")]
+    Uninstall {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// List supported agents and the hooks installed in them
+    #[command(after_help = "Example:\n  afterthought agent list")]
+    List,
 }
 
-/// Whether somebody is asked before anything is written.
+/// Which settings are changed, and whether to ask first.
 #[derive(Debug, clap::Args)]
-struct Asking {
+pub struct Target {
+    /// Agent: claude-code or codex
+    #[arg(value_name = "AGENT")]
+    agent: Agent,
+    /// Use the personal settings of this folder instead of those of all projects
+    #[arg(long)]
+    project: bool,
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Write without asking
     #[arg(short, long)]
     yes: bool,
 }
 
 /// What is to become of a file.
 #[derive(Debug)]
-pub(super) struct Change {
-    pub(super) path: PathBuf,
+struct Change {
+    path: PathBuf,
     /// What is in it; `None` where it is not there.
-    pub(super) before: Option<String>,
+    before: Option<String>,
     /// What is to be in it; `None` where it is to go.
-    pub(super) after: Option<String>,
+    after: Option<String>,
 }
 
-pub(super) fn run(agent: Agent, args: &AgentArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let out = context.out;
-    let settings = settings_of(agent, args.project)?;
-    let mut changes: Vec<Change> = settings_change(agent, args, &settings, context)?.into_iter().collect();
+pub fn run(command: &AgentCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match command {
+        AgentCommand::Install { target, subagents } => change(target, Some(*subagents), context),
+        AgentCommand::Uninstall { target } => change(target, None, context),
+        AgentCommand::List => list(context.out),
+    }
+}
+
+fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
+    let mut rows = Vec::new();
+    for agent in Agent::ALL {
+        for is_project in [false, true] {
+            let path = settings_of(agent, is_project)?;
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let hooks = commands_in(&parsed(&text, &path)?).len();
+            if out.is_json() {
+                out.json(&json!({"agent": agent.as_str(), "settings": path, "project": is_project, "hooks": hooks}))?;
+            } else {
+                rows.push([agent.as_str().to_owned(), hooks.to_string(), path.display().to_string()]);
+            }
+        }
+    }
+    out.table(["agent", "hooks", "settings"], rows)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Installs the hooks, with those for sub-agents where `install` says so, or removes them where it is `None`.
+fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (out, agent) = (context.out, target.agent);
+    let settings = settings_of(agent, target.project)?;
+    let mut changes: Vec<Change> = settings_change(agent, install, &settings, context)?.into_iter().collect();
     if changes.is_empty() {
-        tell(out, &settings, if args.undo { "holds no hooks of afterthought" } else { "is as it should be" }, false)?;
+        report(out, &settings, if install.is_some() { "is as it should be" } else { "has no hooks of afterthought" }, false)?;
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
-        let found = commands::changes(&folder, args.undo);
+        let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
-        for other in commands::foreign(&folder) {
+        for other in foreign_commands(&folder) {
             out.note(format_args!("{} is not of afterthought and is left as it is", other.display()));
         }
     }
@@ -73,27 +116,29 @@ pub(super) fn run(agent: Agent, args: &AgentArgs, context: &Context<'_>) -> anyh
     if !out.is_json() {
         changes.iter().try_for_each(|change| show(out, change))?;
     }
-    if args.asking.dry_run {
-        changes.iter().try_for_each(|change| tell(out, &change.path, "would be changed", false))?;
+    if target.dry_run {
+        changes.iter().try_for_each(|change| report(out, &change.path, "would be changed", false))?;
         return Ok(ExitStatus::Success);
     }
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
-    if !args.asking.yes && !can_ask() {
-        bail!("nobody can be asked whether to write {names}; add --yes, or --dry-run to look only");
+    if !target.yes && !can_ask() {
+        bail!("cannot ask whether to write {names}; add --yes, or --dry-run to look only");
     }
-    if !args.asking.yes && !is_yes(&format!("Write this to {names}?"))? {
-        changes.iter().try_for_each(|change| tell(out, &change.path, "is left as it is", false))?;
+    if !target.yes && !is_yes(&format!("Write this to {names}?"))? {
+        changes.iter().try_for_each(|change| report(out, &change.path, "is left as it is", false))?;
         return Ok(ExitStatus::NoMatch);
     }
     changes.iter().try_for_each(|change| write(change, out))?;
-    advise(agent, args, out);
+    if install.is_some() {
+        advise(agent, out);
+    }
     Ok(ExitStatus::Success)
 }
 
-/// Returns what is to become of the settings, if anything.
+/// Returns the change of the settings, if there is one.
 fn settings_change(
     agent: Agent,
-    args: &AgentArgs,
+    install: Option<bool>,
     path: &Path,
     context: &Context<'_>,
 ) -> anyhow::Result<Option<Change>> {
@@ -103,13 +148,15 @@ fn settings_change(
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let before = parsed(&text, path)?;
-    let after =
-        if args.undo { uninstall(&before) } else { install(&before, agent, &program(context)?, args.subagents) };
+    let after = match install {
+        Some(subagents) => hook::install(&before, agent, &program(context)?, subagents),
+        None => hook::uninstall(&before),
+    };
     let after = after.with_context(|| format!("{} is left as it is", path.display()))?;
     if after == before {
         return Ok(None);
     }
-    let after = serde_json::to_string_pretty(&after).context("cannot spell the settings")? + "\n";
+    let after = serde_json::to_string_pretty(&after).context("cannot serialise the settings")? + "\n";
     Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
 }
 
@@ -117,30 +164,28 @@ fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
     let path = &change.path;
     let Some(after) = &change.after else {
         fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
-        return tell(out, path, "is removed", true);
+        return report(out, path, "is removed", true);
     };
     let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
     replace(path, after)?;
     if let Some(backup) = backup {
-        out.note(format_args!("{DIM}as it was: {}{DIM:#}", backup.display()));
+        out.note(format_args!("{DIM}previous version: {}{DIM:#}", backup.display()));
     }
-    tell(out, path, "is written", true)
+    report(out, path, "is written", true)
 }
 
-fn advise(agent: Agent, args: &AgentArgs, out: &Printer) {
-    if args.undo {
-        return;
-    }
-    match agent {
-        Agent::ClaudeCode => out.note("sessions that begin from now on have the hooks; `afterthought doctor` tells when they fire"),
-        Agent::Codex => out.note(
-            "Codex runs new hooks only once you trust them: open /hooks in it; `afterthought doctor` tells when they fire",
-        ),
-    }
+fn advise(agent: Agent, out: &Printer) {
+    out.note(match agent {
+        Agent::ClaudeCode => "new sessions use the hooks; `afterthought status --check` shows when they last ran",
+        Agent::Codex => {
+            "Codex runs new hooks only once you trust them: open /hooks in it; `afterthought status --check` shows when they \
+             last ran"
+        }
+    });
 }
 
 /// Returns where an agent's settings are.
-pub(in crate::cli) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf> {
+pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf> {
     let home = |variable: &str, folder: &str| -> anyhow::Result<PathBuf> {
         let set = std::env::var_os(variable).filter(|value| !value.is_empty());
         match set {
@@ -157,7 +202,7 @@ pub(in crate::cli) fn settings_of(agent: Agent, project: bool) -> anyhow::Result
     })
 }
 
-pub(in crate::cli) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
+pub(super) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
@@ -207,7 +252,7 @@ fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
+fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
     if out.is_json() {
         out.json(&json!({"settings": path, "wrote": wrote, "state": what}))?;
     } else {
@@ -237,6 +282,50 @@ fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
         fs::set_permissions(fresh.path(), data.permissions()).with_context(failed)?;
     }
     fresh.persist(&target).map(drop).with_context(failed)
+}
+
+/// Slash commands of Claude Code: name, what each does, what follows it.
+///
+/// Each is a file whose text the hook understands, so that the hook does the work whether it gets what was typed or the
+/// expanded text. Without the files Claude Code would refuse a prompt that begins with an unknown command.
+const COMMANDS: [(&str, &str, &str); 3] = [
+    ("remember", "Remember something for later sessions", "what to remember"),
+    ("recall", "Tell the model what is remembered about something", "what to look for"),
+    ("forget", "Forget a memory", "id, or what it is about"),
+];
+
+/// Returns what has to be written to `folder`, or taken away; a file of the same name that is not ours is left alone.
+fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for (name, does, follows) in COMMANDS {
+        let (path, text) = (folder.join(format!("{name}.md")), command_text(name, does, follows));
+        let before = match std::fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let is_ours = before.as_deref().is_some_and(|before| before == text);
+        match (undo, is_ours) {
+            (false, false) if before.is_none() => changes.push(Change { path, before, after: Some(text) }),
+            (true, true) => changes.push(Change { path, before, after: None }),
+            (false | true, _) => {}
+        }
+    }
+    Ok(changes)
+}
+
+/// Returns the files of these names that are somebody else's.
+fn foreign_commands(folder: &Path) -> Vec<PathBuf> {
+    let all =
+        COMMANDS.iter().map(|(name, does, follows)| (folder.join(format!("{name}.md")), command_text(name, does, follows)));
+    let others = all.filter(|(path, text)| std::fs::read_to_string(path).is_ok_and(|found| found != *text));
+    others.map(|(path, _)| path).collect()
+}
+
+fn command_text(name: &str, does: &str, follows: &str) -> String {
+    format!(
+        "---\ndescription: {does} (afterthought)\nargument-hint: <{follows}>\ndisable-model-invocation: true\n---\n/{name} $ARGUMENTS\n"
+    )
 }
 
 #[cfg(test)]
