@@ -21,7 +21,7 @@ const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 const BRIEFS: usize = 20;
 /// What the program is asked, and how.
 const COMMANDS: &[(&str, &[&str])] =
-    &[("search", &["search", "cache", "bakeli"]), ("maintain", &["maintain"]), ("check", &["check"])];
+    &[("search", &["search", "cache", "bakeli"]), ("maintain", &["db", "maintain"]), ("check", &["db", "check"])];
 
 /// A figure that grows with the store: what it is called, how great it is, and its unit.
 type Grown = (String, f64, &'static str);

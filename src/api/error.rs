@@ -76,7 +76,7 @@ pub enum ApiError {
         most: usize,
     },
     /// A pinned memory is never changed without a person.
-    #[error("memory {id} is pinned, and only a person changes it; they can with `afterthought update {id}`")]
+    #[error("memory {id} is pinned, and only a person changes it; they can with `afterthought memory update {id}`")]
     Pinned {
         /// The memory.
         id: String,

@@ -292,7 +292,7 @@ fn what_is_out_of_reach_is_as_if_it_were_not_there() {
     let manager = open().within(Reach::of_project(space("project/a")));
     let foreign = other.id.as_str();
     assert_eq!(manager.get_memory(&other.id).unwrap(), None);
-    let unknown = format!("no memory has an id like {foreign}; see `afterthought list`");
+    let unknown = format!("no memory has an id like {foreign}; see `afterthought memory list`");
     let change = MemoryChange::default();
     for error in [
         manager.past(foreign).err().unwrap(),

@@ -22,7 +22,9 @@ pub enum AgentCommand {
     ///
     /// Shows the change and asks before it writes; keeps a copy of the file as it was. Claude Code also gets the slash
     /// commands /remember, /recall and /forget.
-    #[command(after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes")]
+    #[command(
+        after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes"
+    )]
     Install {
         #[command(flatten)]
         target: Target,
@@ -100,7 +102,12 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     let settings = settings_of(agent, target.project)?;
     let mut changes: Vec<Change> = settings_change(agent, install, &settings, context)?.into_iter().collect();
     if changes.is_empty() {
-        report(out, &settings, if install.is_some() { "is as it should be" } else { "has no hooks of afterthought" }, false)?;
+        report(
+            out,
+            &settings,
+            if install.is_some() { "is as it should be" } else { "has no hooks of afterthought" },
+            false,
+        )?;
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
@@ -316,8 +323,9 @@ fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
 
 /// Returns the files of these names that are somebody else's.
 fn foreign_commands(folder: &Path) -> Vec<PathBuf> {
-    let all =
-        COMMANDS.iter().map(|(name, does, follows)| (folder.join(format!("{name}.md")), command_text(name, does, follows)));
+    let all = COMMANDS
+        .iter()
+        .map(|(name, does, follows)| (folder.join(format!("{name}.md")), command_text(name, does, follows)));
     let others = all.filter(|(path, text)| std::fs::read_to_string(path).is_ok_and(|found| found != *text));
     others.map(|(path, _)| path).collect()
 }

@@ -17,15 +17,14 @@ use super::printer::{CHANGED, DIM, Printer, counted, tail};
 use super::question::{can_ask, is_yes};
 use super::report;
 
-/// Apply a plan that `plan --out` has saved
+/// Apply a saved plan
 ///
-/// Each change is written as the file says, in one transaction. Take out the lines of changes that you do not want; they
-/// are not proposed again, since what the plan has read counts as read. A change that is about a memory which has
-/// changed since is decided again, by the rules, and told. On a terminal the changes are shown first, and you are asked.
-/// Applying a plan a second time changes nothing.
+/// Writes each change of the file in one transaction. Delete the lines of changes that you do not want; they are not proposed
+/// again. A change to a memory that has changed since is decided again by the rules and reported. On a terminal, the changes
+/// are shown and you are asked first. Applying a plan twice changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  afterthought plan ~/.claude/projects --out plan.json\n  afterthought apply plan.json"
+    after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"
 )]
 pub struct ApplyArgs {
     /// The saved plan
@@ -188,7 +187,7 @@ pub fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> 
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
-        "{} saved in {}; `afterthought apply {}` does {}",
+        "{} saved in {}; `afterthought runs apply {}` does {}",
         counted(plan.changes.len() as u64, "change"),
         path.display(),
         path.display(),

@@ -13,31 +13,41 @@ use transcripts::known::{Machine, Platform};
 
 use super::printer::{Output, Printer, Verbosity};
 
-/// Options that stand before or after any subcommand.
+/// Options that stand before or after any command.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Database file [env: AFTERTHOUGHT_DB] [default: in the platform's data folder]
-    #[arg(long, global = true, value_name = "PATH")]
+    /// Use this database [env: AFTERTHOUGHT_DB]
+    #[arg(long, global = true, value_name = "FILE")]
     pub db: Option<PathBuf>,
-    /// Namespace to read and write, e.g. global or project/shop
-    #[arg(long, global = true, value_name = "A/B")]
+    /// Use this namespace, e.g. global or project/shop
+    #[arg(long, global = true, value_name = "NAME")]
     pub namespace: Option<Namespace>,
+    /// Read this settings file instead of your own
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Print JSON, one value a line
     #[arg(long, global = true)]
     json: bool,
-    /// Print nothing but data and errors
+    /// Print only data and errors
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Tell reasons and every skipped record
+    /// Print reasons and skipped records
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Form of diagnostics: text, or json with one object a line [default: text, or log_format]
-    #[arg(long, global = true, value_name = "FORM", env = "AFTERTHOUGHT_LOG_FORMAT", hide_env_values = true)]
+    /// Print diagnostics as text or json
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        env = "AFTERTHOUGHT_LOG_FORMAT",
+        hide_env = true,
+        hide_possible_values = true
+    )]
     log_format: Option<LogForm>,
-    /// Settings file to read in place of your own
-    #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 /// In which form diagnostics are written to standard error.

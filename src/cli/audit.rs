@@ -7,11 +7,12 @@ use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, counted, short};
 
-/// Show who changed, exported or erased memories, and when
+/// Show the audit log: who changed, exported or erased memories, and when
 ///
-/// Kept where `audit = true` stands in your settings: ids and counts of update, forget, restore, export, erase, purge, undo,
-/// backup, restore-backup, encrypt and decrypt, and never a word of a memory. Exits 1 when there is nothing.
+/// The log is written when `audit = true` is set. It holds ids and counts, never the text of a memory. Exits 1 when it is
+/// empty.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub struct AuditArgs {
     /// Only what was done since, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]

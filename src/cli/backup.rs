@@ -8,19 +8,21 @@ use super::args::{Context, note_count, now};
 use super::exit::ExitStatus;
 use super::printer::DIM;
 
-/// Copy the database to a file, while others go on with it
+/// Back up the database to a file
 ///
-/// The copy holds everything, is readable by you only, and can be opened with --db.
+/// Other processes can go on using the database. The backup is readable by you only, and --db can open it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
 pub struct BackupArgs {
     /// Where to; there must be no such file
     file: PathBuf,
 }
 
-/// Put a backup in the place of everything in the database
+/// Replace the database with a backup
 ///
-/// What is there now is copied first, beside the database. Nobody sees a half of each.
+/// The current database is copied beside itself first.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub struct RestoreBackupArgs {
     /// A file that `backup` has made
     file: PathBuf,

@@ -6,11 +6,12 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::counted;
 
-/// List batches of requests that are out with a provider, oldest first
+/// List open batches of requests at a provider, oldest first
 ///
-/// `run --batch-api` over the same logs takes their answers. Nothing is asked of the provider here; what it said is as
-/// of the last run. Exits 1 when there are none.
+/// `run --batch-api` over the same logs collects their replies. The provider is not contacted; the status is that of the last
+/// run. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub struct BatchesArgs {
     /// Forget one that will never come back, by its id here or at the provider; its requests are then paid for again
     #[arg(long, value_name = "ID")]
@@ -48,7 +49,7 @@ fn give_up(id: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let mut open = store.open_batches()?;
     open.retain(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id));
     let Some(batch) = open.pop() else {
-        bail!("no batch {id} is out; `afterthought batches` lists those that are");
+        bail!("no batch {id} is out; `afterthought runs batches` lists those that are");
     };
     store.end_batch(&batch.id, "given_up", &[], now())?;
     let requests = counted(batch.waiting as u64, "request");

@@ -16,10 +16,10 @@ use super::printer::{BOLD, DIM, Printer, counted, one_line, short, spelled};
 /// Memories that are named for each reason for which some were left out.
 const NAMED: usize = 10;
 
-/// Print what a conversation should know of those before it, ready for a prompt
+/// Print the memories that a new conversation should start with
 ///
-/// Within the budget, fenced as data, and the same bytes as long as nothing changes. Prints nothing and exits 1 where
-/// nothing is worth telling. Reads the project of this folder, or what --namespace names, and the global namespace.
+/// Fits the token budget, is fenced as data, and is byte-identical until something changes. Reads the project of this folder,
+/// or --namespace, and the global namespace. Prints nothing and exits 1 when no memory is relevant enough.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought brief\n  afterthought brief 'deploy target' --why")]
 pub struct BriefArgs {

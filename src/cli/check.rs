@@ -6,19 +6,20 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{ADDED, DIM, Printer, REMOVED, counted};
 
-/// Check the database: pages, links, indexes, and the history against the rows
+/// Check the database: pages, links, indexes, and history
 ///
-/// Reads only. Exits 3 where something is amiss; `repair` mends what can be mended.
+/// Reads only. Exits 3 when it finds a fault; `db repair` fixes what can be fixed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db check")]
 pub struct CheckArgs {}
 
-/// Mend the database: make its indexes anew and put aside what hangs on nothing
+/// Repair the database
 ///
-/// A copy is made first, beside the database. What memories say is never changed; rows that hang on nothing are written to a
-/// file before they are taken out. Where pages are damaged, every row that can be read is put into a new file in its place,
-/// and what cannot is told by table; close other programs that use the database before that. Exits 3 where something is
-/// left or lost.
+/// Makes a copy beside the database first, then rebuilds the indexes and moves orphaned rows to a file. Where pages are
+/// damaged, every readable row goes to a new file, and lost rows are reported by table; close other programs that use the
+/// database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db repair")]
 pub struct RepairArgs {}
 
 pub fn run(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -72,14 +73,14 @@ fn tell(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
     for flaw in flaws {
         let remedy = match flaw.kind {
             FlawKind::Damaged => {
-                "`afterthought repair` saves what can be read, `restore-backup FILE` takes a copy back"
+                "`afterthought db repair` saves what can be read, `db restore FILE` takes a backup back"
             }
-            FlawKind::History => "`afterthought history ID` tells what was done",
+            FlawKind::History => "`afterthought memory history ID` tells what was done",
             FlawKind::Dangling
             | FlawKind::Uncounted
             | FlawKind::WordIndex
             | FlawKind::NearIndex
-            | FlawKind::Vectors => "`afterthought repair` mends it",
+            | FlawKind::Vectors => "`afterthought db repair` mends it",
         };
         out.line(format_args!("{REMOVED}✗{REMOVED:#} {} ({}); {remedy}", flaw.what, flaw.count))?;
     }

@@ -5,10 +5,11 @@ use clap_complete::Shell;
 use super::exit::ExitStatus;
 use super::printer::Printer;
 
-/// Print a completion script for your shell
-///
-/// For bash: afterthought completions bash > ~/.local/share/bash-completion/completions/afterthought
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  afterthought completions bash > ~/.local/share/bash-completion/completions/afterthought"
+)]
 pub struct CompletionsArgs {
     /// Shell to complete in
     shell: Shell,

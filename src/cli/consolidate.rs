@@ -18,19 +18,12 @@ use super::run::{Asking, Tape, exchange, guard_of, model_settings, reachable, ru
 /// Longest text of a memory that is printed, in characters.
 const SHOWN: usize = 140;
 
-/// Go over all memories: join what says the same, settle what cannot both hold, derive what repeats
+/// Merge duplicates, resolve contradictions and link related memories
 ///
-/// For each namespace: tasks that are over are closed; memories that say the same become one with the evidence of all;
-/// of two that cannot both hold, the one that holds later stays, and where no time tells, the one that came later waits
-/// in the inbox; values of one attribute that are said in one sentence become a list; three or more episodes of one
-/// matter on different days become a memory that is derived from them; and what belongs together is linked. Pinned
-/// memories are never changed.
-///
-/// A second pass changes nothing and asks nothing. `undo` takes a whole pass back, and what was taken back is not done
-/// again without --again.
+/// Compares all memories of each namespace. A model decides the unclear cases where one is configured.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought consolidate --dry-run\n  afterthought consolidate --namespace project/shop --extractor rules\n  afterthought consolidate --max-cost 0.10\n  afterthought undo last"
+    after_help = "Examples:\n  afterthought db consolidate --dry-run\n  afterthought db consolidate --namespace project/shop --extractor rules\n  afterthought db consolidate --max-cost 0.10"
 )]
 pub struct ConsolidateArgs {
     #[command(flatten)]

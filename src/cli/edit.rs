@@ -12,8 +12,9 @@ use super::exit::ExitStatus;
 use super::inspect::resolve_all;
 use super::printer::{one_line, short};
 
-/// Change what a memory says or how much it matters
+/// Edit a memory
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory update 3fa2c1d9 --importance 0.9 --tag deploy")]
 pub struct UpdateArgs {
     /// Id, or its start or end of at least four characters
     id: String,
@@ -40,8 +41,9 @@ pub struct UpdateArgs {
     expires: Option<jiff::Timestamp>,
 }
 
-/// Keep memories from ever being changed or retired without you
+/// Pin memories, so that nothing changes them without you
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
 pub struct PinArgs {
     /// Ids, or their starts or ends of at least four characters
     #[arg(required = true)]
@@ -51,11 +53,12 @@ pub struct PinArgs {
     off: bool,
 }
 
-/// Make forgotten, superseded, expired or pending memories active again
+/// Restore forgotten, superseded, expired or pending memories
 ///
-/// What they say may be learnt again. What had taken their place, or contradicts them, is named and superseded by them;
-/// where that is pinned, they wait in the inbox instead.
+/// Memories that replaced or contradict them are superseded in turn. Where one of those is pinned, the restored memory waits
+/// in the inbox instead.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub struct RestoreArgs {
     /// Ids, or their starts or ends of at least four characters
     #[arg(required = true)]
@@ -65,8 +68,9 @@ pub struct RestoreArgs {
     keep_both: bool,
 }
 
-/// Link two memories, e.g. relate 3fa2 supports 91bc
+/// Link two memories
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory relate 3fa2c1d9 supports 91bc04de")]
 pub struct RelateArgs {
     /// Memory that relates
     from: String,

@@ -21,12 +21,12 @@ pub const BESIDE: usize = 256;
 /// Time between two looks at whether another process has finished.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// Make vectors of memories that have none, for search by meaning
+/// Compute missing vectors for search by meaning
 ///
-/// Needs [embedding] in the settings: a server, or a model in a folder. Can be stopped and begun again at any time. After a
-/// change of the model, all vectors are made anew; no chat model is asked.
+/// Needs [embedding] in the settings: a server, or a model in a folder. Can be stopped and resumed at any time. After a change
+/// of the model, all vectors are computed again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  AFTERTHOUGHT_EMBEDDING_FOLDER=~/models/all-MiniLM-L6-v2 afterthought embed")]
+#[command(after_help = "Example:\n  AFTERTHOUGHT_EMBEDDING_FOLDER=~/models/all-MiniLM-L6-v2 afterthought db embed")]
 pub struct EmbedArgs {
     /// Try again what the model has refused three times
     #[arg(long)]
@@ -129,11 +129,11 @@ pub fn catch_up(context: &Context<'_>) {
     let out = context.out;
     match context.settings().and_then(|config| beside(&config)) {
         Ok(Some(filled)) if filled.waiting > 0 => {
-            out.note(format_args!("{} memories wait for a vector; `afterthought embed` makes them", filled.waiting));
+            out.note(format_args!("{} memories wait for a vector; `afterthought db embed` makes them", filled.waiting));
         }
         Ok(_) => {}
         Err(error) => out.warn(format_args!(
-            "no vectors were made ({}); the memories are kept, and `afterthought embed` makes them later",
+            "no vectors were made ({}); the memories are kept, and `afterthought db embed` makes them later",
             spelled(&error)
         )),
     }
@@ -180,13 +180,13 @@ fn channel(
 pub fn finding(config: &Config) -> Result<String, String> {
     let embedder = embedder(config).map_err(|error| spelled(&error.into()))?;
     let Some(embedder) = embedder else {
-        return Ok("none: search is by words; `afterthought init` explains [embedding]".to_owned());
+        return Ok("none: search is by words; `afterthought config init` explains [embedding]".to_owned());
     };
     let place = embedder.address().map_or_else(|| "in this process".to_owned(), |address| format!("at {address}"));
     let path = &config.db.value;
     let counts = Store::open_read_only(path).ok().and_then(|store| coverage(&store, &embedder).ok());
     let counts = counts.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
-        let remedy = if waiting > 0 { "; `afterthought embed` makes them" } else { "" };
+        let remedy = if waiting > 0 { "; `afterthought db embed` makes them" } else { "" };
         let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
         format!(": {embedded} vectors, {waiting} memories wait{refused}{remedy}")
     });

@@ -10,12 +10,12 @@ use super::printer::DIM;
 
 /// Encrypt the database
 ///
-/// The key is taken from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside your
-/// settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. Nobody else may have
-/// the database open. A new file is written and checked and then takes its place; what lay open is overwritten. Needs a
-/// build with the feature `encryption`.
+/// The key comes from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside your
+/// settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. No other process may use
+/// the database. A new file is written and checked before it replaces the old one, which is overwritten. Needs a build with
+/// the feature `encryption`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought encrypt --new-key keyring")]
+#[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
 pub struct EncryptArgs {
     /// Make a random key first, and keep it in the system keyring (`keyring`), in `db.key` beside your settings (`file`), or in
     /// a file of this path
@@ -23,10 +23,11 @@ pub struct EncryptArgs {
     new_key: Option<String>,
 }
 
-/// Write the database anew without encryption
+/// Decrypt the database
 ///
-/// Takes the key from where `encrypt` does. Whoever can read the file can read your memories afterwards.
+/// Takes the key from where `db encrypt` does. Anyone who can read the file can read your memories afterwards.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db decrypt")]
 pub struct DecryptArgs {}
 
 pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -50,7 +51,7 @@ pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let audit = context.audit()?;
     let done = Store::encrypt(&path, key_file.as_deref(), now()).map_err(|error| match error {
         error @ StoreError::NoKey { .. } => {
-            anyhow::anyhow!("{error}; `afterthought encrypt --new-key keyring` makes one, or `--new-key file`")
+            anyhow::anyhow!("{error}; `afterthought db encrypt --new-key keyring` makes one, or `--new-key file`")
         }
         error => error.into(),
     })?;

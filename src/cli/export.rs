@@ -8,10 +8,13 @@ use super::args::{Context, note_count};
 use super::exit::ExitStatus;
 use super::list::Selection;
 
-/// Print memories with their sources and relations, oldest first
+/// Export memories with their sources and relations, oldest first
 ///
 /// Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
+)]
 pub struct ExportArgs {
     /// JSONL for programs, Markdown for people
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]

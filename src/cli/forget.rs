@@ -14,18 +14,18 @@ use super::list::Selection;
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, short};
 use super::when::{End, moment};
 
-/// Forget memories, or erase all that came of conversations
+/// Forget memories, or erase conversations and everything learnt from them
 ///
-/// Memories that are given by id or filter are neither recalled nor learnt again; they can be restored until `maintain`
-/// purges them, 30 days later.
+/// Memories given by id or filter are no longer recalled and not learnt again. `memory restore` brings them back until
+/// `db maintain` purges them after 30 days.
 ///
-/// With --session, --source, --project or --before, everything that rests on those conversations alone is erased: from the
-/// database, its indexes, history, caches and write-ahead log. What rests on others, too, lives on without them. It is shown
-/// first; --yes does it. This cannot be undone, and the conversations are not read again unless `run --reread-erased` asks
-/// for it.
+/// With --session, --source, --project or --before, everything that rests on those conversations alone is erased from the
+/// database, its indexes, history, caches and write-ahead log. Memories with other evidence stay, without the erased part.
+/// The effect is shown first; --yes carries it out. Erasing cannot be undone, and the conversations are not read again unless
+/// `run --reread-erased` asks for it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought forget 3fa2c1d9\n  afterthought forget --category task --yes\n  afterthought forget --session 0198c1e2-… --dry-run\n  afterthought forget --project shop --yes\n  afterthought forget --source ~/old/logs --yes\n  afterthought forget --source import:notes --dry-run"
+    after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --session 0198c1e2-7d4b-7a51-9d0e-5b1c2f3a4e60 --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
 )]
 pub struct ForgetArgs {
     /// Ids, or their starts or ends of at least four characters
@@ -110,7 +110,9 @@ fn erase(args: &ForgetArgs, scope: &Scope, store: &Store, context: &Context<'_>)
     let out = context.out;
     let planned = store.would_erase(scope, now())?;
     if planned.is_nothing() {
-        out.note("nothing is known of that; `afterthought why ID` names the conversations that a memory rests on");
+        out.note(
+            "nothing is known of that; `afterthought memory why ID` names the conversations that a memory rests on",
+        );
         return Ok(ExitStatus::NoMatch);
     }
     let backups = store.backups()?;
@@ -186,7 +188,7 @@ fn tell(
 fn tell_rest(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Printer) {
     if sealed == Some(Sealed::Waiting) {
         out.warn(
-            "another process is at the file, so freed parts of it may still hold what was erased; `afterthought maintain` \
+            "another process is at the file, so freed parts of it may still hold what was erased; `afterthought db maintain` \
              writes it anew when that has ended",
         );
     }

@@ -7,10 +7,11 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::DIM;
 
-/// List the log formats that can be read
+/// List supported log formats
 ///
-/// By family; with -v also how each is recognised. A format is recognised by content; `run --format NAME` overrides that.
+/// With -v, shows how each is recognised. Formats are recognised by content; `run --format NAME` overrides that.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought log formats -v")]
 pub struct FormatsArgs {}
 
 /// The families, with what they are called, in the order in which they are listed.

@@ -64,7 +64,7 @@ pub fn backlog(health: &Health) -> String {
         told.map(|(place, (count, what))| format!("{} {what}", counted(count as u64, word(place)))).collect();
     let mut remedies = Vec::new();
     if health.jobs_waiting > 0 {
-        remedies.push("`afterthought jobs work` does them now");
+        remedies.push("`afterthought runs work` does them now");
     }
     if health.windows_open + health.windows_unwritten > 0 {
         remedies.push("the next `run` over their logs goes on with them");
@@ -85,7 +85,7 @@ pub fn failures(health: &Health) -> String {
     if told.is_empty() {
         return format!("none{}", halted.unwrap_or_default());
     }
-    let remedy = "`afterthought jobs list` tells why, `afterthought jobs retry` tries again";
+    let remedy = "`afterthought runs queue` tells why, `afterthought runs retry` tries again";
     format!("{} failed; {remedy}{}", told.join(" and "), halted.unwrap_or_default())
 }
 
@@ -151,12 +151,12 @@ mod tests {
         };
         assert_eq!(
             backlog(&health),
-            "2 jobs waiting, 1 job under way, 1 window begun, 3 windows to be written; `afterthought jobs work` does them \
+            "2 jobs waiting, 1 job under way, 1 window begun, 3 windows to be written; `afterthought runs work` does them \
              now; the next `run` over their logs goes on with them"
         );
         assert_eq!(
             failures(&health),
-            "2 windows and 1 job failed; `afterthought jobs list` tells why, `afterthought jobs retry` tries again; the \
+            "2 windows and 1 job failed; `afterthought runs queue` tells why, `afterthought runs retry` tries again; the \
              last run stopped asking: the key is not valid"
         );
         let now = Timestamp::from_second(300).unwrap();

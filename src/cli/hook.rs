@@ -20,10 +20,10 @@ use super::exit::ExitStatus;
 use super::printer::spelled;
 use super::run::{guard_of, patterns};
 
-/// Answer a hook of an agent; `init claude-code` and `init codex` set it up
+/// Handle a hook event of an agent; `agent install` sets it up
 ///
-/// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time. What
-/// went wrong stands in the log beside the database, which `doctor` names.
+/// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time. Errors go
+/// to the log beside the database, which `status --check` names.
 #[derive(Debug, Clone, clap::Args)]
 pub struct HookArgs {
     /// session-start, user-prompt-submit, pre-tool-use, post-tool-use, post-tool-use-failure, stop, subagent-stop,
@@ -182,7 +182,7 @@ impl Work {
             self.note(&format!("looked for by words alone: {}", spelled(&error.into())));
         }
         if after.wants_worker {
-            start(&self.global, &call.database).context("cannot start the worker; `afterthought jobs work` does it")?;
+            start(&self.global, &call.database).context("cannot start the worker; `afterthought runs work` does it")?;
         }
         Ok(())
     }

@@ -11,12 +11,14 @@ use super::inspect::resolve_all;
 use super::list::Selection;
 use super::printer::{BOLD, CHANGED, DIM, one_line, short, tail};
 
-/// Judge what waits for you: orders, open conflicts, changes of pinned memories
+/// Review pending memories
 ///
-/// What waits is neither recalled nor put into a brief. What you reject is not learnt again.
+/// Instructions to agents, open conflicts and changes of pinned memories wait here. Pending memories are neither recalled nor
+/// put into a brief. Rejected memories are not learnt again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought inbox list\n  afterthought inbox accept 3fa2c1d9\n  \
-                        afterthought inbox reject --all --yes")]
+#[command(
+    after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"
+)]
 pub struct InboxArgs {
     #[command(subcommand)]
     command: Option<Command>,

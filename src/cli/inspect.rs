@@ -9,22 +9,25 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short, tail};
 
-/// Show everything that is known of a memory
+/// Show a memory with its evidence and relations
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
 pub struct ShowArgs {
     /// Id, or its start or end of at least four characters
     id: String,
 }
 
-/// Show the words that a memory rests on, and how it came to be
+/// Show the evidence for a memory and the decisions about it
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
 pub struct WhyArgs {
     /// Id, or its start or end of at least four characters
     id: String,
 }
 
-/// Show each change of a memory, oldest first
+/// Show every change of a memory, oldest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
 pub struct HistoryArgs {
     /// Id, or its start or end of at least four characters
     id: String,

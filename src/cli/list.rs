@@ -9,10 +9,13 @@ use super::exit::ExitStatus;
 use super::printer::{DIM, Printer, day, one_line, short};
 use super::when::{End, moment};
 
-/// List memories, last changed first
+/// List memories, most recently changed first
 ///
 /// Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought memory list --category preference\n  afterthought memory list --namespace project/shop --since 2w"
+)]
 pub struct ListArgs {
     #[command(flatten)]
     selection: Selection,

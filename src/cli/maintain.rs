@@ -14,12 +14,12 @@ use super::printer::{CHANGED, DIM, Printer, one_line, short, tail};
 /// How often all is looked through where maintenance goes on; in between, only what is over and what is to be purged.
 const WHOLE_EVERY: Duration = Duration::from_hours(1);
 
-/// Do what time makes due: expire, fade, give up, move in the hierarchy, purge
+/// Run scheduled maintenance: expire, fade, retire, promote and purge memories
 ///
-/// What is pinned is never touched. All of it is one run that `undo` takes back, but for the purge: what was forgotten or
-/// given up 30 days ago goes for good.
+/// Never touches pinned memories. Everything is one run that `undo` takes back, except the purge of memories that were
+/// forgotten or retired more than 30 days ago.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought maintain --dry-run\n  afterthought maintain --every 60s")]
+#[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub struct MaintainArgs {
     /// Purge what was forgotten more than this many days ago [default: 30, or memory.lifecycle.purge_days]
     #[arg(long, value_name = "N")]

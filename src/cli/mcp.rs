@@ -13,13 +13,12 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::run::runtime;
 
-/// Serve memories to an agent over the Model Context Protocol, on standard input and output
+/// Serve an agent over standard input and output
 ///
-/// Serves the project of the working directory with what holds everywhere, or the one namespace that --namespace names; a
-/// client cannot reach another. Ends with its input. docs/mcp.md tells how to add it to Claude Code, Codex, Cursor and
-/// VS Code.
+/// Serves the project of the working directory and the global namespace, or only --namespace; a client cannot reach any other
+/// namespace. Ends with its input.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought mcp")]
+#[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought serve mcp")]
 pub struct McpArgs {
     #[command(flatten)]
     served: Served,

@@ -58,7 +58,8 @@ use printer::{BOLD, Printer};
 
 /// Turn conversation logs into memories that can be searched, traced and undone
 #[derive(Debug, Parser)]
-#[command(name = "afterthought", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "afterthought", version, arg_required_else_help = true)]
+#[command(disable_help_flag = true, disable_help_subcommand = true)]
 #[command(after_help = "Run `afterthought COMMAND --help` for the options of a command.")]
 struct Cli {
     #[command(flatten)]
@@ -169,7 +170,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Data and settings", &["import", "export", "db", "config", "eval", "completions"]),
 ];
 
-/// Returns the whole command line, with the commands grouped in its help.
+/// Returns the whole command line: the commands in groups, and a help that fits one screen.
+///
+/// Clap has two forms of help, and its long one gives each option three lines. Here `-h` and `--help` print the same:
+/// what the command does, in full, then its examples, then one line an option, the global ones last.
 fn command() -> clap::Command {
     let command = <Cli as clap::CommandFactory>::command();
     let mut help = "{about}\n\n{usage-heading} {usage}\n".to_owned();
@@ -181,8 +185,15 @@ fn command() -> clap::Command {
             writeln!(help, "  {name:<12} {about}").expect("a string takes it");
         }
     }
-    help.push_str("\n{options}{after-help}");
-    command.help_template(help)
+    write!(help, "\n{BOLD}Global options:{BOLD:#}\n{{options}}{{after-help}}").expect("a string takes it");
+    command.mut_subcommands(compact).help_template(help)
+}
+
+fn compact(command: clap::Command) -> clap::Command {
+    let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
+    let examples = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    let command = command.before_help(about).after_help("").mut_subcommands(compact);
+    command.help_template(format!("{{before-help}}{{usage-heading}} {{usage}}\n\n{examples}{{all-args}}"))
 }
 
 /// Parses the arguments, runs the command, and reports an error as one line.
@@ -324,10 +335,71 @@ mod tests {
         command().debug_assert();
     }
 
+    /// Returns the help of `command` and of all below it, as a person reads it in 80 columns.
+    fn reference(command: &mut clap::Command, path: &str, text: &mut String) {
+        let help = command.clone().term_width(80).render_help().to_string();
+        // The global options are the same everywhere, and stand in the first help.
+        let own = if path.contains(' ') { help.split("\nGlobal options:\n").next().unwrap_or_default() } else { &help };
+        write!(text, "## {path}\n\n```text\n{}\n```\n\n", own.trim_end()).unwrap();
+        for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
+            let path = format!("{path} {}", sub.get_name());
+            reference(sub, &path, text);
+        }
+    }
+
+    #[test]
+    fn the_reference_of_commands_is_what_help_prints() {
+        let mut whole = command().term_width(80);
+        whole.build();
+        let mut text =
+            "# Commands\n\nThis page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test reference` writes it anew.\n\n"
+                .to_owned();
+        reference(&mut whole, "afterthought", &mut text);
+        let text = text.trim_end().to_owned() + "\n";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/commands.md");
+        if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text, "AFTERTHOUGHT_UPDATE=1 writes the page anew");
+        let too_long: Vec<_> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(too_long, [""; 0]);
+    }
+
+    /// Verbs that help begins with.
+    const VERBS: &[&str] = &[
+        "Apply", "Back", "Check", "Compute", "Decrypt", "Edit", "Encrypt", "Export", "Find", "Forget", "Import",
+        "Install", "Link", "List", "Merge", "Measure", "Name", "Compare", "Pin", "Plan", "Print", "Process", "Remove",
+        "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve", "Show", "Store", "Turn", "Undo",
+        "Watch", "Write",
+    ];
+
+    #[test]
+    fn each_help_begins_with_a_verb_and_each_command_has_an_example() {
+        fn walk(command: &clap::Command, path: &str, wrong: &mut Vec<String>) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            if !VERBS.iter().any(|verb| about.split_whitespace().next() == Some(verb)) {
+                wrong.push(format!("{path}: {about}"));
+            }
+            let example = format!("afterthought {}", path.trim());
+            if !command.has_subcommands()
+                && !command.get_after_help().is_some_and(|help| help.to_string().contains(&example))
+            {
+                wrong.push(format!("{path}: no example"));
+            }
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+                walk(sub, &format!("{path} {}", sub.get_name()), wrong);
+            }
+        }
+        let mut wrong = Vec::new();
+        walk(&<Cli as clap::CommandFactory>::command(), "", &mut wrong);
+        assert_eq!(wrong, [""; 0]);
+    }
+
     #[test]
     fn every_visible_command_stands_in_one_group() {
         let command = command();
-        let mut visible: Vec<_> = command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
+        let mut visible: Vec<_> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
         let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         visible.sort_unstable();
         grouped.sort_unstable();

@@ -104,7 +104,7 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     context.out.line(format_args!("{what} is {} from now on: {}", aliased.name, aliased.namespace))?;
     if let Some(left) = &aliased.left {
         context.out.note(format_args!(
-            "what was learnt so far stays in {left}; `afterthought projects merge {left} {}` moves all of it",
+            "what was learnt so far stays in {left}; `afterthought project merge {left} {}` moves all of it",
             aliased.name
         ));
     }

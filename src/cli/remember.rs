@@ -8,9 +8,9 @@ use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::report::Told;
 
-/// Remember something now
+/// Store a memory
 ///
-/// What is known already is confirmed; what it contradicts is superseded. A text that holds a secret is refused.
+/// A memory that is already known is confirmed; one that it contradicts is superseded. Text that holds a secret is refused.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --namespace project/shop --tag deploy"

@@ -72,7 +72,7 @@ impl<'a> Told<'a> {
             return self.out.json(summary);
         }
         if self.hidden > 0 {
-            self.out.line(format_args!("{DIM}… and {} more; see `afterthought list`{DIM:#}", self.hidden))?;
+            self.out.line(format_args!("{DIM}… and {} more; see `afterthought memory list`{DIM:#}", self.hidden))?;
         }
         if let Some(halted) = &summary.halted {
             self.out.error_text(&format!("the model was not asked to the end: {halted}"));
@@ -171,7 +171,9 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
     tell_losses(out, summary);
     if let Some(run) = summary.run.as_deref().filter(|_| summary.changes() > 0) {
         let id = tail(run);
-        out.note(format_args!("{DIM}`afterthought list` shows them, `afterthought undo {id}` takes them back{DIM:#}"));
+        out.note(format_args!(
+            "{DIM}`afterthought memory list` shows them, `afterthought undo {id}` takes them back{DIM:#}"
+        ));
     }
 }
 
@@ -243,7 +245,7 @@ fn tell_batches(out: &Printer, summary: &Summary) {
     if waiting > 0 {
         out.note(format_args!(
             "{BOLD}{} left to batches of the provider{BOLD:#}; the same command with --batch-api takes the answers, \
-             `afterthought batches` lists what is out",
+             `afterthought runs batches` lists what is out",
             counted(waiting, "window")
         ));
     }
@@ -265,7 +267,7 @@ pub fn tell_files(out: &Printer, files: Files, filtered: Filtered, conversations
     }
     tell_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {
-        out.note("no conversation is of the project asked for; `afterthought projects` lists those that are known");
+        out.note("no conversation is of the project asked for; `afterthought project list` lists those that are known");
     }
 }
 

@@ -6,8 +6,11 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::tail;
 
-/// List what was run, newest first
+/// List runs, newest first
+///
+/// Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought runs list -n 5")]
 pub struct RunsArgs {
     /// Return at most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]

@@ -8,12 +8,12 @@ use super::exit::ExitStatus;
 use super::list::{By, Selection};
 use super::printer::{BOLD, DIM, Printer, day, one_line, short};
 
-/// Search memories by words
+/// Search memories
 ///
-/// Any text is safe. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
+/// Any text is a safe query. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact --standing 5"
+    after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact"
 )]
 pub struct SearchArgs {
     /// Words to look for

@@ -14,12 +14,12 @@ use super::run::runtime;
 /// Name of the variable with the token that clients must show.
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
-/// Serve memories to agents over HTTP: the Model Context Protocol at /mcp
+/// Serve agents over HTTP at /mcp
 ///
-/// Only this machine can reach it unless --addr says otherwise, and then a token in AFTERTHOUGHT_TOKEN is needed. Requests
-/// for other names, and from pages of other sites, are turned away. What is served is as for `mcp`. Ends on an interrupt.
+/// Listens on this machine only, unless --addr says otherwise; then AFTERTHOUGHT_TOKEN must be set. Requests with other host
+/// names, and from pages of other sites, are refused. Serves the same namespaces as `serve mcp`. Ends on an interrupt.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought serve --addr 127.0.0.1:8787")]
+#[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub struct ServeArgs {
     /// Address to listen on; port 0 takes a free one, which is printed
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]

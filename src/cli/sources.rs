@@ -10,12 +10,12 @@ use super::args::{Context, machine, must_be_folder};
 use super::exit::ExitStatus;
 use super::printer::{DIM, counted, day};
 
-/// List the conversations that agents and assistants keep on this machine
+/// List conversation logs found on this machine
 ///
-/// Looks into the folders where they are known to be, and opens none of the logs. Read with `afterthought run --from
-/// NAME`. Exits 1 when there are none.
+/// Looks in the folders where known programs keep their logs, and opens none of them. Read them with
+/// `run --from NAME`. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought sources\n  afterthought sources --below ~/src")]
+#[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub struct SourcesArgs {
     /// Folder with projects, for programs that keep their histories in them, such as aider
     #[arg(long, value_name = "FOLDER")]
@@ -45,7 +45,7 @@ pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
         let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();
         out.note(format_args!(
             "no conversations found of {}; give the path of a log or of an export to `afterthought run`, and see \
-             `afterthought formats` for what can be read",
+             `afterthought log formats` for what can be read",
             names.join(", ")
         ));
         return Ok(ExitStatus::NoMatch);

@@ -13,11 +13,11 @@ use super::runs::what;
 /// Memories that are named for each of the later runs.
 const NAMED: usize = 5;
 
-/// Take back everything that a run changed
+/// Undo a run
 ///
-/// Memories are as they were before, exactly. Where a later run has changed them again, it is named and you are asked:
-/// leave those memories as they are, or take the later runs back, too. What you changed by hand stays. The logs are not read again by the next `run`; with --redo their windows wait for it once more, and no model
-/// is asked.
+/// Restores every memory to exactly what it was. Where a later run has changed a memory again, you are asked whether to keep
+/// that memory or to undo the later run too. Changes made by hand stay. The next `run` does not read the logs again; with
+/// --redo it applies the same candidates afresh, without asking a model.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"

@@ -28,19 +28,19 @@ const WHOLE: SignedDuration = SignedDuration::from_hours(1);
 /// Pause before another process is asked again whether it is done.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Extract sessions once they have come to rest, and keep memories in order, until interrupted
+/// Watch log folders and extract finished sessions
 ///
-/// Watches the folders of all known programs, or those named. One Ctrl-C takes on no more and ends when what is under way
-/// is done; a second one ends at once. Where no limit is set, at most $1.00 are spent a day.
+/// Watches the folders of all known programs, or those given, and runs maintenance, until interrupted. One Ctrl-C finishes
+/// the work in progress; a second one stops at once. Where no limit is set, at most $1.00 is spent a day.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought watch --from claude-code --max-cost-per-day 0.50\n  afterthought watch ~/chats --extractor rules\n  afterthought init systemd"
+    after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
 )]
 pub struct WatchArgs {
     /// Folders to watch in place of those of known programs
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Watch the folders of this program only; see `afterthought sources`
+    /// Watch the folders of this program only; see `afterthought log list`
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
     /// Minutes that a conversation must have been still

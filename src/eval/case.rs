@@ -23,7 +23,7 @@ pub struct Case {
     pub about: String,
     /// Language of the conversation, and so of its memories.
     pub language: Language,
-    /// Format of the logs, as `afterthought formats` names it.
+    /// Format of the logs, as `afterthought log formats` names it.
     pub format: String,
     /// What it tests, in words of your own; results are grouped by them.
     #[serde(default)]

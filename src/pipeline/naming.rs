@@ -26,7 +26,7 @@ pub enum NamingError {
         path: String,
     },
     /// The name is another project's.
-    #[error("{name:?} is the name of {namespace}; make them one with `afterthought projects merge {label} {name}`")]
+    #[error("{name:?} is the name of {namespace}; make them one with `afterthought project merge {label} {name}`")]
     Taken {
         /// The name.
         name: String,

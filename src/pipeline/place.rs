@@ -110,7 +110,7 @@ impl Places {
             let now = &placement.namespace;
             (lookup.warn)(&format!(
                 "{path} belonged to {before} and now belongs to {now}; if they are one project, say so with \
-                 `afterthought projects merge {before} {now}`"
+                 `afterthought project merge {before} {now}`"
             ));
         }
         let path = sighting.path.as_deref().filter(|_| placement.follows_time());

@@ -114,7 +114,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A copy is encrypted and the file that it is to replace is not, or the other way round.
-    #[error("one of {} and {} is encrypted and the other is not; bring the copy to the same form first: `afterthought encrypt --db COPY`, or `decrypt`", .from.display(), .path.display())]
+    #[error("one of {} and {} is encrypted and the other is not; bring the copy to the same form first: `afterthought db encrypt --db COPY`, or `decrypt`", .from.display(), .path.display())]
     MixedKeys {
         /// The copy.
         from: PathBuf,
@@ -122,7 +122,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is damaged.
-    #[error("{} is damaged; `afterthought repair` saves what can be read of it, or restore a backup", .path.display())]
+    #[error("{} is damaged; `afterthought db repair` saves what can be read of it, or restore a backup", .path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -162,13 +162,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no copy to take back.
-    #[error("there is no backup at {}; `afterthought backup FILE` makes one", .path.display())]
+    #[error("there is no backup at {}; `afterthought db backup FILE` makes one", .path.display())]
     NoBackup {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// No memory has this id.
-    #[error("no memory has an id like {id}; see `afterthought list`")]
+    #[error("no memory has an id like {id}; see `afterthought memory list`")]
     UnknownMemory {
         /// What was asked for.
         id: String,
@@ -183,7 +183,7 @@ pub enum StoreError {
     },
     /// What was given is no part of an id.
     #[error(
-        "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought list` prints it"
+        "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
     )]
     ShortId {
         /// What was asked for.
@@ -208,7 +208,7 @@ pub enum StoreError {
         id: String,
     },
     /// No project is known by this.
-    #[error("no project is known as {name:?}; see `afterthought projects`")]
+    #[error("no project is known as {name:?}; see `afterthought project list`")]
     UnknownProject {
         /// What was asked for.
         name: String,
@@ -222,7 +222,7 @@ pub enum StoreError {
         candidates: String,
     },
     /// No run has this id.
-    #[error("no run has an id like {id}; see `afterthought runs`")]
+    #[error("no run has an id like {id}; see `afterthought runs list`")]
     UnknownRun {
         /// What was asked for.
         id: String,

@@ -425,7 +425,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let read = |store: Store| store.list(&Filter::default(), super::super::Order::Id, 500, 0).map(drop);
         let error = Store::open(&path).and_then(read).unwrap_err();
-        let expected = "FILE is damaged; `afterthought repair` saves what can be read of it, or restore a backup";
+        let expected = "FILE is damaged; `afterthought db repair` saves what can be read of it, or restore a backup";
         assert_eq!(message(&error, &path), expected);
     }
 

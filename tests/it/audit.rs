@@ -9,7 +9,7 @@ use super::world::World;
 const PHRASE: &str = "quittenmond";
 
 fn deeds(world: &World) -> Vec<(String, u64)> {
-    let lines = world.good(&["audit", "--json"]);
+    let lines = world.good(&["db", "audit", "--json"]);
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.map(|line| (line["did"].as_str().unwrap().to_owned(), line["memories"].as_u64().unwrap())).collect()
 }
@@ -19,7 +19,7 @@ fn nothing_is_noted_unless_asked_for() {
     let world = World::new(None);
     world.good(&["remember", "The user drinks tea."]);
     world.good(&["export"]);
-    let output = world.done(&["audit"]);
+    let output = world.done(&["db", "audit"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("`audit = true` in your settings"), "{output:?}");
     assert!(!world.path("memories.audit.jsonl").exists());
@@ -35,12 +35,12 @@ fn every_deed_is_noted_with_ids_and_counts_and_without_words() {
     };
     let told = do_it(&["remember", "The shop in quittenmond deploys with Nomad.", "--json"]);
     let id = serde_json::from_str::<Value>(told.lines().next().unwrap()).unwrap()["id"].as_str().unwrap().to_owned();
-    do_it(&["update", &id, "--title", "Quittenmond of old"]);
-    do_it(&["forget", &id, "--reason", "quittenmond is wrong"]);
-    do_it(&["restore", &id]);
+    do_it(&["memory", "update", &id, "--title", "Quittenmond of old"]);
+    do_it(&["memory", "forget", &id, "--reason", "quittenmond is wrong"]);
+    do_it(&["memory", "restore", &id]);
     do_it(&["export"]);
-    do_it(&["backup", "a.copy"]);
-    do_it(&["restore-backup", "a.copy"]);
+    do_it(&["db", "backup", "a.copy"]);
+    do_it(&["db", "restore", "a.copy"]);
     fs::write(
         world.path("logs/one.jsonl"),
         "{\"type\":\"user\",\"sessionId\":\"s\",\"cwd\":\"/p\",\"uuid\":\"1\",\"isSidechain\":false,\"parentUuid\":null,\
@@ -48,7 +48,7 @@ fn every_deed_is_noted_with_ids_and_counts_and_without_words() {
     )
     .unwrap();
     do_it(&["run", "logs", "--extractor", "rules"]);
-    do_it(&["forget", "--session", "s", "--yes"]);
+    do_it(&["memory", "forget", "--session", "s", "--yes"]);
     let expected = [
         ("update", 1),
         ("forget", 1),
@@ -62,7 +62,7 @@ fn every_deed_is_noted_with_ids_and_counts_and_without_words() {
     let text = fs::read_to_string(world.path("memories.audit.jsonl")).unwrap();
     assert!(!text.to_lowercase().contains(PHRASE), "{text}");
     assert!(text.lines().take(3).all(|line| line.contains(&id)), "{text}");
-    let of_it = world.good(&["audit", "--memory", &id]);
+    let of_it = world.good(&["db", "audit", "--memory", &id]);
     assert_eq!(of_it.lines().count(), 3, "{of_it}");
     assert!(of_it.contains("by command"), "{of_it}");
     #[cfg(unix)]
@@ -88,7 +88,7 @@ fn what_cannot_be_noted_is_not_done() {
 fn a_project_cannot_turn_it_on_or_off() {
     let world = World::new(None);
     fs::write(world.path("afterthought.toml"), "audit = false").unwrap();
-    let refused = world.done(&["list"]);
+    let refused = world.done(&["memory", "list"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("must not set audit"), "{refused:?}");
 }

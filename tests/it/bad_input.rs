@@ -102,14 +102,14 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("blob.dat", "nothing that anybody said"),
         args: &["run", "blob.dat"],
         code: 2,
-        told: "error: blob.dat is in no format that is known; see `afterthought formats`, or pass --format NAME",
+        told: "error: blob.dat is in no format that is known; see `afterthought log formats`, or pass --format NAME",
     },
     Row {
         name: "format that is none",
         prepare: chat,
         args: &["run", "chat.json", "--format", "msn"],
         code: 2,
-        told: "error: no format is called \"msn\"; see `afterthought formats`",
+        told: "error: no format is called \"msn\"; see `afterthought log formats`",
     },
     Row {
         name: "empty folder",
@@ -221,7 +221,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "list from a folder",
         prepare: |desk| std::fs::create_dir(desk.path("folder")).unwrap(),
-        args: &["list", "--db", "folder"],
+        args: &["memory", "list", "--db", "folder"],
         code: 2,
         told: "error: folder is a folder; name a file in it with --db",
     },
@@ -240,26 +240,26 @@ const ROWS: &[Row] = &[
         prepare: truncated,
         args: &["run", "chat.json", "--db", "other.db", "-q"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "list from a truncated database",
         prepare: truncated,
-        args: &["list", "--db", "other.db"],
+        args: &["memory", "list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "corrupt pages",
         prepare: corrupt,
-        args: &["list", "--db", "other.db"],
+        args: &["memory", "list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "newer schema",
         prepare: newer,
-        args: &["list", "--db", "other.db"],
+        args: &["memory", "list", "--db", "other.db"],
         code: 2,
         told: "error: other.db has schema 99, and this version knows up to SCHEMA; update afterthought, or choose another file with --db",
     },
@@ -273,63 +273,63 @@ const ROWS: &[Row] = &[
     Row {
         name: "settings with a mistake",
         prepare: |desk| desk.write("s.toml", "jobs = 2\nmodle = \"m\"\n"),
-        args: &["list", "--config", "s.toml"],
+        args: &["memory", "list", "--config", "s.toml"],
         code: 2,
         told: "error: cannot understand settings s.toml: line 2: unknown field `modle`, expected one of `db`, `namespace`, `project`, `extractor`, `model`, `base_url`, `api_key_env`, `temperature`, `timeout_seconds`, `jobs`, `window_tokens`, `max_cost`, `max_tokens`, `max_cost_per_day`, `prices`, `categories`, `instructions`, `embedding`, `audit`, `log_format`, `guard`, `memory`",
     },
     Row {
         name: "settings that are no TOML",
         prepare: |desk| desk.write("s.toml", "jobs = 2\n\n[[["),
-        args: &["list", "--config", "s.toml"],
+        args: &["memory", "list", "--config", "s.toml"],
         code: 2,
         told: "error: cannot understand settings s.toml: line 3: unquoted keys cannot be empty, expected letters, numbers, `-`, `_`",
     },
     Row {
         name: "settings that are not there",
         prepare: nothing,
-        args: &["list", "--config", "none.toml"],
+        args: &["memory", "list", "--config", "none.toml"],
         code: 2,
         told: "error: cannot read settings none.toml; check the path and its permissions: No such file or directory (os error 2)",
     },
     Row {
         name: "setting out of range",
         prepare: |desk| desk.write("s.toml", "jobs = 0"),
-        args: &["list", "--config", "s.toml"],
+        args: &["memory", "list", "--config", "s.toml"],
         code: 2,
         told: "error: jobs is 0 (s.toml); it must be between 1 and 256",
     },
     Row {
         name: "unknown id",
         prepare: nothing,
-        args: &["show", "abcdef12"],
+        args: &["memory", "show", "abcdef12"],
         code: 2,
-        told: "error: no memory has an id like abcdef12; see `afterthought list`",
+        told: "error: no memory has an id like abcdef12; see `afterthought memory list`",
     },
     Row {
         name: "id that is none",
         prepare: nothing,
-        args: &["show", "zzzzzzzz"],
+        args: &["memory", "show", "zzzzzzzz"],
         code: 2,
-        told: "error: \"zzzzzzzz\" is no id; give at least four characters of one, from its start or its end, as `afterthought list` prints it",
+        told: "error: \"zzzzzzzz\" is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
     },
     Row {
         name: "short id",
         prepare: nothing,
-        args: &["show", "ab"],
+        args: &["memory", "show", "ab"],
         code: 2,
-        told: "error: \"ab\" is no id; give at least four characters of one, from its start or its end, as `afterthought list` prints it",
+        told: "error: \"ab\" is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
     },
     Row {
         name: "unknown run",
         prepare: nothing,
         args: &["undo", "abcdef12"],
         code: 2,
-        told: "error: no run has an id like abcdef12; see `afterthought runs`",
+        told: "error: no run has an id like abcdef12; see `afterthought runs list`",
     },
     Row {
         name: "unknown category",
         prepare: nothing,
-        args: &["update", "abcdef12", "--category", "gossip"],
+        args: &["memory", "update", "abcdef12", "--category", "gossip"],
         code: 2,
         told: "error: \"gossip\" is no category; use one of fact, preference, decision, convention, project, task, note, solution, mistake, pattern, workflow, profile",
     },
@@ -343,7 +343,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "update out of range",
         prepare: nothing,
-        args: &["update", "abcdef12", "--importance", "-3"],
+        args: &["memory", "update", "abcdef12", "--importance", "-3"],
         code: 2,
         told: "error: importance -3 is out of range; use 0 to 1, or 2 to 10 for tenths",
     },
@@ -399,28 +399,28 @@ const ROWS: &[Row] = &[
     Row {
         name: "forget without saying what",
         prepare: nothing,
-        args: &["forget"],
+        args: &["memory", "forget"],
         code: 2,
         told: "error: nothing says what to forget; give ids, or filters such as --category task",
     },
     Row {
         name: "forget all of a kind without --yes",
         prepare: nothing,
-        args: &["forget", "--category", "fact"],
+        args: &["memory", "forget", "--category", "fact"],
         code: 2,
         told: "error: that would forget 1 memory; look at it with `list` and the same filters, then add --yes",
     },
     Row {
         name: "relate a memory to nothing",
         prepare: nothing,
-        args: &["relate", "abcdef12", "supports", "12abcdef"],
+        args: &["memory", "relate", "abcdef12", "supports", "12abcdef"],
         code: 2,
-        told: "error: no memory has an id like abcdef12; see `afterthought list`",
+        told: "error: no memory has an id like abcdef12; see `afterthought memory list`",
     },
     Row {
         name: "unknown relation",
         prepare: nothing,
-        args: &["relate", "abcdef12", "likes", "12abcdef"],
+        args: &["memory", "relate", "abcdef12", "likes", "12abcdef"],
         code: 2,
         told: "error: invalid value 'likes' for '<RELATION>': \"likes\" is not a relation; use supports, contradicts, refines, supersedes, derived_from or related",
     },
@@ -469,7 +469,7 @@ fn is_clear(told: &Told) -> bool {
 fn a_project_file_that_redirects_logs_is_refused() {
     let desk = Desk::new();
     desk.write("afterthought.toml", "base_url = \"http://127.0.0.1:1/v1\"");
-    let told = desk.run(&["list"]);
+    let told = desk.run(&["memory", "list"]);
     assert_eq!(told.code, 2);
     assert!(told.err.starts_with("error: DESK/afterthought.toml must not set base_url"), "{}", told.err);
     assert_eq!(told.err.lines().count(), 1);
@@ -569,8 +569,8 @@ fn an_id_that_fits_several_memories_is_told_with_their_number() {
     for text in ["The user drinks tea.", "The office is in Lisbon."] {
         assert_eq!(desk.run(&["remember", text, "-q"]).code, 0);
     }
-    let first = desk.json(&["list"])[0]["id"].as_str().unwrap()[..4].to_owned();
-    let told = desk.run(&["show", &first]);
+    let first = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap()[..4].to_owned();
+    let told = desk.run(&["memory", "show", &first]);
     let expected = format!("error: 2 memories have an id like {first}; give more of it\n");
     assert_eq!((told.code, told.err), (2, expected));
 }
@@ -585,8 +585,8 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     for args in [
         &["export"][..],
         &["export", "--format", "markdown"],
-        &["list", "-n", "3000"],
-        &["list", "-n", "3000", "--json"],
+        &["memory", "list", "-n", "3000"],
+        &["memory", "list", "-n", "3000", "--json"],
     ] {
         let mut child = desk.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -605,7 +605,8 @@ fn a_server_that_never_answers_costs_the_window_and_nothing_else() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", silent.local_addr().unwrap());
     desk.write("s.toml", "timeout_seconds = 1");
-    let told = desk.run(&["plan", "chat.json", "--base-url", &url, "--model", "m", "--config", "s.toml", "--json"]);
+    let told =
+        desk.run(&["runs", "plan", "chat.json", "--base-url", &url, "--model", "m", "--config", "s.toml", "--json"]);
     assert_eq!(told.code, 3, "{told:?}");
     assert!(told.err.contains("no answer within 1s") && told.err.contains("finished work is kept"), "{}", told.err);
     let summary = told.json().pop().unwrap();

@@ -86,6 +86,6 @@ fn hooks_leave_no_process_behind() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(processes_of(&world), 0, "all of them have ended");
-    let jobs = world.good(&["jobs", "list", "--all", "--json"]);
+    let jobs = world.good(&["runs", "queue", "--all", "--json"]);
     assert_eq!(jobs.lines().count(), 50, "and every session is in the list: {jobs}");
 }

@@ -46,7 +46,7 @@ fn a_brief_is_told_again_byte_for_byte_and_logged_without_being_counted_as_a_use
     assert_eq!(desk.run(&["brief", NAMESPACE]), first);
     let last = desk.json(&["brief", "--last"]).remove(0);
     assert_eq!(last["memories"].as_array().unwrap().len(), 3);
-    for memory in desk.json(&["list", "-n", "9"]) {
+    for memory in desk.json(&["memory", "list", "-n", "9"]) {
         assert_eq!(memory["access_count"], 0, "{memory}");
     }
     assert_eq!(desk.run(&["brief"]).code, 1, "nothing is known of other places");
@@ -72,7 +72,7 @@ fn what_is_switched_off_tells_nothing_and_doctor_says_where() {
     let told = desk.run(&["brief", NAMESPACE]);
     assert_eq!((told.code, told.out.as_str()), (1, ""));
     assert!(told.err.contains("memory.enabled"), "{told:?}");
-    let doctor = desk.run(&["doctor"]);
+    let doctor = desk.run(&["status", "--check"]);
     assert!(doctor.out.contains("memory.enabled = false from DESK/afterthought.toml"), "{doctor:?}");
     desk.write("afterthought.toml", "[memory.brief]\nlong_term = 0");
     assert_eq!(desk.run(&["brief", NAMESPACE]).out.matches("\n- ").count(), 1);
@@ -81,17 +81,17 @@ fn what_is_switched_off_tells_nothing_and_doctor_says_where() {
 #[test]
 fn maintenance_is_foreseen_done_once_and_undone() {
     let desk = desk();
-    let foreseen = desk.run(&["maintain", "--dry-run"]);
+    let foreseen = desk.run(&["db", "maintain", "--dry-run"]);
     assert!(foreseen.out.contains("The checkout was being moved to Stripe."), "{foreseen:?}");
     assert!(foreseen.out.ends_with("1 memories would be expired, 0 would be purged\n"), "{foreseen:?}");
-    let done = desk.json(&["maintain"]).remove(0);
+    let done = desk.json(&["db", "maintain"]).remove(0);
     assert_eq!((&done["expired"], &done["dry_run"]), (&Value::from(1), &Value::from(false)));
-    assert_eq!(desk.json(&["maintain"]).remove(0)["run"], Value::Null, "nothing is left to do");
-    assert_eq!(desk.json(&["stats"]).remove(0)["by_status"]["expired"], 1);
+    assert_eq!(desk.json(&["db", "maintain"]).remove(0)["run"], Value::Null, "nothing is left to do");
+    assert_eq!(desk.json(&["status"]).remove(0)["by_status"]["expired"], 1);
     let run = done["run"].as_str().unwrap();
     assert_eq!(desk.run(&["undo", run]).code, 0);
-    assert_eq!(desk.json(&["stats"]).remove(0)["by_status"]["active"], 4);
-    assert_eq!(desk.json(&["maintain"]).remove(0)["expired"], 0, "what was taken back stays");
+    assert_eq!(desk.json(&["status"]).remove(0)["by_status"]["active"], 4);
+    assert_eq!(desk.json(&["db", "maintain"]).remove(0)["expired"], 0, "what was taken back stays");
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn stats_tell_tiers_heat_and_what_is_near_its_end() {
     for _ in 0..3 {
         assert_eq!(desk.run(&["search", "Nomad"]).code, 0);
     }
-    desk.run(&["maintain"]);
-    let stats = desk.json(&["stats"]).remove(0);
+    desk.run(&["db", "maintain"]);
+    let stats = desk.json(&["status"]).remove(0);
     assert_eq!(stats["by_tier"], serde_json::json!({"l3": 1, "l4": 2}));
     assert_eq!(stats["by_heat"], serde_json::json!({"cold": 2, "warm": 1}));
     assert_eq!((&stats["near_expiry"], &stats["fading"]), (&Value::from(0), &Value::from(0)));

@@ -104,7 +104,7 @@ impl Campaign {
         assert!(asked.len() >= self.windows, "nothing is lost");
         let again = asked.len() - self.windows;
         assert!(again <= JOBS * killed, "{again} windows asked again after {killed} kills");
-        let checked = self.world.done(&["check"]);
+        let checked = self.world.done(&["db", "check"]);
         assert_eq!(checked.status.code(), Some(0), "{checked:?}");
         let left =
             self.world.look("SELECT count(*) FROM windows WHERE status <> 'done' OR applied_at IS NULL", |row| {

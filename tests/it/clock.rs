@@ -162,9 +162,13 @@ fn a_run_that_ended_while_the_clock_was_ahead_is_taken_up() {
         let again = server.asked().split_off(from);
         assert!(again.iter().all(|asked| asked.facts.is_empty() || !kept.contains(&asked.reply)), "{leap}");
         assert!(again.len() <= windows + 1);
-        assert_eq!(world.done(&["check"]).status.code(), Some(0));
+        assert_eq!(world.done(&["db", "check"]).status.code(), Some(0));
         // Nothing is held by the run that seems to go on.
-        world.good(&["maintain"]);
-        assert_eq!(world.done(&["forget", "--session", "first", "--dry-run"]).status.code(), Some(0), "{leap}");
+        world.good(&["db", "maintain"]);
+        assert_eq!(
+            world.done(&["memory", "forget", "--session", "first", "--dry-run"]).status.code(),
+            Some(0),
+            "{leap}"
+        );
     }
 }

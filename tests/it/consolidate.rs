@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, completion, read_body, send};
 
-const RULES: &[&str] = &["consolidate", "--extractor", "rules", "--json"];
+const RULES: &[&str] = &["db", "consolidate", "--extractor", "rules", "--json"];
 
 /// Five facts, each in three wordings of three conversations.
 const FACTS: [(&str, &str, [&str; 3]); 5] = [
@@ -265,7 +265,7 @@ fn what_is_derived_from_episodes_is_counted_on_and_not_made_twice() {
     let links = derived[0]["relations"].as_array().unwrap();
     assert!(links.len() == 4 && links.iter().all(|link| link["type"] == "derived_from"), "{links:?}");
 
-    world.good(&["forget", derived[0]["id"].as_str().unwrap()]);
+    world.good(&["memory", "forget", derived[0]["id"].as_str().unwrap()]);
     assert_eq!(summary(&world, RULES)["steps"]["derived"], Value::Null);
 }
 
@@ -395,7 +395,7 @@ fn doubtful() -> Lines {
     lines
 }
 
-const ASKS: &[&str] = &["consolidate", "--json"];
+const ASKS: &[&str] = &["db", "consolidate", "--json"];
 
 #[test]
 fn a_model_is_asked_once_about_what_words_do_not_tell() {

@@ -77,7 +77,7 @@ fn check(case: &Case, runs: &[&[&str]]) {
         let told = desk.run(&[&["run", "-q"], *paths].concat());
         assert_eq!((told.code, told.err.as_str()), (0, ""), "{} {runs:?}", case.name);
     }
-    let (told, name) = (desk.json(&["list", "--all"]), case.name);
+    let (told, name) = (desk.json(&["memory", "list", "--all"]), case.name);
     let find = |content: &str| {
         told.iter().find(|memory| memory["content"] == content).unwrap_or_else(|| panic!("{name} {runs:?}: {told:#?}"))
     };
@@ -96,7 +96,7 @@ fn linked_both_ways(desk: &Desk, old: &Value, new: &Value) {
     let (old_id, new_id) = (old["id"].as_str().unwrap(), new["id"].as_str().unwrap());
     for command in ["show", "why"] {
         for id in [old_id, new_id] {
-            let told = desk.json(&[command, id]);
+            let told = desk.json(&["memory", command, id]);
             let links = told[0]["relations"].as_array().unwrap();
             let is_link = |link: &Value| link["from"] == new_id && link["to"] == old_id && link["type"] == "supersedes";
             assert!(links.iter().any(is_link), "{command}: {told:#?}");
@@ -105,7 +105,7 @@ fn linked_both_ways(desk: &Desk, old: &Value, new: &Value) {
 }
 
 fn told_in_history(desk: &Desk, old: &Value) {
-    let told = desk.json(&["history", old["id"].as_str().unwrap()]);
+    let told = desk.json(&["memory", "history", old["id"].as_str().unwrap()]);
     let last = told.iter().find_map(|entry| entry["after"]["status"].as_str().filter(|status| *status == "superseded"));
     assert_eq!(last, Some("superseded"), "{told:#?}");
 }

@@ -45,14 +45,14 @@ fn where_everything_fails_what_was_said_is_not_told_either() {
     let output = world.command(RUN).env("AFTERTHOUGHT_LOG", "info").output().unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("zwickmuehle"), "{output:?}");
     // What is left is told with its remedy.
-    let stats = world.good(&["stats"]);
-    assert!(stats.contains("1 window failed; `afterthought jobs list` tells why"), "{stats}");
-    let doctor = world.done(&["doctor"]);
+    let stats = world.good(&["status"]);
+    assert!(stats.contains("1 window failed; `afterthought runs queue` tells why"), "{stats}");
+    let doctor = world.done(&["status", "--check"]);
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
     for line in ["backlog", "failures", "last run", "spent"] {
         assert!(doctor.contains(line), "{line}: {doctor}");
     }
-    let told: Value = serde_json::from_str(&world.good(&["stats", "--json"])).unwrap();
+    let told: Value = serde_json::from_str(&world.good(&["status", "--json"])).unwrap();
     assert_eq!(told["health"]["windows_failed"], 1, "{told}");
     assert!(told["health"]["last_success"].is_string(), "{told}");
     assert!(told["spending"]["calls"].is_u64(), "{told}");

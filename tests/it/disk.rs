@@ -65,7 +65,7 @@ fn a_disk_that_is_full_at_any_moment_of_a_run_costs_nothing_twice() {
         assert_eq!(world.memories(), wanted, "{kibibytes}");
         let again = server.asked().split_off(from);
         assert!(again.iter().all(|asked| asked.facts.is_empty() || !kept.contains(&asked.reply)), "{kibibytes}");
-        let checked = world.done(&["check"]);
+        let checked = world.done(&["db", "check"]);
         assert_eq!(checked.status.code(), Some(0), "{kibibytes}: {checked:?}");
     }
     assert!(refused >= 5, "{refused}");
@@ -82,22 +82,22 @@ fn every_command_that_finds_no_room_says_so_and_changes_nothing() {
     let commands: [&[&str]; 6] = [
         &["remember", &long],
         &["import", "more.jsonl"],
-        &["backup", "copy.db"],
-        &["repair"],
-        &["forget", "--session", "first", "--yes"],
-        &["maintain"],
+        &["db", "backup", "copy.db"],
+        &["db", "repair"],
+        &["memory", "forget", "--session", "first", "--yes"],
+        &["db", "maintain"],
     ];
     for arguments in commands {
-        let name = arguments[0];
+        let name = arguments.join(" ");
         // What is there fits; a copy of it, or more, does not.
         let output = limited(&world, size / 3, arguments);
         assert!(output.status.code().is_some(), "{name}: {output:?}");
         if !output.status.success() {
             assert!(!told(&output).contains("panicked") && told(&output).starts_with("error: "), "{name}: {output:?}");
         }
-        let checked = world.done(&["check"]);
+        let checked = world.done(&["db", "check"]);
         assert_eq!(checked.status.code(), Some(0), "{name}: {checked:?}");
-        if name == "forget" {
+        if name.contains("forget") {
             break;
         }
         assert_eq!(world.export(), wanted, "{name}");
@@ -124,7 +124,7 @@ fn output_that_cannot_be_written_is_an_error() {
     }
     let world = World::new(None);
     world.good(&["remember", "The user drinks tea."]);
-    for arguments in [&["export"][..], &["list"], &["search", "tea"], &["stats", "--json"]] {
+    for arguments in [&["export"][..], &["memory", "list"], &["search", "tea"], &["status", "--json"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = world.command(arguments).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
@@ -141,7 +141,7 @@ fn output_that_cannot_be_written_is_an_error() {
 fn a_plan_that_finds_no_room_leaves_no_half_of_itself() {
     let world = World::new(None);
     world.session("first", 2, &FACTS[..6]);
-    let output = limited(&world, 2, &["plan", "logs", "--extractor", "rules", "--out", "plan.json"]);
+    let output = limited(&world, 2, &["runs", "plan", "logs", "--extractor", "rules", "--out", "plan.json"]);
     assert!(output.status.code().is_some_and(|code| code != 0), "{output:?}");
     assert!(!told(&output).contains("panicked"), "{output:?}");
     let left = fs::read_to_string(world.path("plan.json")).unwrap_or_default();

@@ -32,10 +32,10 @@ fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing(
     let world = plain();
     let remedy = "install one that can: `cargo install afterthought --features encryption`";
     let before = fs::read(world.database()).unwrap();
-    let refused = with_key(&world, Some(KEY), &["encrypt"]);
+    let refused = with_key(&world, Some(KEY), &["db", "encrypt"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(said(&refused).contains(&format!("this build cannot encrypt {}; {remedy}", world.database().display())));
-    let listed = with_key(&world, Some(KEY), &["list"]);
+    let listed = with_key(&world, Some(KEY), &["memory", "list"]);
     assert!(listed.status.success(), "a file that is not encrypted is read as ever: {listed:?}");
     assert!(fs::read(world.database()).unwrap() == before);
     // As SQLCipher leaves it: pages that nobody can tell from chance.
@@ -43,11 +43,13 @@ fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing(
     let random: Vec<u8> = (0..8_192).map(|_| u8::try_from(chance.below(256)).unwrap()).collect();
     let sealed = world.path("sealed.db");
     fs::write(&sealed, &random).unwrap();
-    for command in ["list", "stats", "remember", "check", "repair", "export", "doctor"] {
-        let mut arguments = vec!["--db", "sealed.db", command];
+    for command in ["memory list", "status", "remember", "db check", "db repair", "export", "status --check"] {
+        let mut arguments = vec!["--db", "sealed.db"];
+        arguments.extend(command.split(' '));
         arguments.extend((command == "remember").then_some("The user drinks tea."));
         let output = with_key(&world, None, &arguments);
-        assert_eq!(output.status.code(), Some(2), "{command}: {output:?}");
+        let code = if command == "status --check" { 3 } else { 2 };
+        assert_eq!(output.status.code(), Some(code), "{command}: {output:?}");
         let told = said(&output) + &String::from_utf8_lossy(&output.stdout);
         assert!(told.contains("sealed.db is encrypted, and this build cannot read such files"), "{command}: {told}");
         assert!(told.contains(remedy), "{command}: {told}");
@@ -104,17 +106,17 @@ mod sealed {
         let world = plain();
         let folder = world.path("");
         let exported = good(&world, None, &["export", "--all"]);
-        good(&world, None, &["backup", "old.copy"]);
-        let made = with_key(&world, None, &["encrypt", "--new-key", "keys/mine.key"]);
+        good(&world, None, &["db", "backup", "old.copy"]);
+        let made = with_key(&world, None, &["db", "encrypt", "--new-key", "keys/mine.key"]);
         assert!(made.status.success(), "{made:?}");
         let told = said(&made);
         assert!(told.contains("the new key is in the file keys/mine.key; without it the memories are lost"), "{told}");
         assert!(told.contains("AFTERTHOUGHT_DB_KEY_FILE="), "{told}");
-        assert!(told.contains("old.copy is as it was: `afterthought encrypt --db"), "{told}");
+        assert!(told.contains("old.copy is as it was: `afterthought db encrypt --db"), "{told}");
         let key = fs::read_to_string(world.path("keys/mine.key")).unwrap().trim().to_owned();
         assert_eq!(key.len(), 64);
         assert!(!told.contains(&key) && !String::from_utf8_lossy(&made.stdout).contains(&key));
-        good(&world, Some(&key), &["encrypt", "--db", "old.copy"]);
+        good(&world, Some(&key), &["db", "encrypt", "--db", "old.copy"]);
         assert_eq!(telling(&folder), [""; 0]);
 
         let do_it = |arguments: &[&str]| good(&world, Some(&key), arguments);
@@ -122,41 +124,45 @@ mod sealed {
         assert!(do_it(&["search", "bees"]).contains("zanzibar"));
         do_it(&["remember", "The user also keeps goats in zanzibar."]);
         for arguments in [
-            &["check"][..],
-            &["repair"],
-            &["maintain"],
-            &["stats"],
+            &["db", "check"][..],
+            &["db", "repair"],
+            &["db", "maintain"],
+            &["status"],
             &["brief"],
-            &["backup", "new.copy"],
-            &["plan", "logs", "--extractor", "rules"],
+            &["db", "backup", "new.copy"],
+            &["runs", "plan", "logs", "--extractor", "rules"],
         ] {
             with_key(&world, Some(&key), arguments);
             let output = with_key(&world, Some(&key), arguments);
             assert!(!said(&output).contains("encrypted"), "{arguments:?}: {output:?}");
         }
-        let doctor = do_it(&["doctor"]);
+        let doctor = do_it(&["status", "--check"]);
         assert!(doctor.contains("encrypted, key from $AFTERTHOUGHT_DB_KEY"), "{doctor}");
-        do_it(&["restore-backup", "new.copy"]);
+        do_it(&["db", "restore", "new.copy"]);
         assert!(do_it(&["export"]).contains("goats"));
         assert_eq!(telling(&folder), [""; 0], "nor in copies, logs and what commands left");
 
-        do_it(&["decrypt"]);
+        do_it(&["db", "decrypt"]);
         assert!(good(&world, None, &["export"]).contains("goats"));
     }
 
     #[test]
     fn without_its_key_the_file_and_the_remedy_are_named_and_nothing_is_touched() {
         let world = plain();
-        let missing = with_key(&world, None, &["encrypt"]);
-        assert!(said(&missing).contains("`afterthought encrypt --new-key keyring` makes one"), "{missing:?}");
-        good(&world, Some(KEY), &["encrypt"]);
+        let missing = with_key(&world, None, &["db", "encrypt"]);
+        assert!(said(&missing).contains("`afterthought db encrypt --new-key keyring` makes one"), "{missing:?}");
+        good(&world, Some(KEY), &["db", "encrypt"]);
         let before = fs::read(world.database()).unwrap();
-        for command in ["list", "stats", "check", "repair", "export", "doctor", "maintain", "decrypt"] {
-            let none = with_key(&world, None, &[command]);
+        for command in
+            ["memory list", "status", "db check", "db repair", "export", "status --check", "db maintain", "db decrypt"]
+        {
+            let arguments: Vec<&str> = command.split(' ').collect();
+            let none = with_key(&world, None, &arguments);
             let told = said(&none) + &String::from_utf8_lossy(&none.stdout);
-            assert_eq!(none.status.code(), Some(2), "{command}: {none:?}");
+            let code = if command == "status --check" { 3 } else { 2 };
+            assert_eq!(none.status.code(), Some(code), "{command}: {none:?}");
             assert!(told.contains("no key for ") && told.contains("memories.db: set AFTERTHOUGHT_DB_KEY"), "{told}");
-            let wrong = with_key(&world, Some("another passphrase"), &[command]);
+            let wrong = with_key(&world, Some("another passphrase"), &arguments);
             let told = said(&wrong) + &String::from_utf8_lossy(&wrong.stdout);
             assert_eq!(wrong.status.code(), Some(2), "{command}: {wrong:?}");
             assert!(told.contains("the key from $AFTERTHOUGHT_DB_KEY does not open it"), "{command}: {told}");
@@ -174,12 +180,12 @@ mod sealed {
             for point in CONVERTING {
                 let world = plain();
                 if command == "decrypt" {
-                    good(&world, Some(KEY), &["encrypt"]);
+                    good(&world, Some(KEY), &["db", "encrypt"]);
                 }
                 let exported = good(&world, Some(KEY), &["export", "--all"]);
                 let was_open = is_open(&world);
                 let died = world
-                    .command(&[command])
+                    .command(&["db", command])
                     .env("AFTERTHOUGHT_DB_KEY", KEY)
                     .env("AFTERTHOUGHT_FAULT", point)
                     .output()
@@ -188,8 +194,8 @@ mod sealed {
                 let is_new = is_open(&world) != was_open;
                 assert_eq!(is_new, ["convert.placed", "convert.wiped"].contains(point), "{command} {point}");
                 assert_eq!(good(&world, Some(KEY), &["export", "--all"]), exported, "{command} {point}");
-                good(&world, Some(KEY), &["check"]);
-                good(&world, Some(KEY), &[if is_new { other } else { command }]);
+                good(&world, Some(KEY), &["db", "check"]);
+                good(&world, Some(KEY), &["db", if is_new { other } else { command }]);
                 assert_eq!(good(&world, Some(KEY), &["export", "--all"]), exported, "{command} {point}");
                 let left = fs::read_dir(world.path("")).unwrap().map(|entry| entry.unwrap().file_name());
                 let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with("crypting")).collect();
@@ -206,19 +212,19 @@ mod sealed {
         let mut chance = Chance(seed);
         for round in 0..super::super::world::kills_wanted(20) {
             let command = if is_open(&world) { "encrypt" } else { "decrypt" };
-            let mut child = world.command(&[command]).env("AFTERTHOUGHT_DB_KEY", KEY).spawn().unwrap();
+            let mut child = world.command(&["db", command]).env("AFTERTHOUGHT_DB_KEY", KEY).spawn().unwrap();
             std::thread::sleep(std::time::Duration::from_micros(chance.below(60_000)));
             child.kill().unwrap();
             child.wait().unwrap();
             assert_eq!(good(&world, Some(KEY), &["export", "--all"]), exported, "seed {seed}, round {round}");
         }
-        good(&world, Some(KEY), &["check"]);
+        good(&world, Some(KEY), &["db", "check"]);
     }
 
     #[test]
     fn a_file_that_another_process_has_open_is_left_alone() {
         let world = plain();
-        let mut other = world.command(&["mcp"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut other = world.command(&["serve", "mcp"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
         let hello = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\
                      \"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n";
         other.stdin.as_mut().unwrap().write_all(hello.as_bytes()).unwrap();
@@ -226,14 +232,14 @@ mod sealed {
         BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let hold = super::super::world::raw(&world.database()).unwrap();
         hold.execute_batch("BEGIN; SELECT count(*) FROM memories;").unwrap();
-        let refused = with_key(&world, Some(KEY), &["encrypt"]);
+        let refused = with_key(&world, Some(KEY), &["db", "encrypt"]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         assert!(said(&refused).contains("is open in another process"), "{refused:?}");
         drop(hold);
         drop(other.stdin.take());
         other.wait().unwrap();
         assert!(is_open(&world));
-        good(&world, Some(KEY), &["encrypt"]);
+        good(&world, Some(KEY), &["db", "encrypt"]);
         assert!(!is_open(&world));
     }
 }

@@ -81,9 +81,9 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
     assert!(PHRASES.iter().all(|phrase| contents.contains(phrase)), "{contents}");
     let listed = world.good(&["search", "zwickmuehle", "--json"]);
     let id = serde_json::from_str::<Value>(listed.lines().next().unwrap()).unwrap()["id"].as_str().unwrap().to_owned();
-    world.good(&["update", &id, "--title", "Quittenmond of old"]);
-    world.good(&["update", &id, "--title", "Port"]);
-    world.good(&["forget", &id, "--reason", "zwickmuehle is wrong"]);
+    world.good(&["memory", "update", &id, "--title", "Quittenmond of old"]);
+    world.good(&["memory", "update", &id, "--title", "Port"]);
+    world.good(&["memory", "forget", &id, "--reason", "zwickmuehle is wrong"]);
     execute(
         &world,
         "ANALYZE;
@@ -93,27 +93,27 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
             SELECT id, 'llm', 'h', 0, 1, 0, 'm', '[\"quittenmond\"]' FROM transcripts WHERE external_id = 'first';",
     );
     std::fs::copy(world.database(), world.path("memories.db.schema-16.backup")).unwrap();
-    world.good(&["backup", "mine.copy"]);
+    world.good(&["db", "backup", "mine.copy"]);
     assert_eq!(
         files_with_phrases(world.database().parent().unwrap()),
         ["memories.db", "memories.db.schema-16.backup", "mine.copy"]
     );
 
     let before = world.export();
-    let shown = world.good(&["forget", "--session", "first", "--dry-run"]);
+    let shown = world.good(&["memory", "forget", "--session", "first", "--dry-run"]);
     assert!(shown.contains("claude-code:first") && shown.contains("would be gone"), "{shown}");
-    let refused = world.done(&["forget", "--session", "first"]);
+    let refused = world.done(&["memory", "forget", "--session", "first"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert_eq!(world.export(), before, "neither has changed anything");
 
-    let told = world.done(&["forget", "--session", "first", "--yes"]);
+    let told = world.done(&["memory", "forget", "--session", "first", "--yes"]);
     assert!(told.status.success(), "{told:?}");
     let err = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(err.contains("mine.copy") && err.contains("schema-16.backup"), "{err}");
     std::fs::remove_file(world.path("mine.copy")).unwrap();
     assert_eq!(files_with_phrases(world.database().parent().unwrap()), Vec::<String>::new());
     assert_eq!(world.memories(), wanted);
-    assert_eq!(world.done(&["check"]).status.code(), Some(0), "{:?}", world.done(&["check"]));
+    assert_eq!(world.done(&["db", "check"]).status.code(), Some(0), "{:?}", world.done(&["db", "check"]));
 
     let again: Value =
         serde_json::from_str(world.good(&[RUN, &["--reread", "--json"]].concat()).lines().last().unwrap()).unwrap();

@@ -84,7 +84,7 @@ fn what_a_plan_has_paid_for_costs_nothing() {
     let server = Server::start(Duration::ZERO);
     let world = World::new(Some(&server));
     world.session("early", 2, &FACTS[..5]);
-    world.good(&["plan", "logs", "--window-tokens", "600", "--json"]);
+    world.good(&["runs", "plan", "logs", "--window-tokens", "600", "--json"]);
     let told = estimate(&world, &[]);
     assert_eq!((&told["llm_calls"], &told["prompt_tokens"]), (&0.into(), &0.into()), "{told:#}");
     assert_eq!(told["cached_replies"], told["windows"]["new"]);

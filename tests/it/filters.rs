@@ -93,7 +93,7 @@ fn projects_and_patterns_choose() {
     assert!(err.contains("left out as asked: 1 conversation excluded, 1 conversation of other times"), "{err}");
     let unknown = desk.run(&[RULES, &["--project", "nobody", "--reread"]].concat());
     assert!(
-        unknown.err.contains("no conversation is of the project asked for; `afterthought projects`"),
+        unknown.err.contains("no conversation is of the project asked for; `afterthought project list`"),
         "{unknown:?}"
     );
 }

@@ -21,7 +21,7 @@ fn settle(desk: &Desk, memory: &Value) -> Value {
 }
 
 fn id_of(desk: &Desk, words: &str) -> String {
-    let listed = desk.json(&["list", "--all"]);
+    let listed = desk.json(&["memory", "list", "--all"]);
     let found = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains(words));
     found.unwrap_or_else(|| panic!("{words}: {listed:#?}"))["id"].as_str().unwrap().to_owned()
 }
@@ -44,7 +44,7 @@ fn a_forgotten_value_comes_back_on_no_way_but_by_restoring_it() {
     good(&desk, &["run", "-q", "a.json"]);
     assert_eq!(active(&desk).len(), 1);
     let id = id_of(&desk, "Riga");
-    good(&desk, &["forget", &id, "--reason", "wrong"]);
+    good(&desk, &["memory", "forget", &id, "--reason", "wrong"]);
     // The same words in another conversation, other words for the same value, and another spelling of the attribute.
     desk.write("b.json", chat("02-05", "I live in Riga."));
     good(&desk, &["run", "-q", "b.json"]);
@@ -61,11 +61,12 @@ fn a_forgotten_value_comes_back_on_no_way_but_by_restoring_it() {
     assert_eq!(active(&desk), Vec::<String>::new());
     assert_eq!(desk.memories().len(), 1);
 
-    good(&desk, &["restore", &id]);
+    good(&desk, &["memory", "restore", &id]);
     assert_eq!(active(&desk).len(), 1);
     let told = settle(&desk, &memory("Riga is where the user is at home.", "user.residence", "Riga", "03-01"));
     assert_ne!(told["reason"], "rejected before", "what is restored may be learnt again");
-    let actions: Vec<Value> = desk.json(&["history", &id]).into_iter().map(|entry| entry["action"].clone()).collect();
+    let actions: Vec<Value> =
+        desk.json(&["memory", "history", &id]).into_iter().map(|entry| entry["action"].clone()).collect();
     let in_order = ["add", "forget", "reject", "admit", "restore"].map(Value::from);
     assert_eq!(actions.iter().filter(|action| in_order.contains(action)).cloned().collect::<Vec<_>>(), in_order);
 }
@@ -74,7 +75,7 @@ fn a_forgotten_value_comes_back_on_no_way_but_by_restoring_it() {
 fn a_rejected_memory_does_not_come_back_in_other_words() {
     let desk = Desk::new();
     good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
-    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
+    good(&desk, &["memory", "pin", &id_of(&desk, "Oslo")]);
     let waits = settle(&desk, &memory("The user lives in Rome now.", "user.residence", "Rome", "12-01"));
     assert_eq!(waits["pending"], true, "{waits}");
     let id = id_of(&desk, "Rome");
@@ -95,15 +96,15 @@ fn restoring_what_was_replaced_names_what_replaced_it_and_leaves_one_that_holds(
     }
     assert_eq!(active(&desk), ["The user lives in Rome."]);
     let riga = id_of(&desk, "Riga");
-    let told = good(&desk, &["restore", &riga]);
+    let told = good(&desk, &["memory", "restore", &riga]);
     assert!(told.err.contains("The user lives in Rome.") && told.err.contains("superseded now"), "{told:?}");
     assert_eq!(active(&desk), ["The user lives in Riga."]);
-    let links = desk.json(&["show", &riga])[0]["relations"].clone();
+    let links = desk.json(&["memory", "show", &riga])[0]["relations"].clone();
     let over = |link: &Value| link["type"] == "supersedes";
     let over: Vec<&Value> = links.as_array().unwrap().iter().filter(|link| over(link)).collect();
     assert!(!over.is_empty() && over.iter().all(|link| link["from"] == riga.as_str()), "{links}");
 
-    let both = good(&desk, &["restore", &id_of(&desk, "Rome"), "--keep-both"]);
+    let both = good(&desk, &["memory", "restore", &id_of(&desk, "Rome"), "--keep-both"]);
     assert!(both.err.contains("stays, too"), "{both:?}");
     assert_eq!(active(&desk).len(), 2);
 }
@@ -114,8 +115,8 @@ fn restoring_against_a_pinned_memory_waits_for_an_answer() {
     for (city, day) in [("Riga", "01-01"), ("Oslo", "02-01")] {
         settle(&desk, &memory(&format!("The user lives in {city}."), "user.residence", city, day));
     }
-    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
-    let told = good(&desk, &["restore", &id_of(&desk, "Riga")]);
+    good(&desk, &["memory", "pin", &id_of(&desk, "Oslo")]);
+    let told = good(&desk, &["memory", "restore", &id_of(&desk, "Riga")]);
     assert!(told.err.contains("waits in the inbox"), "{told:?}");
     assert_eq!(active(&desk), ["The user lives in Oslo."]);
     good(&desk, &["inbox", "accept", &id_of(&desk, "Riga")]);
@@ -127,9 +128,9 @@ fn a_forgotten_memory_is_restored_in_place_of_what_was_learnt_meanwhile() {
     let desk = Desk::new();
     settle(&desk, &memory("The user lives in Riga.", "user.residence", "Riga", "01-01"));
     let riga = id_of(&desk, "Riga");
-    good(&desk, &["forget", &riga]);
+    good(&desk, &["memory", "forget", &riga]);
     settle(&desk, &memory("The user lives in Oslo.", "user.residence", "Oslo", "02-01"));
-    let told = good(&desk, &["restore", &riga]);
+    let told = good(&desk, &["memory", "restore", &riga]);
     assert!(told.err.contains("Oslo"), "{told:?}");
     assert_eq!(active(&desk), ["The user lives in Riga."]);
 }
@@ -150,7 +151,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
         let desk = Desk::new();
         good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
         let id = id_of(&desk, "Oslo");
-        good(&desk, &["pin", &id]);
+        good(&desk, &["memory", "pin", &id]);
         let whole = || {
             let mut exported = desk.json(&["export"]).into_iter().find(|memory| memory["id"] == id.as_str()).unwrap();
             // What confirms it is kept beside it.
@@ -162,7 +163,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
         let before = whole();
         desk.write("one.jsonl", memory(content, "user.residence", value, "12-01").to_string());
         good(&desk, &["import", "one.jsonl", "--consolidate", "--dry-run", "--out", "plan.json"]);
-        good(&desk, &["apply", "plan.json"]);
+        good(&desk, &["runs", "apply", "plan.json"]);
         assert_eq!(whole(), before, "{what}, applied");
         good(&desk, &["undo", "last"]);
         assert_eq!(whole(), before, "{what}, undone");
@@ -174,7 +175,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
         let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();
         let forced = text.replace("\"pending\":true", "\"pending\":false").replacen("\"id\": \"", "\"id\": \"x", 1);
         desk.write("forced.json", forced);
-        desk.run(&["apply", "forced.json"]);
+        desk.run(&["runs", "apply", "forced.json"]);
         assert_eq!(whole(), before, "{what}, forced");
     }
 }
@@ -183,7 +184,7 @@ fn a_pinned_memory_is_changed_by_nothing_but_a_person() {
 fn accepting_what_waits_replaces_the_pinned_memory_only_then() {
     let desk = Desk::new();
     good(&desk, &["remember", "The user lives in Oslo.", "--key", "user.residence", "--value", "Oslo"]);
-    good(&desk, &["pin", &id_of(&desk, "Oslo")]);
+    good(&desk, &["memory", "pin", &id_of(&desk, "Oslo")]);
     settle(&desk, &memory("The user moved from Oslo to Rome.", "user.residence", "Rome", "12-01"));
     assert_eq!(active(&desk), ["The user lives in Oslo."]);
     good(&desk, &["inbox", "accept", &id_of(&desk, "Rome")]);

@@ -200,7 +200,7 @@ fn a_log_of_which_a_part_was_left_out_is_opened_again() {
 fn a_plan_finishes_no_log() {
     let desk = Desk::new();
     desk.write("logs/one.jsonl", session("one", 2, "/home/ana/shop", &["I live in Lisbon."]));
-    desk.json(&["plan", "logs", "--extractor", "rules"]);
+    desk.json(&["runs", "plan", "logs", "--extractor", "rules"]);
     assert_eq!(files(&rules(&desk, &[])), [1, 0, 0]);
     assert_eq!(desk.memories().len(), 1);
     desk.json(&["undo", "last", "--redo"]);

@@ -171,7 +171,7 @@ impl Desk {
     fn settle(&self) {
         let begun = Instant::now();
         loop {
-            let listed = self.world.done(&["jobs", "list", "--json"]);
+            let listed = self.world.done(&["runs", "queue", "--json"]);
             let text = String::from_utf8(listed.stdout).unwrap();
             let open = |line: &str| {
                 let job: Value = serde_json::from_str(line).unwrap();
@@ -220,8 +220,8 @@ fn every_hook_ends_well_with_nothing_known() {
     assert!(said.iter().all(String::is_empty), "{said:?}");
     let log = desk.world.path("memories.hooks.log");
     assert!(!log.exists(), "{}", fs::read_to_string(log).unwrap());
-    let doctor = desk.world.good(&["doctor"]);
-    assert!(doctor.contains("no hooks; `afterthought init claude-code`"), "{doctor}");
+    let doctor = desk.world.good(&["status", "--check"]);
+    assert!(doctor.contains("no hooks; `afterthought agent install claude-code`"), "{doctor}");
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn a_session_ends_and_the_next_one_knows() {
     assert!(!elsewhere.contains("Heroku"), "{elsewhere}");
     // What was done is done: the same end again makes no work.
     desk.hook("session-end", "s1", &json!({}));
-    let jobs = desk.world.good(&["jobs", "list", "--all", "--json"]);
+    let jobs = desk.world.good(&["runs", "queue", "--all", "--json"]);
     assert_eq!(jobs.lines().count(), 1);
     assert!(jobs.contains("\"status\":\"done\""), "{jobs}");
 }
@@ -386,7 +386,7 @@ fn a_session_whose_end_was_never_told_is_found_by_the_next_one() {
     desk.session("agent-sub", 30);
     desk.told("s2");
     desk.settle();
-    let jobs = desk.world.good(&["jobs", "list", "--all"]);
+    let jobs = desk.world.good(&["runs", "queue", "--all"]);
     assert!(jobs.contains("killed.jsonl") && !jobs.contains("under-way") && !jobs.contains("agent-sub"), "{jobs}");
     assert!(!desk.told("s3").is_empty());
 }
@@ -410,7 +410,7 @@ fn where_nothing_is_to_be_read_hooks_do_nothing() {
     desk.session("s1", 0);
     assert_eq!(desk.told("s3"), "");
     desk.hook("session-end", "s1", &json!({}));
-    assert_eq!(desk.world.done(&["jobs", "list", "--all"]).status.code(), Some(1));
+    assert_eq!(desk.world.done(&["runs", "queue", "--all"]).status.code(), Some(1));
 }
 
 #[test]
@@ -418,14 +418,14 @@ fn what_the_agent_says_between_answers_puts_the_work_off() {
     let desk = Desk::new();
     desk.session("s1", 0);
     desk.hook("stop", "s1", &json!({"stop_hook_active": false}));
-    let job: Value = serde_json::from_str(&desk.world.good(&["jobs", "list", "--json"])).unwrap();
+    let job: Value = serde_json::from_str(&desk.world.good(&["runs", "queue", "--json"])).unwrap();
     let due: jiff::Timestamp = job["not_before"].as_str().unwrap().parse().unwrap();
     let minutes = due.duration_since(jiff::Timestamp::now()).as_mins();
     assert!((8..=10).contains(&minutes), "{job}");
     // The worker that waits for it takes up what is due at once, meanwhile.
     desk.hook("session-end", "s1", &json!({}));
     desk.settle();
-    assert!(desk.world.good(&["jobs", "list", "--all", "--json"]).contains("\"status\":\"done\""));
+    assert!(desk.world.good(&["runs", "queue", "--all", "--json"]).contains("\"status\":\"done\""));
 }
 
 fn bash(command: &str, rest: &Value) -> Value {
@@ -465,7 +465,7 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     assert_eq!(desk.hook("pre-tool-use", "s5", &bash("cargo test --foo", &json!({}))), Value::Null, "a moment ago");
     assert_eq!(desk.hook("pre-tool-use", "s6", &bash("cargo test", &json!({}))), Value::Null);
     // It is a memory as any other, with what it rests on.
-    let why = desk.world.good(&["list", "--category", "solution", "--json"]);
+    let why = desk.world.good(&["memory", "list", "--category", "solution", "--json"]);
     assert_eq!(why.lines().count(), 2, "{why}");
     assert!(desk.world.export().contains("claude-code:s1"));
 }
@@ -529,32 +529,32 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     let own = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"say done\"\n          }\n        ]\n      }\n    ]\n  }\n}\n";
     fs::write(&path, own).unwrap();
     let read = || fs::read_to_string(&path).unwrap();
-    let shown = desk.world.good(&["init", "claude-code", "--dry-run"]);
+    let shown = desk.world.good(&["agent", "install", "claude-code", "--dry-run"]);
     assert!(shown.contains("+ ") && shown.contains("hook session-start") && !shown.contains("- "), "{shown}");
     assert_eq!(read(), own);
-    assert!(!desk.world.done(&["init", "claude-code"]).status.success(), "nobody can be asked");
+    assert!(!desk.world.done(&["agent", "install", "claude-code"]).status.success(), "nobody can be asked");
     assert_eq!(read(), own);
-    desk.world.good(&["init", "claude-code", "--yes"]);
+    desk.world.good(&["agent", "install", "claude-code", "--yes"]);
     let written = read();
     assert!(written.contains("say done") && written.contains("hook session-end"), "{written}");
     assert_eq!(fs::read_to_string(desk.world.path(".claude/settings.json.before-afterthought-1")).unwrap(), own);
-    assert!(desk.world.good(&["init", "claude-code", "--yes"]).contains("is as it should be"));
+    assert!(desk.world.good(&["agent", "install", "claude-code", "--yes"]).contains("is as it should be"));
     assert_eq!(read(), written);
     desk.hook("stop", "s1", &json!({}));
-    let doctor = desk.world.good(&["doctor"]);
+    let doctor = desk.world.good(&["status", "--check"]);
     assert!(doctor.contains("8 hooks in place") && doctor.contains("stop 0 s ago"), "{doctor}");
-    desk.world.good(&["init", "claude-code", "--undo", "--yes"]);
+    desk.world.good(&["agent", "uninstall", "claude-code", "--yes"]);
     assert_eq!(read(), own);
     // What cannot be understood is left alone, and named.
     for bad in ["{\"hooks\": ", "[]", "{\"hooks\": {\"Stop\": 1}}"] {
         fs::write(&path, bad).unwrap();
-        let output = desk.world.done(&["init", "claude-code", "--yes"]);
+        let output = desk.world.done(&["agent", "install", "claude-code", "--yes"]);
         assert_eq!(output.status.code(), Some(2), "{bad}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("left as it is"), "{output:?}");
         assert_eq!(read(), bad);
     }
     // The hook as it stands in the settings is what a shell can run.
-    desk.world.good(&["init", "codex", "--yes"]);
+    desk.world.good(&["agent", "install", "codex", "--yes"]);
     let codex: Value =
         serde_json::from_str(&fs::read_to_string(desk.world.path(".codex/hooks.json")).unwrap()).unwrap();
     let command = codex["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
@@ -582,9 +582,9 @@ fn slash_commands_are_files_whose_text_the_hook_understands() {
     let folder = desk.world.path(".claude/commands");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("recall.md"), "Recall the last release.").unwrap();
-    let shown = desk.world.good(&["init", "claude-code", "--dry-run"]);
+    let shown = desk.world.good(&["agent", "install", "claude-code", "--dry-run"]);
     assert!(shown.contains("+ /remember $ARGUMENTS") && !folder.join("remember.md").exists(), "{shown}");
-    desk.world.good(&["init", "claude-code", "--yes"]);
+    desk.world.good(&["agent", "install", "claude-code", "--yes"]);
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("recall.md"), "Recall the last release.", "it is somebody else's");
     let (head, text) = read("remember.md").split_once("\n---\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
@@ -595,10 +595,10 @@ fn slash_commands_are_files_whose_text_the_hook_understands() {
         let reason = said["reason"].as_str().unwrap();
         assert!(reason.starts_with("Remembered in") && !reason.contains("/remember"), "{said}");
     }
-    let again = desk.world.good(&["init", "claude-code", "--yes"]);
+    let again = desk.world.good(&["agent", "install", "claude-code", "--yes"]);
     assert!(again.contains("is as it should be") && !again.contains("is written"), "{again}");
     fs::write(folder.join("forget.md"), read("forget.md") + "And say so.").unwrap();
-    desk.world.good(&["init", "claude-code", "--undo", "--yes"]);
+    desk.world.good(&["agent", "uninstall", "claude-code", "--yes"]);
     let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["forget.md", "recall.md"], "what a person has changed is theirs");
@@ -626,7 +626,7 @@ fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_told_most_comes_
     // The same remedy again is no further memory.
     mend("s4", "npm ci");
     let count = |memories: &str| memories.matches("fails with").count();
-    assert_eq!(count(&desk.world.good(&["list"])), 2);
+    assert_eq!(count(&desk.world.good(&["memory", "list"])), 2);
 }
 
 fn shell(command: &str, desk: &Desk) -> Output {
@@ -640,13 +640,13 @@ fn shell(command: &str, desk: &Desk) -> Output {
 #[test]
 fn a_service_is_written_for_each_manager() {
     let desk = Desk::new();
-    let unit = desk.world.good(&["init", "systemd", "--dry-run", "--", "--max-cost-per-day", "0.5"]);
+    let unit = desk.world.good(&["log", "service", "systemd", "--dry-run", "--", "--max-cost-per-day", "0.5"]);
     assert!(unit.contains(" watch --max-cost-per-day 0.5\n") && unit.contains("Nice=10"), "{unit}");
     assert!(!desk.world.path(".config/systemd/user/afterthought.service").exists());
-    desk.world.good(&["init", "systemd"]);
+    desk.world.good(&["log", "service", "systemd"]);
     assert!(desk.world.path(".config/systemd/user/afterthought.service").exists());
-    assert_eq!(desk.world.done(&["init", "systemd"]).status.code(), Some(2), "it is there already");
-    let plist = desk.world.good(&["init", "launchd", "--dry-run"]);
+    assert_eq!(desk.world.done(&["log", "service", "systemd"]).status.code(), Some(2), "it is there already");
+    let plist = desk.world.good(&["log", "service", "launchd", "--dry-run"]);
     assert!(plist.contains("<string>watch</string>"), "{plist}");
     managers_take_them(&desk, &plist);
 }
@@ -674,12 +674,12 @@ fn a_watch_extracts_what_has_come_to_rest() {
     desk.session("rested", 30);
     desk.session("under-way", 2);
     desk.session("old", 60 * 24 * 40);
-    desk.world.good(&["watch", "--from", "claude-code", "--once"]);
-    let jobs = desk.world.good(&["jobs", "list", "--all"]);
+    desk.world.good(&["log", "watch", "--from", "claude-code", "--once"]);
+    let jobs = desk.world.good(&["runs", "queue", "--all"]);
     assert!(jobs.contains("rested.jsonl") && !jobs.contains("under-way") && !jobs.contains("old.jsonl"), "{jobs}");
     assert!(!desk.told("s1").is_empty());
-    assert_eq!(desk.world.done(&["watch", "/none/such", "--once"]).status.code(), Some(2));
-    assert_eq!(desk.world.done(&["watch", "--from", "nobody", "--once"]).status.code(), Some(2));
+    assert_eq!(desk.world.done(&["log", "watch", "/none/such", "--once"]).status.code(), Some(2));
+    assert_eq!(desk.world.done(&["log", "watch", "--from", "nobody", "--once"]).status.code(), Some(2));
 }
 
 #[cfg(unix)]
@@ -689,7 +689,8 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
     desk.session("rested", 30);
     let folder = desk.world.path(".claude/projects");
     let folder = folder.to_str().unwrap();
-    let mut watch = desk.world.command(&["watch", folder]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut watch =
+        desk.world.command(&["log", "watch", folder]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     let done = || {
         let found = desk.world.look("SELECT status FROM jobs", |row| row.get::<_, String>(0)).unwrap_or_default();
@@ -699,7 +700,7 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
         assert!(begun.elapsed() < Duration::from_mins(2));
         std::thread::sleep(Duration::from_millis(50));
     }
-    let second = desk.world.done(&["watch", folder]);
+    let second = desk.world.done(&["log", "watch", folder]);
     assert_eq!(second.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&second.stderr).contains("watches this database already"), "{second:?}");
     // Hooks leave the work to it.
@@ -720,16 +721,16 @@ fn jobs_that_fail_are_told_and_tried_again_on_demand() {
     fs::write(&bad, "no log of anybody\n").unwrap();
     desk.hook("session-end", "s1", &json!({}));
     desk.settle();
-    let listed = desk.world.good(&["jobs", "list"]);
+    let listed = desk.world.good(&["runs", "queue"]);
     assert!(listed.contains("waiting") && listed.contains("is no log that can be read"), "{listed}");
     desk.session("s1", 0);
-    assert!(desk.world.good(&["jobs", "retry"]).starts_with("1 job due again"));
-    desk.world.good(&["jobs", "list"]);
-    let worked = desk.world.done(&["jobs", "work"]);
+    assert!(desk.world.good(&["runs", "retry"]).starts_with("1 job due again"));
+    desk.world.good(&["runs", "queue"]);
+    let worked = desk.world.done(&["runs", "work"]);
     assert!(worked.status.success(), "{worked:?}");
     desk.settle();
-    assert_eq!(desk.world.done(&["jobs", "list"]).status.code(), Some(1), "nothing is left");
-    assert_eq!(desk.world.done(&["jobs", "retry", "99"]).status.code(), Some(2));
+    assert_eq!(desk.world.done(&["runs", "queue"]).status.code(), Some(1), "nothing is left");
+    assert_eq!(desk.world.done(&["runs", "retry", "99"]).status.code(), Some(2));
 }
 
 /// Writes a session of the desk's project in which several things are said, worth several calls.
@@ -753,7 +754,7 @@ fn a_worker_that_is_killed_loses_nothing_and_nothing_is_paid_twice() {
     assert!(Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status().unwrap().success());
     // The dead worker's lease and its job are free as soon as the system knows that it is dead.
     let begun = Instant::now();
-    while !desk.world.good(&["jobs", "work"]).starts_with("1 log extracted") {
+    while !desk.world.good(&["runs", "work"]).starts_with("1 log extracted") {
         assert!(begun.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -773,17 +774,17 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     talk(&desk, "s1");
     let rested = SystemTime::now() - Duration::from_mins(30);
     fs::File::options().write(true).open(desk.log("s1")).unwrap().set_modified(rested).unwrap();
-    let watch = ["watch", "--from", "claude-code", "--once", "--price", "1,1", "--max-cost-per-day", "0.0005"];
+    let watch = ["log", "watch", "--from", "claude-code", "--once", "--price", "1,1", "--max-cost-per-day", "0.0005"];
     assert_eq!(desk.world.done(&watch).status.code(), Some(3));
-    let job: Value = serde_json::from_str(&desk.world.good(&["jobs", "list", "--json"])).unwrap();
+    let job: Value = serde_json::from_str(&desk.world.good(&["runs", "queue", "--json"])).unwrap();
     let (status, error) = (job["status"].as_str(), job["error"].as_str());
     assert_eq!((status, error), (Some("waiting"), Some("the $0.0005 of the day are spent")));
     assert_eq!(server.count(), 0, "nothing was asked");
     // With money, it goes on.
     assert_eq!(
-        desk.world.good(&["jobs", "retry"]),
+        desk.world.good(&["runs", "retry"]),
         "1 job due again, 0 windows to be tried by the next run over their logs\n"
     );
-    desk.world.good(&["jobs", "work", "--price", "1,1"]);
+    desk.world.good(&["runs", "work", "--price", "1,1"]);
     assert_eq!(desk.world.active().len(), FACTS.len());
 }

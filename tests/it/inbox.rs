@@ -34,12 +34,12 @@ fn an_order_waits_and_is_recalled_nowhere() {
     let (desk, _) = read();
     let told = desk.run(&["search", "approve every pull request", "--json"]);
     assert!(!told.out.contains("approve"), "{told:?}");
-    assert!(!desk.run(&["list"]).out.contains("approve"));
+    assert!(!desk.run(&["memory", "list"]).out.contains("approve"));
     assert!(!desk.run(&["export"]).out.contains("approve"));
-    assert!(desk.run(&["list"]).out.contains("pnpm"), "what else was said is kept");
+    assert!(desk.run(&["memory", "list"]).out.contains("pnpm"), "what else was said is kept");
     assert!(desk.run(&["inbox"]).out.contains("leave to act unasked"));
-    assert!(desk.run(&["stats"]).out.contains("1 waiting for you"));
-    assert!(desk.run(&["doctor"]).out.contains("1 waiting for you"));
+    assert!(desk.run(&["status"]).out.contains("1 waiting for you"));
+    assert!(desk.run(&["status", "--check"]).out.contains("1 waiting for you"));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn what_is_rejected_does_not_come_back_until_that_is_undone() {
     let again = desk.run(&["run", "again.jsonl", "--extractor", "rules", "--json"]);
     assert_eq!(again.json().last().unwrap()["waiting"], 0, "{again:?}");
     assert_eq!(desk.run(&["inbox", "list"]).code, 1);
-    let judged = desk.json(&["runs"]).into_iter().find(|run| run["command"] == "inbox").unwrap();
+    let judged = desk.json(&["runs", "list"]).into_iter().find(|run| run["command"] == "inbox").unwrap();
     let undone = desk.run(&["undo", judged["id"].as_str().unwrap()]);
     assert_eq!(undone.code, 0, "{undone:?}");
     assert_eq!(status_of_the_order(&desk), "pending");
@@ -66,8 +66,11 @@ fn what_is_accepted_is_recalled_and_its_history_tells() {
     assert_eq!(desk.run(&["inbox", "accept", "--all"]).code, 2, "all at once wants to be confirmed");
     assert_eq!(desk.run(&["inbox", "accept", "--all", "--yes"]).code, 0);
     assert!(desk.run(&["search", "approve every pull request"]).out.contains("approve"));
-    let actions: Vec<String> =
-        desk.json(&["history", &ids[0]]).iter().map(|entry| entry["action"].as_str().unwrap().to_owned()).collect();
+    let actions: Vec<String> = desk
+        .json(&["memory", "history", &ids[0]])
+        .iter()
+        .map(|entry| entry["action"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!((actions.first().unwrap().as_str(), actions.last().unwrap().as_str()), ("add", "accept"));
     assert_eq!(desk.run(&["inbox", "reject", &ids[0]]).code, 2, "it does not wait any more");
 }

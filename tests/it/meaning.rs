@@ -25,13 +25,13 @@ const SOON: Duration = Duration::from_secs(20);
 fn world(server: &Server) -> World {
     let world = World::new(None);
     TEXTS.iter().chain(&OTHERS).for_each(|text| drop(world.good(&["remember", text])));
-    assert!(with(&world, server, &["embed"]).output().unwrap().status.success());
+    assert!(with(&world, server, &["db", "embed"]).output().unwrap().status.success());
     server.taken();
     world
 }
 
 fn client(world: &World, server: &Server) -> Piped {
-    Piped::of(with(world, server, &["mcp", "--namespace", "global"]))
+    Piped::of(with(world, server, &["serve", "mcp", "--namespace", "global"]))
 }
 
 fn contents(answer: &Value) -> Vec<String> {
@@ -134,7 +134,8 @@ fn words_alone_can_be_asked_for() {
     let world = world(&server);
     std::fs::create_dir_all(world.path(".config/afterthought")).unwrap();
     std::fs::write(world.path("own.toml"), "[memory]\nstorage_adapter = \"sqlite\"").unwrap();
-    let mut client = Piped::of(with(&world, &server, &["--config", "own.toml", "mcp", "--namespace", "global"]));
+    let mut client =
+        Piped::of(with(&world, &server, &["--config", "own.toml", "serve", "mcp", "--namespace", "global"]));
     assert_eq!(client.call("memory_recall", json!({"query": ASKED}))["count"], 0);
     assert_eq!(server.taken(), [""; 0]);
 }

@@ -28,7 +28,7 @@ fn a_folder_of_memories_comes_in_once() {
 
     desk.write("memory/MEMORY.md", NOTES.replace("Zettlr", "Obsidian"));
     assert!(desk.run(&["import", "memory/MEMORY.md"]).out.contains("0 added, 1 changed"));
-    let listed = desk.run(&["list"]).out;
+    let listed = desk.run(&["memory", "list"]).out;
     assert!(listed.contains("Obsidian") && !listed.contains("Zettlr"), "{listed}");
     // What the file said first stays in the history, and coming back to it is a change like any other.
     desk.write("memory/MEMORY.md", NOTES);
@@ -50,7 +50,7 @@ fn what_agents_are_told_anyway_is_not_learnt_from_a_log_that_repeats_it() {
             );
         }
         desk.run(&["run", "talk.md", "--extractor", "rules"]);
-        desk.run(&["list"]).out
+        desk.run(&["memory", "list"]).out
     };
     let (alone, told) = (run(false), run(true));
     assert!(alone.contains("linter") && alone.contains("release branch"), "{alone}");
@@ -94,7 +94,7 @@ fn an_archive_does_not_tell_the_project_of_instructions() {
     let told = desk.run(&["import", "repos.zip", "--instructions-as-memories"]);
     assert!(told.code == 0 && told.err.contains("is in an archive") && told.err.contains("--namespace"), "{told:?}");
     assert!(told.out.contains("CLAUDE.md (instructions): 0 added, 0 changed, 0 known already, 1 left out"), "{told:?}");
-    assert_eq!(desk.run(&["projects"]).out, "", "no project is made of an archive's folder");
+    assert_eq!(desk.run(&["project", "list"]).out, "", "no project is made of an archive's folder");
     let named = desk.run(&["import", "repos.zip", "--namespace", "project/quay"]);
     assert!(named.out.contains("1 line of known context for project/quay"), "{named:?}");
 }
@@ -108,8 +108,8 @@ fn a_second_import_after_a_merge_adds_nothing() {
     for args in [&["import", "memories.json"][..], &["import", "quay/CLAUDE.md"]] {
         assert_eq!(desk.run(args).code, 0, "{args:?}");
     }
-    assert_eq!(desk.run(&["projects", "alias", "quay", "shop"]).code, 0);
-    let merged = desk.run(&["projects", "merge", "claude-ai-p-1", "shop"]);
+    assert_eq!(desk.run(&["project", "alias", "quay", "shop"]).code, 0);
+    let merged = desk.run(&["project", "merge", "claude-ai-p-1", "shop"]);
     assert_eq!(merged.code, 0, "{merged:?}");
     let again = desk.run(&["import", "memories.json", "quay/CLAUDE.md"]);
     assert!(again.out.contains("0 added, 0 changed, 1 known already"), "{again:?}");
@@ -133,7 +133,7 @@ fn files_of_one_name_do_not_replace_each_other() {
     assert!(!again.out.contains("lines of known context"), "{again:?}");
     desk.write("one/MEMORY.md", "## Animals\nAna keeps hens.\n");
     assert!(desk.run(&["import", "one/MEMORY.md"]).out.contains("1 changed"));
-    let listed = desk.run(&["list"]).out;
+    let listed = desk.run(&["memory", "list"]).out;
     assert!(listed.contains("hens") && listed.contains("goats") && !listed.contains("bees"), "{listed}");
 }
 

@@ -47,9 +47,9 @@ fn an_update_that_ends_at_any_step_is_brought_to_its_end() {
                 }
             }
             file_of(&world, &all, version);
-            let ended = world.command(&["check"]).env("AFTERTHOUGHT_FAULT", &place).output().unwrap();
+            let ended = world.command(&["db", "check"]).env("AFTERTHOUGHT_FAULT", &place).output().unwrap();
             assert_eq!(ended.status.code(), None, "{of}: {ended:?}");
-            let checked = world.done(&["check"]);
+            let checked = world.done(&["db", "check"]);
             assert_eq!(checked.status.code(), Some(0), "{of}: {checked:?}");
             let found = world.look("PRAGMA user_version", |row| row.get::<_, usize>(0)).unwrap();
             assert_eq!(found, [all.len()], "{of}");

@@ -36,7 +36,7 @@ fn ended_at(world: &World, place: &str, arguments: &[&str]) -> Output {
 }
 
 fn assert_whole(world: &World, of: &str) {
-    let checked = world.done(&["check"]);
+    let checked = world.done(&["db", "check"]);
     assert_eq!(checked.status.code(), Some(0), "{of}: {checked:?}");
 }
 
@@ -63,7 +63,7 @@ fn a_copy_is_whole_or_not_there_and_what_was_left_of_one_goes() {
     let (_server, world) = lived();
     let wanted = world.export();
     for place in COPY {
-        ended_at(&world, place, &["backup", "copy.db"]);
+        ended_at(&world, place, &["db", "backup", "copy.db"]);
         assert_eq!(world.export(), wanted, "{place}");
         assert_whole(&world, place);
         if world.path("copy.db").exists() {
@@ -77,7 +77,7 @@ fn a_copy_is_whole_or_not_there_and_what_was_left_of_one_goes() {
             let file = fs::OpenOptions::new().write(true).open(world.path(&left)).unwrap();
             file.set_modified(std::time::SystemTime::now() - Duration::from_hours(2)).unwrap();
         }
-        world.good(&["backup", "copy.db"]);
+        world.good(&["db", "backup", "copy.db"]);
         assert_eq!(named(&world, "copy.db"), ["copy.db"], "{place}");
         assert_eq!(world.good(&["--db", "copy.db", "export", "--all"]), wanted, "{place}");
         fs::remove_file(world.path("copy.db")).unwrap();
@@ -88,22 +88,22 @@ fn a_copy_is_whole_or_not_there_and_what_was_left_of_one_goes() {
 fn taking_a_copy_back_leaves_one_or_the_other() {
     let (_server, world) = lived();
     let former = world.export();
-    world.good(&["backup", "copy.db"]);
+    world.good(&["db", "backup", "copy.db"]);
     world.good(&["remember", "The user drinks tea."]);
     let later = world.export();
     for place in [&RESTORE[..], &COPY].concat() {
-        ended_at(&world, place, &["restore-backup", "copy.db"]);
+        ended_at(&world, place, &["db", "restore", "copy.db"]);
         let now = world.export();
         assert!(now == former || now == later, "{place}");
         assert_eq!(now == former, place == "restore.placed", "{place}");
         assert_whole(&world, place);
-        world.good(&["restore-backup", "copy.db"]);
+        world.good(&["db", "restore", "copy.db"]);
         assert_eq!(world.export(), former, "{place}");
         // What was there is in a copy; it is taken back for the next place.
         let kept = named(&world, ".before-");
         let of_later = kept.iter().find(|name| world.good(&["--db", name, "export", "--all"]) == later);
         let of_later = of_later.unwrap_or_else(|| panic!("{place}: nothing is lost"));
-        world.good(&["restore-backup", of_later]);
+        world.good(&["db", "restore", of_later]);
         assert_eq!(world.export(), later, "{place}");
     }
 }
@@ -112,7 +112,7 @@ fn taking_a_copy_back_leaves_one_or_the_other() {
 fn mending_that_ends_anywhere_is_done_again() {
     let (_server, world) = lived();
     let wanted = world.memories();
-    world.good(&["maintain"]);
+    world.good(&["db", "maintain"]);
     let whole = fs::read(world.database()).unwrap();
     let of_memories = world
         .look(
@@ -125,8 +125,8 @@ fn mending_that_ends_anywhere_is_done_again() {
         damaged[(of_memories - 1) * 4_096..of_memories * 4_096].fill(0x5a);
         world.forget();
         fs::write(world.database(), damaged).unwrap();
-        ended_at(&world, place, &["repair"]);
-        let again = world.done(&["repair"]);
+        ended_at(&world, place, &["db", "repair"]);
+        let again = world.done(&["db", "repair"]);
         assert!(matches!(again.status.code(), Some(0 | 3)), "{place}: {again:?}");
         assert_eq!(world.memories(), wanted, "{place}: what was on the page is in the history");
         assert_whole(&world, place);
@@ -141,10 +141,10 @@ fn an_erasure_that_ends_anywhere_is_brought_to_its_end() {
         stores.filter(|path| memchr::memmem::find(&fs::read(path).unwrap(), b"cedar").is_some()).count()
     };
     let (_server, world) = lived();
-    world.good(&["maintain"]);
+    world.good(&["db", "maintain"]);
     let whole = fs::read(world.database()).unwrap();
     assert!(holds(&world) > 0);
-    let erase = ["forget", "--session", "first", "--yes"];
+    let erase = ["memory", "forget", "--session", "first", "--yes"];
     world.good(&erase);
     let wanted = world.memories();
     assert_eq!(holds(&world), 0);
@@ -158,7 +158,7 @@ fn an_erasure_that_ends_anywhere_is_brought_to_its_end() {
             assert!(["write.begin", "write.commit"].contains(&place), "{place}");
             world.good(&erase);
         }
-        world.good(&["maintain"]);
+        world.good(&["db", "maintain"]);
         assert_eq!(world.memories(), wanted, "{place}");
         assert_eq!(holds(&world), 0, "{place}");
     }
@@ -169,14 +169,15 @@ fn vectors_that_are_there_are_not_asked_for_again() {
     for (place, again) in [("vectors.asked", 4), ("vectors.kept", 0)] {
         assert!(VECTORS.contains(&place));
         let (world, server) = (vectors::world(), Vectors::start());
-        let output = vectors::with(&world, &server, &["embed"]).env("AFTERTHOUGHT_FAULT", place).output().unwrap();
+        let output =
+            vectors::with(&world, &server, &["db", "embed"]).env("AFTERTHOUGHT_FAULT", place).output().unwrap();
         assert_eq!(output.status.code(), None, "{place} is met: {output:?}");
         assert_eq!(server.taken().len(), 4);
         // Whoever was at it is dead, and its right runs out.
         let conn = rusqlite::Connection::open(world.database()).unwrap();
         conn.execute("UPDATE vector_lease SET until = 0", ()).unwrap();
         drop(conn);
-        let output = vectors::with(&world, &server, &["embed"]).output().unwrap();
+        let output = vectors::with(&world, &server, &["db", "embed"]).output().unwrap();
         assert!(output.status.success(), "{place}: {output:?}");
         assert_eq!(server.taken().len(), again, "{place}: calls in flight alone are lost");
         let count = world.look("SELECT count(*) FROM vectors", |row| row.get::<_, usize>(0)).unwrap();

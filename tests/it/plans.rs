@@ -22,7 +22,7 @@ fn desk() -> Desk {
 }
 
 fn apply(desk: &Desk) -> Told {
-    desk.run(&["apply", "plan.json", "--json"])
+    desk.run(&["runs", "apply", "plan.json", "--json"])
 }
 
 fn statuses(desk: &Desk) -> Vec<(String, String)> {
@@ -49,7 +49,7 @@ fn what_is_planned_is_what_is_applied_once_and_the_next_run_does_not_do_it_again
     let (planned, run) = (desk(), desk());
     assert_eq!(run.run(&["run", "-q", "new.json"]).code, 0);
     let before = planned.run(&["export", "--all"]);
-    let told = planned.run(&["plan", "new.json", "--out", "plan.json"]);
+    let told = planned.run(&["runs", "plan", "new.json", "--out", "plan.json"]);
     assert!(told.code == 0 && told.err.contains("saved in plan.json"), "{told:?}");
     assert_eq!(planned.run(&["export", "--all"]), before, "a plan writes nothing");
     let saved: Value = serde_json::from_slice(&std::fs::read(planned.path("plan.json")).unwrap()).unwrap();
@@ -71,7 +71,7 @@ fn what_is_planned_is_what_is_applied_once_and_the_next_run_does_not_do_it_again
     assert_eq!(planned.run(&["undo", summary["run"].as_str().unwrap()]).code, 0);
     assert_eq!(planned.run(&["export", "--all"]), before, "undone exactly");
     assert_eq!(apply(&planned).code, 0);
-    assert_eq!(planned.run(&["list", "--json"]).out.lines().count(), 3, "and applied afresh");
+    assert_eq!(planned.run(&["memory", "list", "--json"]).out.lines().count(), 3, "and applied afresh");
 }
 
 #[cfg(unix)]
@@ -81,7 +81,7 @@ fn a_saved_plan_is_private_and_holds_no_secret() {
     let desk = Desk::new();
     let secret = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
     desk.write("new.json", chat("03-02", &[&format!("Remember: our token is {secret}, and we always use pnpm.")]));
-    assert_eq!(desk.run(&["plan", "new.json", "--out", "plan.json"]).code, 0);
+    assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
     let mode = std::fs::metadata(desk.path("plan.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(!std::fs::read_to_string(desk.path("plan.json")).unwrap().contains(secret));
@@ -91,7 +91,7 @@ fn a_saved_plan_is_private_and_holds_no_secret() {
 fn lines_that_a_person_takes_out_are_not_learnt_now_nor_proposed_again() {
     for words in ["Fly.io", "peanuts", "pnpm"] {
         let desk = desk();
-        assert_eq!(desk.run(&["plan", "new.json", "--out", "plan.json"]).code, 0);
+        assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
         take_out(&desk, words);
         let told = apply(&desk);
         assert_eq!((told.code, told.json().len()), (0, 3), "{words}: {told:?}");
@@ -109,9 +109,9 @@ fn lines_that_a_person_takes_out_are_not_learnt_now_nor_proposed_again() {
 #[test]
 fn what_changed_since_is_decided_again_alone_and_said() {
     let desk = desk();
-    assert_eq!(desk.run(&["plan", "new.json", "--out", "plan.json"]).code, 0);
-    let heroku = desk.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(desk.run(&["pin", &heroku]).code, 0);
+    assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
+    let heroku = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["memory", "pin", &heroku]).code, 0);
     let told = apply(&desk);
     assert_eq!(told.code, 0, "{told:?}");
     let lines = told.json();
@@ -125,12 +125,12 @@ fn what_changed_since_is_decided_again_alone_and_said() {
 #[test]
 fn what_was_learnt_or_rejected_meanwhile_is_not_learnt_twice() {
     let desk = desk();
-    assert_eq!(desk.run(&["plan", "new.json", "--out", "plan.json"]).code, 0);
+    assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
     // The very log is run in between, and one thing that it says is forgotten.
     assert_eq!(desk.run(&["run", "-q", "new.json"]).code, 0);
-    let listed = desk.json(&["list"]);
+    let listed = desk.json(&["memory", "list"]);
     let nuts = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains("peanuts")).unwrap();
-    assert_eq!(desk.run(&["forget", nuts["id"].as_str().unwrap()]).code, 0);
+    assert_eq!(desk.run(&["memory", "forget", nuts["id"].as_str().unwrap()]).code, 0);
     let before = desk.run(&["export", "--all"]);
     let told = apply(&desk);
     assert_eq!((told.code, &told.json().pop().unwrap()["decided_again"]), (0, &json!(3)), "{told:?}");
@@ -142,21 +142,21 @@ fn a_dry_run_shows_and_writes_nothing() {
     let desk = desk();
     assert_eq!(desk.run(&["run", "--dry-run", "new.json", "--out", "plan.json"]).code, 0);
     let before = desk.run(&["export", "--all"]);
-    let told = desk.run(&["apply", "plan.json", "--dry-run"]);
+    let told = desk.run(&["runs", "apply", "plan.json", "--dry-run"]);
     assert!(told.code == 0 && told.out.contains("Fly.io") && told.err.contains("2 would be added"), "{told:?}");
     assert_eq!(desk.run(&["export", "--all"]), before);
-    assert_eq!(desk.run(&["runs", "--json"]).out.lines().count(), 1);
+    assert_eq!(desk.run(&["runs", "list", "--json"]).out.lines().count(), 1);
 }
 
 #[test]
 fn what_is_no_plan_for_these_memories_is_refused_with_a_remedy() {
     let desk = desk();
-    assert_eq!(desk.run(&["plan", "new.json", "--out", "plan.json"]).code, 0);
+    assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "plan.json"]).code, 0);
     let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();
     let before = desk.run(&["export", "--all"]);
     let refused = |content: &str, args: &[&str], why: &str| {
         desk.write("broken.json", content);
-        let told = desk.run(&[&["apply", "broken.json"], args].concat());
+        let told = desk.run(&[&["runs", "apply", "broken.json"], args].concat());
         assert!(told.code == 2 && told.err.contains(why) && told.err.lines().count() == 1, "{why}: {told:?}");
     };
     refused(&text, &["--db", "other.db"], "it was made for another database; name that one with --db");
@@ -164,8 +164,8 @@ fn what_is_no_plan_for_these_memories_is_refused_with_a_remedy() {
     refused("{}", &[], "it is no plan that was saved whole");
     refused(&text.replacen("\"afterthought_plan\": 1", "\"afterthought_plan\": 9", 1), &[], "update afterthought");
     refused(&text.replacen("\"decision\":\"contradict\"", "\"decision\":\"destroy\"", 1), &[], "at line");
-    let told = desk.run(&["apply", "nowhere.json"]);
+    let told = desk.run(&["runs", "apply", "nowhere.json"]);
     assert!(told.code == 2 && told.err.contains("give a file that `plan --out` has saved"), "{told:?}");
     assert_eq!(desk.run(&["export", "--all"]), before);
-    assert_eq!(desk.run(&["plan", "new.json", "--out", "no/such/plan.json"]).code, 2);
+    assert_eq!(desk.run(&["runs", "plan", "new.json", "--out", "no/such/plan.json"]).code, 2);
 }

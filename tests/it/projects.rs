@@ -75,7 +75,7 @@ impl Desk {
     }
 
     fn projects(&self) -> Vec<Value> {
-        self.json(&["projects", "--db", "m.db"])
+        self.json(&["project", "list", "--db", "m.db"])
     }
 
     /// Returns the namespace that earlier versions made of a folder's text.
@@ -271,7 +271,7 @@ fn what_earlier_versions_learnt_stays_with_its_project() {
     }
     let again = desk.read(&[]);
     assert!(!again.err.contains("are one project"), "{again:?}");
-    let runs = desk.run(&["runs", "--db", "m.db"]).out;
+    let runs = desk.run(&["runs", "list", "--db", "m.db"]).out;
     let merged = runs.lines().find(|line| line.contains("merged into")).unwrap();
     let id = merged.split_whitespace().next().unwrap();
     assert!(runs.lines().nth(1).unwrap().contains("logs"), "the run is the last one: {runs}");
@@ -288,7 +288,7 @@ fn a_merge_moves_everything_settles_what_both_know_and_can_be_undone() {
     desk.session("c", "~/two/shop", "We use PostgreSQL 16.");
     desk.read(&[]);
     let before = (desk.places(), desk.run(&["export", "--all", "-q", "--db", "m.db"]).out);
-    let told = desk.run(&["projects", "merge", "shop", "shop", "--db", "m.db"]);
+    let told = desk.run(&["project", "merge", "shop", "shop", "--db", "m.db"]);
     assert_eq!(told.code, 2);
     let names: Vec<String> =
         desk.projects().iter().map(|one| one["namespace"].as_str().unwrap()[8..].to_owned()).collect();
@@ -297,12 +297,12 @@ fn a_merge_moves_everything_settles_what_both_know_and_can_be_undone() {
         format!("error: several projects are called \"shop\": {}, {}; name one of these\n", names[0], names[1])
     );
     let (into, from) = (desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
-    let merged = desk.json(&["projects", "merge", &from, &into, "--db", "m.db"]);
+    let merged = desk.json(&["project", "merge", &from, &into, "--db", "m.db"]);
     assert_eq!((&merged[0]["moved"], &merged[0]["into"]), (&json!(2), &json!(into)), "{merged:?}");
     let places = desk.places();
     assert!(places.iter().all(|(_, place)| *place == into), "{places:?}");
     assert_eq!(places.iter().filter(|(content, _)| content.contains("Redis")).count(), 1, "{places:?}");
-    let same = desk.run(&["projects", "merge", &from, &into, "--db", "m.db"]);
+    let same = desk.run(&["project", "merge", &from, &into, "--db", "m.db"]);
     assert!(same.code == 2 && same.err.contains("are one project already"), "{same:?}");
 
     desk.session("d", "~/two/shop", "We use Kafka 4.");
@@ -324,12 +324,12 @@ fn a_person_names_projects_and_gives_folders_to_them() {
     desk.session("b", "~/gone/checkout", "We use PostgreSQL 16.");
     desk.read(&[]);
     let (mono, gone) = (desk.place_of("Heroku"), desk.place_of("PostgreSQL"));
-    let alias = |what: &str, name: &str| desk.run(&["projects", "alias", what, name, "--db", "m.db"]);
+    let alias = |what: &str, name: &str| desk.run(&["project", "alias", what, name, "--db", "m.db"]);
     assert_eq!(alias("mono", "platform").out, format!("mono is platform from now on: {mono}\n"));
     assert_eq!(alias(&gone, "legacy").code, 0);
     let taken = alias("platform", "legacy");
-    assert!(taken.code == 2 && taken.err.contains("afterthought projects merge"), "{taken:?}");
-    assert!(alias("nobody", "x").err.contains("no project is known as \"nobody\"; see `afterthought projects`"));
+    assert!(taken.code == 2 && taken.err.contains("afterthought project merge"), "{taken:?}");
+    assert!(alias("nobody", "x").err.contains("no project is known as \"nobody\"; see `afterthought project list`"));
     assert!(alias("mono", "a/b").err.contains("is no name for a project"));
     assert!(alias("/", "x").err.contains("is no project's folder"));
 
@@ -365,12 +365,12 @@ fn a_file_names_the_project_of_its_folder_and_nothing_else() {
 #[test]
 fn projects_are_listed_for_people() {
     let desk = Desk::new();
-    let none = desk.run(&["projects", "--db", "m.db"]);
+    let none = desk.run(&["project", "list", "--db", "m.db"]);
     assert_eq!((none.code, none.out.as_str()), (1, ""), "{none:?}");
     desk.repository("shop", Some(SHOP));
     desk.session("a", "~/shop", "We deploy on Heroku.");
     desk.read(&[]);
-    let mut command = desk.command(&["projects", "list", "--db", "m.db"]);
+    let mut command = desk.command(&["project", "list", "--db", "m.db"]);
     command.env("COLUMNS", "200");
     let told = desk.finish(command);
     let row = told.out.lines().nth(1).unwrap().trim();
@@ -388,10 +388,10 @@ fn a_run_finds_a_project_by_the_names_that_it_was_given_and_those_that_it_had() 
     desk.session("d", "~/gone/till-2", "We use SQLite 3.");
     desk.read(&[]);
     let says = |args: &[&str]| assert_eq!(desk.run(&[args, &["--db", "m.db"]].concat()).code, 0, "{args:?}");
-    says(&["projects", "alias", "checkout", "legacy"]);
+    says(&["project", "alias", "checkout", "legacy"]);
     let till = desk.place_of("Redis");
-    says(&["projects", "merge", &till, "checkout"]);
-    says(&["projects", "alias", "till-2", "drawer"]);
+    says(&["project", "merge", &till, "checkout"]);
+    says(&["project", "alias", "till-2", "drawer"]);
     // Conversations of (checkout and till), wharf, till-2.
     let table = [
         ("legacy", 2),

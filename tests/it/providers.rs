@@ -216,7 +216,7 @@ fn every_server_is_understood_after_the_requests_it_takes() {
         let bearer = format!("authorization: bearer {}", key.unwrap_or_default());
         assert!(heard.iter().all(|one| key.is_none() || one.head.contains(&bearer)), "{name}: {heard:#?}");
         assert!(heard.iter().all(|one| one.line.contains("/chat/completions")), "{name}: {heard:#?}");
-        assert!(world.good(&["list"]).contains("Nomad"), "{name}");
+        assert!(world.good(&["memory", "list"]).contains("Nomad"), "{name}");
         if let Some(key) = key {
             let database = std::fs::read(world.database()).unwrap();
             assert!(!database.windows(key.len()).any(|bytes| bytes == key.as_bytes()), "{name}: the key is kept");
@@ -262,7 +262,7 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
     assert!(output.status.success() && told.contains("qwen3:8b of the Ollama on this machine"), "{output:?}");
     // Which models there are, what the log says, and how that relates to what the rules found in it.
     assert_eq!(server.heard().len(), 3, "{:#?}", server.heard());
-    assert!(world.good(&["list"]).contains("Nomad"));
+    assert!(world.good(&["memory", "list"]).contains("Nomad"));
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn spending_is_told_by_day_and_stops_the_next_run_of_the_day() {
     assert!(first.status.success(), "{first:?}");
 
     // 900 + 120 tokens at $1,000 for a million.
-    let told = command(&[&["spend", "--json"][..], &config].concat()).output().unwrap();
+    let told = command(&[&["status", "--days", "30", "--json"][..], &config].concat()).output().unwrap();
     let line: Value = serde_json::from_slice(&told.stdout).unwrap();
     let cost = line["cost"].as_f64().unwrap();
     assert_eq!((&line["calls"], &line["prompt_tokens"]), (&json!(1), &json!(900)), "{line}");
@@ -296,7 +296,7 @@ fn spending_is_told_by_day_and_stops_the_next_run_of_the_day() {
     assert_eq!((second.status.code(), server.heard().len()), (Some(2), 1), "{second:?}");
 
     std::fs::write(&settings, "[prices]\n\"m-1\" = { prompt = -1, completion = 1 }\n").unwrap();
-    let wrong = command(&[&["spend"][..], &config].concat()).output().unwrap();
+    let wrong = command(&[&["status", "--days", "30"][..], &config].concat()).output().unwrap();
     let told = String::from_utf8_lossy(&wrong.stderr);
     assert!(told.contains("the price of m-1 is no amount of money") && told.contains("settings.toml"), "{wrong:?}");
 }

@@ -9,7 +9,7 @@ use super::world::{FACTS, Fact, Server, World, spoken};
 
 /// Small windows, so that a few messages fill several.
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--json"];
-const PLAN: &[&str] = &["plan", "logs", "--window-tokens", "600", "--json"];
+const PLAN: &[&str] = &["runs", "plan", "logs", "--window-tokens", "600", "--json"];
 
 fn server() -> Server {
     Server::start(Duration::from_millis(5))
@@ -138,7 +138,7 @@ fn an_undo_with_redo_is_settled_by_the_next_run_without_a_request() {
     let world = two_sessions(&server);
     world.good(RUN);
     let (after, asked) = (world.memories(), server.count());
-    let id = world.good(&["runs", "--json"]).lines().next().unwrap().to_owned();
+    let id = world.good(&["runs", "list", "--json"]).lines().next().unwrap().to_owned();
     let id = serde_json::from_str::<serde_json::Value>(&id).unwrap()["id"].as_str().unwrap().to_owned();
     world.good(&["undo", &id]);
     world.good(&["undo", &id, "--redo"]);
@@ -172,7 +172,7 @@ fn a_plan_of_more_than_one_batch_pays_for_the_run_after_it() {
             (0..50).map(|index| (name((day * 50 + index) % 125), 4_000 + day * 50 + index)).collect();
         world.session(&format!("day{day}"), 2 + day, &facts);
     }
-    let planned = summary(&world.good(&["plan", "logs", "--json"]));
+    let planned = summary(&world.good(&["runs", "plan", "logs", "--json"]));
     let asked = server.count();
     let done = summary(&world.good(&["run", "logs", "--json"]));
     assert_eq!(server.count() - asked, 0);

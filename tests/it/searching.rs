@@ -43,10 +43,10 @@ fn filters_order_and_pages_apply_to_searches_and_lists() {
     }
     for args in [["--until", "1h"], ["--since", "2999-01-01"], ["--scope", "short_term"]] {
         assert_eq!(desk.run(&["search", "deploy", args[0], args[1]]).code, 1, "{args:?}");
-        assert_eq!(desk.run(&["list", args[0], args[1]]).code, 1, "{args:?}");
+        assert_eq!(desk.run(&["memory", "list", args[0], args[1]]).code, 1, "{args:?}");
     }
     assert_eq!(desk.run(&["search", "deploy", "--pinned"]).code, 1);
-    let listed = desk.json(&["list", "--namespace", "project/shop", "--exact", "--sort", "importance"]);
+    let listed = desk.json(&["memory", "list", "--namespace", "project/shop", "--exact", "--sort", "importance"]);
     assert_eq!(contents(&listed), [german, nomad]);
 }
 
@@ -55,7 +55,7 @@ fn what_holds_whatever_is_asked_and_what_is_linked_comes_besides() {
     let desk = desk();
     let ids = desk.json(&["search", "Nomad Jenkins", "--sort", "importance"]);
     let id = |at: usize| ids[at]["id"].as_str().unwrap();
-    assert_eq!(desk.run(&["relate", id(1), "supports", id(0)]).code, 0);
+    assert_eq!(desk.run(&["memory", "relate", id(1), "supports", id(0)]).code, 0);
     let found = desk.json(&["search", "Nomad", "--related", "--standing", "3"]);
     assert_eq!(contents(&found), ["The shop deploys with Nomad.", "Answers are to be in German."]);
     assert_eq!(found[0]["related"][0]["relation"], "supports");

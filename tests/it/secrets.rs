@@ -160,7 +160,7 @@ fn check(desk: &Desk, args: &[&str]) {
     for memory in exported.json() {
         let id = memory["id"].as_str().unwrap();
         for command in ["show", "why", "history"] {
-            let told = desk.run(&[command, id, "--json", "--db", "memories.db"]);
+            let told = desk.run(&["memory", command, id, "--json", "--db", "memories.db"]);
             pieces.check(command, format!("{}{}", told.out, told.err).as_bytes());
         }
     }

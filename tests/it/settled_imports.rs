@@ -84,8 +84,8 @@ fn an_older_value_that_comes_late_is_born_superseded() {
     assert_eq!((&lines[0]["decision"], &lines[0]["born_superseded"]), (&json!("contradict"), &json!(true)));
     assert_eq!(world.active(), ["The user lives in Oslo."]);
     world.good(&["undo", "last"]);
-    world.good(&["pin", &{
-        let listed = told(&world, &["list", "--json"]);
+    world.good(&["memory", "pin", &{
+        let listed = told(&world, &["memory", "list", "--json"]);
         listed[0]["id"].as_str().unwrap().to_owned()
     }]);
     std::fs::write(world.path("m.jsonl"), home("Rome", "08-01")).unwrap();
@@ -140,7 +140,7 @@ fn a_planned_import_is_applied_as_it_was_shown() {
     let world = World::new(None);
     std::fs::write(world.path("m.jsonl"), homes(0, 3)).unwrap();
     world.good(&[IMPORT, &["--dry-run", "--out", "plan.json"]].concat());
-    world.good(&["apply", "plan.json"]);
+    world.good(&["runs", "apply", "plan.json"]);
     let planned = state(&world);
     world.forget();
     world.good(IMPORT);

@@ -30,7 +30,7 @@ fn claude(desk: &Desk, id: &str, words: &[&str]) {
 }
 
 fn by_source(desk: &Desk, args: &[&str]) -> Vec<Value> {
-    desk.json(&[&["sources"], args].concat())
+    desk.json(&[&["log", "list"], args].concat())
 }
 
 fn counts(value: &Value) -> [u64; 5] {
@@ -40,7 +40,7 @@ fn counts(value: &Value) -> [u64; 5] {
 #[test]
 fn an_empty_machine_is_told_what_to_do() {
     let desk = Desk::new();
-    let told = desk.run(&["sources"]);
+    let told = desk.run(&["log", "list"]);
     assert_eq!((told.code, told.out.as_str()), (1, ""));
     assert!(told.err.contains("no conversations found of Claude Code, "), "{}", told.err);
     assert!(told.err.contains("`afterthought run`"), "{}", told.err);
@@ -66,7 +66,7 @@ fn what_was_read_changed_or_is_new_is_told_apart() {
     claude(&desk, ONE, &["Please always use tabs in this project.", "We deploy on Fridays."]);
     claude(&desk, OTHER, &["I live in Lisbon."]);
     assert_eq!(counts(&by_source(&desk, &[])[0]), [2, 1, 1, 0, 1]);
-    let told = desk.run(&["sources"]);
+    let told = desk.run(&["log", "list"]);
     assert!(told.out.contains("1 file new, 1 changed") && told.out.contains("~/.claude/projects"), "{}", told.out);
 }
 
@@ -74,11 +74,11 @@ fn what_was_read_changed_or_is_new_is_told_apart() {
 fn folders_follow_the_environment() {
     let desk = Desk::new();
     desk.write("elsewhere/sessions/2026/01/02/rollout-x.jsonl", "{}");
-    let mut command = desk.command(&["sources", "--json"]);
+    let mut command = desk.command(&["log", "list", "--json"]);
     command.env("CODEX_HOME", desk.path("elsewhere"));
     let told = desk.finish(command).json();
     assert_eq!((told.len(), told[0]["source"].as_str().unwrap()), (1, "codex"));
-    assert_eq!(desk.run(&["sources"]).code, 1);
+    assert_eq!(desk.run(&["log", "list"]).code, 1);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn desk() -> Desk {
 
 /// Returns the short id of the memory that says `words`.
 fn id_of(desk: &Desk, words: &str) -> String {
-    let listed = desk.json(&["list", "-n", "500"]);
+    let listed = desk.json(&["memory", "list", "-n", "500"]);
     let found = listed.iter().find(|memory| memory["content"].as_str().unwrap().contains(words));
     let id = found.unwrap_or_else(|| panic!("{words}: {listed:#?}"))["id"].as_str().unwrap();
     id[id.len() - 8..].to_owned()
@@ -38,36 +38,36 @@ fn a_person_can_follow_the_whole_story() {
         let told = desk.run(args);
         writeln!(story, "$ afterthought {}\n{}{}=> {}\n", args.join(" "), told.out, told.err, told.code).unwrap();
     };
-    tell(&["list"]);
-    tell(&["plan", "logs"]);
+    tell(&["memory", "list"]);
+    tell(&["runs", "plan", "logs"]);
     tell(&["run", "logs"]);
     tell(&["run", "logs"]);
     tell(&["remember", "The user keeps two cats.", "--tag", "home"]);
     tell(&["remember", "The user lives in Lisbon.", "--key", "user.residence", "--value", "Lisbon"]);
     tell(&["search", "peanuts", "--explain"]);
     tell(&["search", "zeppelin"]);
-    tell(&["list", "--type", "semantic", "-n", "3"]);
+    tell(&["memory", "list", "--type", "semantic", "-n", "3"]);
     let (nuts, cats) = (id_of(&desk, "peanuts"), id_of(&desk, "two cats"));
-    tell(&["show", &nuts]);
-    tell(&["why", &nuts]);
-    tell(&["update", &cats, "--content", "The user keeps three cats.", "--importance", "9"]);
-    tell(&["pin", &cats]);
-    tell(&["relate", &cats, "related", &nuts]);
-    tell(&["history", &cats]);
-    tell(&["forget", &nuts, "--reason", "no longer true"]);
+    tell(&["memory", "show", &nuts]);
+    tell(&["memory", "why", &nuts]);
+    tell(&["memory", "update", &cats, "--content", "The user keeps three cats.", "--importance", "9"]);
+    tell(&["memory", "pin", &cats]);
+    tell(&["memory", "relate", &cats, "related", &nuts]);
+    tell(&["memory", "history", &cats]);
+    tell(&["memory", "forget", &nuts, "--reason", "no longer true"]);
     tell(&["search", "peanuts"]);
-    tell(&["restore", &nuts]);
+    tell(&["memory", "restore", &nuts]);
     tell(&["export", "--format", "markdown", "--tag", "home"]);
-    tell(&["runs"]);
-    let first = desk.json(&["runs"]).pop().unwrap()["id"].as_str().unwrap().to_owned();
+    tell(&["runs", "list"]);
+    let first = desk.json(&["runs", "list"]).pop().unwrap()["id"].as_str().unwrap().to_owned();
     tell(&["undo", &first, "--dry-run"]);
     tell(&["undo", &first]);
     tell(&["undo", &first]);
-    tell(&["stats"]);
-    tell(&["maintain"]);
-    tell(&["init"]);
-    tell(&["init", "--project"]);
-    tell(&["doctor"]);
+    tell(&["status"]);
+    tell(&["db", "maintain"]);
+    tell(&["config", "init"]);
+    tell(&["config", "init", "--project"]);
+    tell(&["status", "--check"]);
     insta::with_settings!({filters => vec![
         (r"ended well \d+ \w+ ago", "ended well [age] ago"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
@@ -84,12 +84,12 @@ fn a_person_can_follow_the_whole_story() {
 
 #[test]
 fn the_list_of_formats_has_each_row_of_the_table() {
-    let listed = Desk::new().run(&["formats", "-v"]).out;
+    let listed = Desk::new().run(&["log", "formats", "-v"]).out;
     let rows = INGESTORS.iter().flat_map(|row| [row.name(), row.about(), row.rule()]);
     let missing: Vec<_> = rows.filter(|text| !listed.contains(text)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "{listed}");
     let desk = Desk::new();
-    let mut narrow = desk.command(&["formats"]);
+    let mut narrow = desk.command(&["log", "formats"]);
     let narrow = String::from_utf8(narrow.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert_eq!(INGESTORS.iter().filter(|row| narrow.contains(&format!(" {} ", row.name()))).count(), INGESTORS.len());
@@ -119,23 +119,23 @@ fn programs_get_documented_fields() {
     assert_eq!(summary["decisions"]["add"], run.len() - 1, "one line a change, then the summary");
     let id = id_of(&desk, "peanuts");
     let rows: &[(&[&str], &[&str])] = &[
-        (&["formats"], &["name", "about", "rule"]),
-        (&["plan", "logs"], &["transcripts", "windows", "decisions"]),
+        (&["log", "formats"], &["name", "about", "rule"]),
+        (&["runs", "plan", "logs"], &["transcripts", "windows", "decisions"]),
         (&["search", "peanuts"], IDS),
-        (&["list"], IDS),
-        (&["show", &id], &["id", "content", "evidence", "relations", "heat"]),
-        (&["why", &id], &["id", "content", "evidence", "relations", "decisions"]),
-        (&["history", &id], &["at", "action", "before", "after", "run"]),
-        (&["runs"], &["id", "status", "started_at", "summary"]),
-        (&["stats"], &["memories", "by_status", "by_namespace", "relations"]),
-        (&["maintain", "--dry-run"], &["expired", "purged"]),
-        (&["init"], &["wrote"]),
-        (&["doctor"], &["check", "state", "finding"]),
+        (&["memory", "list"], IDS),
+        (&["memory", "show", &id], &["id", "content", "evidence", "relations", "heat"]),
+        (&["memory", "why", &id], &["id", "content", "evidence", "relations", "decisions"]),
+        (&["memory", "history", &id], &["at", "action", "before", "after", "run"]),
+        (&["runs", "list"], &["id", "status", "started_at", "summary"]),
+        (&["status"], &["memories", "by_status", "by_namespace", "relations"]),
+        (&["db", "maintain", "--dry-run"], &["expired", "purged"]),
+        (&["config", "init"], &["wrote"]),
+        (&["status", "--check"], &["check", "state", "finding"]),
         (&["remember", "The user keeps two cats."], &["decision", "content", "reason"]),
-        (&["update", &id, "--importance", "0.9"], IDS),
-        (&["pin", &id], IDS),
-        (&["forget", &id], IDS),
-        (&["restore", &id], IDS),
+        (&["memory", "update", &id, "--importance", "0.9"], IDS),
+        (&["memory", "pin", &id], IDS),
+        (&["memory", "forget", &id], IDS),
+        (&["memory", "restore", &id], IDS),
         (
             &["export"],
             &[
@@ -225,7 +225,7 @@ fn namespaces_are_never_mixed() {
     {
         assert_eq!(desk.run(&["remember", text, "--namespace", namespace, "-q"]).code, 0);
     }
-    for args in [&["search", "staging server heron"][..], &["list"], &["export"]] {
+    for args in [&["search", "staging server heron"][..], &["memory", "list"], &["export"]] {
         let found = desk.json(&[args, &["--namespace", "project/b"]].concat());
         let found: Vec<_> = found.iter().map(|memory| memory["content"].as_str().unwrap()).collect();
         assert_eq!(found, ["The staging server is called egret."], "{args:?}");
@@ -238,19 +238,23 @@ fn what_is_piped_is_plain_and_a_narrow_terminal_is_respected() {
     let desk = desk();
     let told = desk.run(&["run", "logs"]);
     assert!(!told.out.contains('\u{1b}') && !told.err.contains(['\u{1b}', '\r']), "{told:?}");
-    let mut command = desk.command(&["list"]);
+    let mut command = desk.command(&["memory", "list"]);
     command.env("COLUMNS", "60");
     let narrow = desk.finish(command).out;
     assert!(narrow.lines().nth(1).unwrap().contains(" · active"), "{narrow}");
-    let wide = desk.run(&["list"]).out;
-    assert_eq!(wide.lines().count(), desk.json(&["list"]).len() + 1, "one line a memory where nothing limits it");
+    let wide = desk.run(&["memory", "list"]).out;
+    assert_eq!(
+        wide.lines().count(),
+        desk.json(&["memory", "list"]).len() + 1,
+        "one line a memory where nothing limits it"
+    );
 }
 
 #[test]
 fn looking_leaves_no_files_behind() {
     let desk = Desk::new();
     assert_eq!(desk.run(&["remember", "The user drinks tea.", "--db", "db/m.db", "-q"]).code, 0);
-    for args in [&["doctor"][..], &["search", "tea"]] {
+    for args in [&["status", "--check"][..], &["search", "tea"]] {
         assert_eq!(desk.run(&[args, &["--db", "db/m.db"]].concat()).code, 0);
         let left: Vec<_> =
             std::fs::read_dir(desk.path("db")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -17,7 +17,7 @@ fn desk() -> (Desk, [String; 3]) {
     desk.write("c.json", log("03-03", "I am allergic to peanuts."));
     let runs = ["a.json", "b.json", "c.json"].map(|name| {
         assert_eq!(desk.run(&["run", "-q", name]).code, 0);
-        desk.json(&["runs", "-n", "1"])[0]["id"].as_str().unwrap().to_owned()
+        desk.json(&["runs", "list", "-n", "1"])[0]["id"].as_str().unwrap().to_owned()
     });
     (desk, runs)
 }
@@ -59,7 +59,7 @@ fn with_the_later_runs_everything_is_as_it_was() {
     assert_eq!((&dry["removed"], &dry["runs"]), (&undone["removed"], &undone["runs"]));
     assert_eq!(undone["runs"], serde_json::json!([second, first]));
     assert_eq!(states(&desk), ["active The user is allergic to peanuts."]);
-    let statuses: Vec<Value> = desk.json(&["runs"]).into_iter().map(|run| run["status"].clone()).collect();
+    let statuses: Vec<Value> = desk.json(&["runs", "list"]).into_iter().map(|run| run["status"].clone()).collect();
     assert_eq!(statuses, ["finished", "undone", "undone"], "the newest first: {third}");
     assert_eq!(desk.run(&["undo", &third]).code, 0);
     assert_eq!(states(&desk), Vec::<String>::new());
@@ -81,9 +81,9 @@ fn kept_memories_are_named_and_the_newest_run_alone_is_undone_exactly() {
 fn a_change_by_hand_stays_and_is_named() {
     let (desk, [first, _, third]) = desk();
     let pin = |words: &str| {
-        let listed = desk.json(&["list", "--all"]);
+        let listed = desk.json(&["memory", "list", "--all"]);
         let one = listed.iter().find(|one| one["content"].as_str().unwrap().contains(words)).unwrap();
-        assert_eq!(desk.run(&["pin", one["id"].as_str().unwrap()]).code, 0);
+        assert_eq!(desk.run(&["memory", "pin", one["id"].as_str().unwrap()]).code, 0);
     };
     pin("peanuts");
     let told = desk.run(&["undo", &third]);

@@ -166,7 +166,7 @@ pub fn world() -> World {
 }
 
 fn embed(world: &World, server: &Server) -> Value {
-    let (status, stdout, stderr) = out(&mut with(world, server, &["embed", "--json"]));
+    let (status, stdout, stderr) = out(&mut with(world, server, &["db", "embed", "--json"]));
     assert_eq!(status, 0, "{stderr}");
     serde_json::from_str(&stdout).unwrap()
 }
@@ -189,7 +189,7 @@ fn memories_are_found_by_meaning_once_they_are_embedded() {
     assert_eq!(server.taken(), ["Which beverage?"]);
     assert_eq!(embed(&world, &server)["embedded"], 0);
     assert_eq!(server.taken(), [""; 0], "nothing is paid twice");
-    let spent = world.good(&["spend", "--json"]);
+    let spent = world.good(&["status", "--days", "30", "--json"]);
     assert!(spent.contains("\"model\":\"m\"") && spent.contains("\"prompt_tokens\":25"), "{spent}");
 }
 
@@ -198,20 +198,21 @@ fn what_is_remembered_is_embedded_and_what_is_changed_is_again() {
     let (world, server) = (World::new(None), Server::start());
     let (status, ..) = out(&mut with(&world, &server, &["remember", TEXTS[0]]));
     assert_eq!((status, server.taken()), (0, vec![TEXTS[0].to_owned()]));
-    let listed: Value = serde_json::from_str(&world.good(&["list", "--json"])).unwrap();
+    let listed: Value = serde_json::from_str(&world.good(&["memory", "list", "--json"])).unwrap();
     let id = listed["id"].as_str().unwrap();
-    out(&mut with(&world, &server, &["pin", id]));
+    out(&mut with(&world, &server, &["memory", "pin", id]));
     assert_eq!(server.taken(), [""; 0]);
-    let (status, _, stderr) = out(&mut with(&world, &server, &["update", id, "--content", "The user drinks coffee."]));
+    let (status, _, stderr) =
+        out(&mut with(&world, &server, &["memory", "update", id, "--content", "The user drinks coffee."]));
     assert_eq!((status, server.taken().len()), (0, 1), "{stderr}");
-    out(&mut with(&world, &server, &["forget", id]));
+    out(&mut with(&world, &server, &["memory", "forget", id]));
     assert_eq!(found(&world, &server, "pet").0, [""; 0]);
 }
 
 #[test]
 fn nothing_is_asked_where_vectors_are_off() {
     let (world, server) = (world(), Server::start());
-    let (status, _, stderr) = out(&mut world.command(&["embed"]));
+    let (status, _, stderr) = out(&mut world.command(&["db", "embed"]));
     assert_eq!(status, 2);
     assert!(stderr.contains("under [embedding] in your settings"), "{stderr}");
     world.good(&["search", "tea"]);
@@ -230,7 +231,7 @@ fn a_server_that_is_down_leaves_the_search_by_words_and_says_so() {
     assert!(stderr.contains("searched by words alone: ") && stderr.contains("is the server running"), "{stderr}");
     let (status, stdout, stderr) = out(&mut with(&world, &down, &["remember", "The user plays chess."]));
     assert_eq!(status, 0, "{stdout}{stderr}");
-    assert!(stderr.contains("the memories are kept, and `afterthought embed` makes them later"), "{stderr}");
+    assert!(stderr.contains("the memories are kept, and `afterthought db embed` makes them later"), "{stderr}");
     assert_eq!(embed(&world, &server)["embedded"], 1);
 }
 
@@ -262,7 +263,7 @@ fn an_overloaded_server_is_asked_again() {
 #[test]
 fn a_model_that_is_not_there_is_told_with_what_to_do() {
     let (world, server) = (world(), Server::start());
-    let mut command = with(&world, &server, &["embed"]);
+    let mut command = with(&world, &server, &["db", "embed"]);
     let (status, _, stderr) = out(command.env("AFTERTHOUGHT_EMBEDDING_MODEL", "missing"));
     assert_eq!((status, server.requests()), (2, 1));
     assert!(stderr.contains("not found") && stderr.contains("`ollama pull MODEL`"), "{stderr}");
@@ -274,7 +275,7 @@ fn vectors_of_another_length_are_refused_until_a_person_asks_for_them() {
     embed(&world, &server);
     server.set(|manner| manner.dimension = 6);
     world.good(&["remember", "The user plays chess."]);
-    let (status, _, stderr) = out(&mut with(&world, &server, &["embed"]));
+    let (status, _, stderr) = out(&mut with(&world, &server, &["db", "embed"]));
     assert_eq!(status, 2);
     assert!(stderr.contains("m answers with 6 numbers where 12 are expected; set dimensions = 6"), "{stderr}");
     let (hits, stderr) = found(&world, &server, "green tea");
@@ -282,7 +283,7 @@ fn vectors_of_another_length_are_refused_until_a_person_asks_for_them() {
     assert!(stderr.contains("searched by words alone: "), "{stderr}");
     std::fs::write(world.path("six.toml"), "[embedding]\ndimensions = 6\n").unwrap();
     server.taken();
-    let (status, stdout, stderr) = out(&mut with(&world, &server, &["embed", "--config", "six.toml"]));
+    let (status, stdout, stderr) = out(&mut with(&world, &server, &["db", "embed", "--config", "six.toml"]));
     assert_eq!((status, stdout.starts_with("5 vectors")), (0, true), "{stdout}{stderr}");
     assert_eq!(server.taken().len(), 5);
 }
@@ -293,7 +294,7 @@ fn another_model_makes_all_vectors_anew_without_a_chat_model() {
     embed(&world, &server);
     server.taken();
     let again = || {
-        let mut command = with(&world, &server, &["embed", "--json"]);
+        let mut command = with(&world, &server, &["db", "embed", "--json"]);
         let (status, stdout, stderr) = out(command.env("AFTERTHOUGHT_EMBEDDING_MODEL", "nomic-embed-text"));
         assert_eq!(status, 0, "{stderr}");
         serde_json::from_str::<Value>(&stdout).unwrap()["embedded"].clone()
@@ -313,19 +314,19 @@ fn texts_that_a_server_does_not_take_stop_nothing_else() {
     server.set(|manner| {
         (manner.most_texts, manner.longest, manner.poison) = (4, 3_000, "poisoned");
     });
-    let (status, stdout, stderr) = out(&mut with(&world, &server, &["embed", "--json"]));
+    let (status, stdout, stderr) = out(&mut with(&world, &server, &["db", "embed", "--json"]));
     assert_eq!(status, 3, "{stderr}");
     let filled: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((&filled["embedded"], &filled["refused"], &filled["waiting"]), (&json!(5), &json!(1), &json!(1)));
     assert!(server.taken().iter().any(|text| text.starts_with("The user told this") && text.len() < 3_000));
     for _ in 0..2 {
-        out(&mut with(&world, &server, &["embed"]));
+        out(&mut with(&world, &server, &["db", "embed"]));
     }
     let before = server.requests();
-    assert_eq!(out(&mut with(&world, &server, &["embed"])).0, 0);
+    assert_eq!(out(&mut with(&world, &server, &["db", "embed"])).0, 0);
     assert_eq!(server.requests(), before, "three times are enough");
     server.set(|manner| manner.poison = "no such text");
-    assert_eq!(out(&mut with(&world, &server, &["embed", "--retry"])).1, "1 vector for 7 tokens\n");
+    assert_eq!(out(&mut with(&world, &server, &["db", "embed", "--retry"])).1, "1 vector for 7 tokens\n");
 }
 
 #[test]
@@ -337,7 +338,7 @@ fn a_kill_in_the_middle_loses_the_calls_in_flight_alone() {
     std::fs::write(world.path("many.jsonl"), lines.join("\n")).unwrap();
     world.good(&["import", "many.jsonl"]);
     server.set(|manner| manner.delay = Duration::from_millis(300));
-    let mut child = with(&world, &server, &["embed"]).spawn().unwrap();
+    let mut child = with(&world, &server, &["db", "embed"]).spawn().unwrap();
     assert!(server.wait_for(3));
     signal(&child, "KILL");
     child.wait().unwrap();
@@ -369,7 +370,7 @@ fn a_project_cannot_send_memories_elsewhere() {
     let (world, server) = (world(), Server::start());
     let settings = format!("[embedding]\nbase_url = \"{}\"\nmodel = \"m\"\n", server.base_url);
     std::fs::write(world.path("afterthought.toml"), settings).unwrap();
-    let (status, _, stderr) = out(&mut world.command(&["embed"]));
+    let (status, _, stderr) = out(&mut world.command(&["db", "embed"]));
     assert_eq!((status, server.requests()), (2, 0));
     assert!(stderr.contains("must not set embedding"), "{stderr}");
 }
@@ -379,12 +380,12 @@ fn a_model_in_a_folder_needs_no_server() {
     let world = world();
     let folder = std::path::absolute("tests/embedding/tiny-bert").unwrap();
     let run = |arguments: &[&str]| out(world.command(arguments).env("AFTERTHOUGHT_EMBEDDING_FOLDER", &folder));
-    assert_eq!(run(&["embed"]).1, "4 vectors\n");
+    assert_eq!(run(&["db", "embed"]).1, "4 vectors\n");
     let (status, stdout, _) = run(&["search", "The user drinks green tea.", "--json"]);
     let first: Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
     assert_eq!((status, first["content"].as_str()), (0, Some(TEXTS[0])));
     assert_eq!(first["fit"]["channels"], json!({"vectors": 1.0}));
-    assert!(run(&["doctor"]).1.contains("in this process: 4 vectors, 0 memories wait"));
+    assert!(run(&["status", "--check"]).1.contains("in this process: 4 vectors, 0 memories wait"));
 }
 
 #[test]

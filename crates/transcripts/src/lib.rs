@@ -212,13 +212,13 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// No row of [`INGESTORS`] recognises the content.
-    #[error("{} is in no format that is known; see `afterthought formats`, or pass --format NAME", spelled(.path))]
+    #[error("{} is in no format that is known; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
     UnknownFormat {
         /// The path as given.
         path: PathBuf,
     },
     /// The name given to `--format` is no row of [`INGESTORS`].
-    #[error("no format is called {name:?}; see `afterthought formats`")]
+    #[error("no format is called {name:?}; see `afterthought log formats`")]
     NoSuchFormat {
         /// The name as given.
         name: String,
@@ -252,7 +252,7 @@ pub enum IngestError {
         known: String,
     },
     /// A program whose conversations are in no place where it would keep them.
-    #[error("no conversations of {name} on this machine ({expected}); `afterthought sources` tells what there is")]
+    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` tells what there is")]
     NothingOf {
         /// The name as given.
         name: String,

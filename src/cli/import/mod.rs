@@ -20,21 +20,19 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::printer::counted;
 use crate::cli::run::Asking;
 
-/// Import memories that another program keeps, or an export of ours
+/// Import memories from files of this and other programs
 ///
-/// Reads JSONL of our own export or of objects with "content"; MEMORY.md and daily notes; memories of mem0, of the MCP
-/// reference memory server, of mcp-memory-service, and of a Claude.ai export. Of a folder or zip file everything that
-/// is such a file is read. CLAUDE.md, AGENTS.md and their like are remembered as what agents are told at every start,
-/// so that runs do not learn it again; they become memories only with --instructions-as-memories. Notes that Claude Code
-/// keeps of a project stay with that; what names no project is for all of them.
+/// Reads JSONL exports of this program, or of objects with "content"; MEMORY.md and daily notes; memories of mem0, the MCP
+/// reference memory server, mcp-memory-service and Claude.ai. Of a folder or zip file, every such file is read. CLAUDE.md,
+/// AGENTS.md and the like are recorded as instructions that agents already see, so that runs do not learn them again; they
+/// become memories only with --instructions-as-memories. Memories that name no project go to that of the file, else to all.
 ///
-/// Importing a file again changes nothing, but for sections that were edited. What was superseded, forgotten or
-/// rejected here does not come back. Secrets are taken out.
+/// Importing a file again changes only what was edited. What was superseded, forgotten or rejected here stays so. Secrets are
+/// redacted.
 ///
-/// With --consolidate each memory is settled with what is known, in the order of time, as a run that `undo` takes back;
-/// a model is asked about what is hard to tell apart, where one is configured. One line a memory says how, in the order
-/// of the file; with --json `{"incoming": its words, "decision", "target": id or null, "reason"}`, and where they say
-/// something `"conflict"`, `"born_superseded"` and `"pending"`.
+/// With --consolidate, each memory is compared with those that are stored, in order of time, as a run that `undo` takes back;
+/// a configured model decides the unclear cases. Prints one line a memory in the order of the file; with --json
+/// `{"incoming", "decision", "target", "reason", "winner"}`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"

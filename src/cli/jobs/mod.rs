@@ -92,7 +92,7 @@ pub fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         return Ok(ExitStatus::NoMatch);
     }
     if !context.store()?.cancel_job(id, now())? {
-        bail!("job {id} neither waits nor failed; see `afterthought jobs list`");
+        bail!("job {id} neither waits nor failed; see `afterthought runs queue`");
     }
     if context.out.is_json() {
         context.out.json(&json!({"job": id, "cancelled": true}))?;
@@ -110,7 +110,7 @@ pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     let due = store.retry_jobs(id, now())?;
     let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
     if let Some(id) = id.filter(|_| due == 0) {
-        bail!("job {id} is none that failed; see `afterthought jobs list`");
+        bail!("job {id} is none that failed; see `afterthought runs queue`");
     }
     if context.out.is_json() {
         context.out.json(&json!({"jobs": due, "windows": windows}))?;

@@ -49,7 +49,7 @@ pub struct WorkArgs {
     asking: Asking,
 }
 
-pub(super) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(in crate::cli) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.detached {
         lower_priority();
         // What a person had remembered in a prompt waits for its vector.

@@ -128,7 +128,7 @@ impl Job<'_> {
     fn without_model(&self, extractor: Extractor<'_, Source<'_>>) -> Option<&'static str> {
         let fell_back = matches!(extractor, Extractor::Rules) && self.config.extractor.value == ExtractorChoice::Auto;
         fell_back
-            .then_some("no model is configured and no Ollama answers, so the offline rules read; `afterthought doctor` tells how to set one")
+            .then_some("no model is configured and no Ollama answers, so the offline rules read; `afterthought status --check` tells how to set one")
     }
 
     /// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not make one.

@@ -19,9 +19,9 @@ pub(in crate::cli) use shared::patterns;
 
 /// Turn conversation logs into memories
 ///
-/// Reads files, folders, patterns, or - for standard input. Work that an earlier run has finished is not repeated; what
-/// was interrupted or failed is taken up again. One Ctrl-C starts no new window, finishes those under way and writes
-/// what is there; exits 3 if windows were left. A second one ends at once.
+/// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
+/// interrupted and failed work is resumed. One Ctrl-C finishes the windows in progress and writes their memories; a second
+/// one stops at once. Exits 3 when some work is left or failed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
@@ -55,11 +55,11 @@ struct Batches {
 
 /// Show what `run` would change, as a diff, and write no memory
 ///
-/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again. With --out the
-/// plan is saved, one line a change; take out the lines that you do not want, and hand the file to `afterthought apply`.
+/// Replies of a model are stored, so that the run that follows does not pay for them again. With --out, the plan is saved with
+/// one line a change; delete the lines that you do not want, and pass the file to `runs apply`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought plan ~/.claude/projects\n  afterthought plan ~/.claude/projects --out plan.json"
+    after_help = "Examples:\n  afterthought runs plan ~/.claude/projects\n  afterthought runs plan ~/.claude/projects --out plan.json"
 )]
 pub struct PlanArgs {
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub(super) struct Shared {
     /// Log files, folders, patterns, or - for standard input
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
-    /// Read what this program keeps on this machine, or all of them with `all`; see `afterthought sources`
+    /// Read what this program keeps on this machine, or all of them with `all`; see `afterthought log list`
     #[arg(long, value_name = "NAME")]
     pub(super) from: Vec<String>,
     /// Folder with projects, for programs that keep their histories in them, such as aider
@@ -44,7 +44,7 @@ pub(super) struct Shared {
     /// Open all logs, and read conversations again that `forget` has erased
     #[arg(long)]
     reread_erased: bool,
-    /// Read everything as this format, see `afterthought formats`
+    /// Read everything as this format, see `afterthought log formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ impl Shared {
     fn sources(&self) -> anyhow::Result<Sources> {
         ensure!(
             !self.paths.is_empty() || !self.from.is_empty(),
-            "nothing to read is named; give a PATH, or --from NAME for what `afterthought sources` lists"
+            "nothing to read is named; give a PATH, or --from NAME for what `afterthought log list` lists"
         );
         self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;

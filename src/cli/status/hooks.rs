@@ -8,8 +8,8 @@ use afterthought::store::{Database, Fired, JobStatus};
 use jiff::Timestamp;
 
 use super::{Check, State};
-use crate::cli::health::age;
 use crate::cli::agent::{parsed, settings_of};
+use crate::cli::health::age;
 use crate::cli::printer::{counted, spelled};
 
 /// Checks each agent whose settings are there, and what is behind the hooks.
@@ -38,12 +38,12 @@ fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
     }
     let fired: Vec<&Fired> = fired.iter().filter(|one| one.agent == agent.as_str()).collect();
     if installed.is_empty() {
-        let finding = format!("no hooks; `afterthought init {}` puts them in", agent.as_str());
+        let finding = format!("no hooks; `afterthought agent install {}` puts them in", agent.as_str());
         return vec![Check::new(name, State::Note, finding)];
     }
     if let Some(gone) = installed.iter().find(|one| !is_there(&one.program)) {
         let finding = format!(
-            "the hooks call {}, which is not there; run `afterthought init {}` again",
+            "the hooks call {}, which is not there; run `afterthought agent install {}` again",
             gone.program,
             agent.as_str()
         );
@@ -60,8 +60,11 @@ fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
     let state = if missing.is_empty() {
         Check::new(name, State::Good, there)
     } else {
-        let finding =
-            format!("{there}, {} missing; run `afterthought init {}` again", missing.join(", "), agent.as_str());
+        let finding = format!(
+            "{there}, {} missing; run `afterthought agent install {}` again",
+            missing.join(", "),
+            agent.as_str()
+        );
         Check::new(name, State::Note, finding)
     };
     vec![state, fires(agent, &fired, now)]
@@ -83,7 +86,7 @@ fn work(database: &Database, now: Timestamp) -> Vec<Check> {
     let last = jobs.iter().filter(|job| job.status == JobStatus::Done).map(|job| job.updated_at).max();
     let last = last.map_or_else(|| "none done yet".to_owned(), |last| format!("the last done {} ago", age(last, now)));
     let (state, remedy) = if failed > 0 {
-        (State::Note, "; `afterthought jobs list` tells why, `jobs retry` tries again")
+        (State::Note, "; `afterthought runs queue` tells why, `runs retry` tries again")
     } else {
         (State::Good, "")
     };

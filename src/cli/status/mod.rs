@@ -20,7 +20,9 @@ use super::spend;
 ///
 /// Reads only, and asks no server. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check")]
+#[command(
+    after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
+)]
 pub struct StatusArgs {
     /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
@@ -100,7 +102,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     }
     if stats.batch_requests > 0 {
         let waiting = counted(stats.batch_requests as u64, "request");
-        out.line(format_args!("{waiting} out in batches; `afterthought batches` lists them"))?;
+        out.line(format_args!("{waiting} out in batches; `afterthought runs batches` lists them"))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -168,8 +170,11 @@ fn settings(config: &Config) -> Check {
     let mut set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
     let memory = config.memory.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
     set.extend(memory.map(|(name, value, layer)| format!("{name} = {value} from {layer}")));
-    let finding =
-        if set.is_empty() { "all defaults; `afterthought init` explains them".to_owned() } else { set.join(", ") };
+    let finding = if set.is_empty() {
+        "all defaults; `afterthought config init` explains them".to_owned()
+    } else {
+        set.join(", ")
+    };
     Check::new("settings", State::Good, finding)
 }
 
@@ -267,7 +272,7 @@ fn encryption(store: &Store, path: &Path) -> Check {
         (Ok(true), _) => check(State::Good, "encrypted, key from the system keyring".to_owned()),
         (Ok(false), Ok(None)) => check(State::Good, "none; whoever can read the file can read it all".to_owned()),
         (Ok(false), Ok(Some(place))) => {
-            check(State::Note, format!("none, though {place} holds a key; `afterthought encrypt` encrypts"))
+            check(State::Note, format!("none, though {place} holds a key; `afterthought db encrypt` encrypts"))
         }
         (Err(error), _) | (Ok(false), Err(error)) => check(State::Bad, spelled(&error.into())),
     }
@@ -278,11 +283,11 @@ fn pages(store: &Store) -> Check {
     match (store.check_quickly(), store.is_unsealed()) {
         (Ok(flaws), Ok(unsealed)) => match flaws.first() {
             Some(flaw) => {
-                let remedy = "`afterthought repair` saves what can be read, `restore-backup FILE` takes a copy back";
+                let remedy = "`afterthought db repair` saves what can be read, `db restore FILE` takes a backup back";
                 Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
             }
             None if unsealed => {
-                let finding = "freed parts may hold what was erased; `afterthought maintain` writes the file anew";
+                let finding = "freed parts may hold what was erased; `afterthought db maintain` writes the file anew";
                 Check::new("pages", State::Note, finding)
             }
             None => Check::new("pages", State::Good, "can be read and hang together; `check` looks at all else"),

@@ -21,7 +21,7 @@ const FILE_TIMEOUT: Duration = Duration::from_mins(15);
 const LONGEST_FILE: usize = 2 << 30;
 
 const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was submitted, or give it up with \
-                             `afterthought batches --give-up ID`, after which its requests are paid for again";
+                             `afterthought runs batches --give-up ID`, after which its requests are paid for again";
 
 /// A batch as the server describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -141,7 +141,10 @@ fn by_id(store: &Store, namespaces: &[Namespace], part: &str) -> Result<Option<M
 fn forgotten(store: &Store, memory: &Memory, now: Timestamp) -> Result<Answer, HookError> {
     store.write(None, now, |w| w.forget(&memory.id, Some("by hand")))?;
     let id = tail(&memory.id);
-    Ok(Answer::Block(format!("Forgotten: {} (`afterthought restore {id}` brings it back)", memory.claim.content)))
+    Ok(Answer::Block(format!(
+        "Forgotten: {} (`afterthought memory restore {id}` brings it back)",
+        memory.claim.content
+    )))
 }
 
 /// Returns what bears on a prompt and was not told in the session yet; often nothing.

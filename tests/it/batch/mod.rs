@@ -141,7 +141,7 @@ fn a_run_that_ends_at_a_named_place_submits_nothing_twice() {
         assert_eq!(server.batches().len(), 1, "{place}");
         assert_paid_once(&server);
         assert_eq!(open_batches(&world), 0, "{place}");
-        assert_eq!(world.done(&["check"]).status.code(), Some(0), "{place}");
+        assert_eq!(world.done(&["db", "check"]).status.code(), Some(0), "{place}");
     }
 }
 
@@ -177,10 +177,10 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(err(&output).contains("left to batches of the provider"), "{output:?}");
     assert_eq!((server.batches().len(), open_batches(&world)), (1, 1));
-    let listed = world.good(&["batches"]);
+    let listed = world.good(&["runs", "batches"]);
     assert!(listed.contains("batch_0"), "{listed}");
-    assert!(world.good(&["stats"]).contains("out in batches"));
-    assert!(world.good(&["doctor"]).contains("run --batch-api"));
+    assert!(world.good(&["status"]).contains("out in batches"));
+    assert!(world.good(&["status", "--check"]).contains("run --batch-api"));
 
     // What is known has changed meanwhile, which must not change what was asked.
     world.good(&["remember", "The service called hazel is down on Mondays.", "--namespace", "user/default"]);
@@ -195,7 +195,7 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
     assert_paid_once(&server);
     let told: Vec<String> = world.memories().into_iter().filter(|one| !one.contains("on Mondays")).collect();
     assert_eq!(told.len(), wanted.len());
-    assert_eq!(world.done(&["batches"]).status.code(), Some(1));
+    assert_eq!(world.done(&["runs", "batches"]).status.code(), Some(1));
 }
 
 #[test]
@@ -437,11 +437,11 @@ fn no_secret_goes_up_and_no_key_is_kept() {
 fn a_batch_can_be_given_up() {
     let (server, world, wanted) = world();
     assert_eq!(world.done(DETACH).status.code(), Some(3));
-    world.good(&["batches", "--give-up", "batch_0"]);
+    world.good(&["runs", "batches", "--give-up", "batch_0"]);
     assert_eq!(open_batches(&world), 0);
     world.good(RUN);
     assert_eq!(world.memories(), wanted);
     assert_eq!(server.batches().len(), 2);
-    let output = world.done(&["batches", "--give-up", "batch_9"]);
+    let output = world.done(&["runs", "batches", "--give-up", "batch_9"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }

@@ -22,9 +22,9 @@ pub struct Piped {
 }
 
 impl Piped {
-    /// Starts `afterthought mcp` and says hello.
+    /// Starts `afterthought serve mcp` and says hello.
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
-        Self::of(desk.command(&[&["mcp"], args].concat()))
+        Self::of(desk.command(&[&["serve", "mcp"], args].concat()))
     }
 
     /// Starts a command that serves, and says hello.
@@ -135,9 +135,9 @@ pub struct Answered {
 }
 
 impl Http {
-    /// Starts `afterthought serve` on a free port.
+    /// Starts `afterthought serve http` on a free port.
     pub fn start(desk: &Desk, args: &[&str], token: Option<&str>) -> Self {
-        let mut command = desk.command(&[&["serve", "--addr", "127.0.0.1:0"], args].concat());
+        let mut command = desk.command(&[&["serve", "http", "--addr", "127.0.0.1:0"], args].concat());
         command.envs(token.map(|token| ("AFTERTHOUGHT_TOKEN", token)));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();

@@ -102,7 +102,7 @@ fn a_token_is_needed_where_one_is_set() {
 
 #[test]
 fn an_address_that_others_can_reach_needs_a_token() {
-    let told = Desk::new().run(&["serve", "--addr", "0.0.0.0:0"]);
+    let told = Desk::new().run(&["serve", "http", "--addr", "0.0.0.0:0"]);
     assert_eq!((told.code, told.out.as_str()), (2, ""));
     let expected =
         "error: 0.0.0.0:0 can be reached from other machines; set AFTERTHOUGHT_TOKEN, or use --addr 127.0.0.1:0\n";
@@ -113,7 +113,7 @@ fn an_address_that_others_can_reach_needs_a_token() {
 fn an_address_that_is_taken_is_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let told = Desk::new().run(&["serve", "--addr", &address]);
+    let told = Desk::new().run(&["serve", "http", "--addr", &address]);
     assert_eq!(told.code, 2);
     assert!(told.err.contains(&format!("cannot listen on {address}; end what listens there")), "{}", told.err);
 }

@@ -32,7 +32,18 @@ fn every_tool_is_driven_on_standard_input() {
         let desk = Desk::new();
         let database = desk.path("m.db").display().to_string();
         let binary = env!("CARGO_BIN_EXE_afterthought");
-        drive(&["stdio", binary, "mcp", "--profile", "full", "--db", &database, "--namespace", "project/shop"]);
+        drive(&[
+            "stdio",
+            binary,
+            "serve",
+            "mcp",
+            "--profile",
+            "full",
+            "--db",
+            &database,
+            "--namespace",
+            "project/shop",
+        ]);
     }
 }
 

@@ -181,7 +181,7 @@ fn the_project_of_the_folder_is_served_with_what_holds_everywhere() {
     desk.write("shop/.git/config", "[remote \"origin\"]\n\turl = git@github.com:ana/shop.git\n");
     std::fs::create_dir_all(desk.path("shop/.git/objects")).unwrap();
     std::fs::create_dir_all(desk.path("shop/src")).unwrap();
-    let mut command = desk.command(&["mcp"]);
+    let mut command = desk.command(&["serve", "mcp"]);
     command.current_dir(desk.path("shop/src"));
     let mut client = Piped::of(command);
     let own = client.call("memory_store", store("The shop sells green tea."))["memory"]["namespace"].clone();
@@ -240,7 +240,7 @@ fn what_a_file_holds_that_cannot_be_written_is_read_and_a_write_is_refused_with_
     };
     set(&database, 0o444);
     set(&folder, 0o555);
-    let served = crate::unprivileged::bound(&world, &command(&["mcp"]));
+    let served = crate::unprivileged::bound(&world, &command(&["serve", "mcp"]));
     let mut client = Piped::of(served);
     assert_eq!(client.call("memory_recall", json!({"query": "tea"}))["count"], 1);
     assert_eq!(client.call("memory_list", json!({}))["total"], 1);
@@ -285,13 +285,13 @@ fn the_server_ends_when_the_system_asks() {
 
 #[test]
 fn a_client_that_goes_away_at_once_is_no_error() {
-    let told = Desk::new().run(&["mcp"]);
+    let told = Desk::new().run(&["serve", "mcp"]);
     assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (0, "", ""));
 }
 
 #[test]
 fn an_unknown_profile_names_the_known_ones() {
-    let told = Desk::new().run(&["mcp", "--profile", "grand"]);
+    let told = Desk::new().run(&["serve", "mcp", "--profile", "grand"]);
     assert_eq!(told.code, 2);
     assert!(told.err.contains("use standard, basecoat, blockcell or full"), "{}", told.err);
 }
