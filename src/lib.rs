@@ -15,6 +15,7 @@ pub mod config;
 pub mod project;
 pub mod tokens;
 pub mod guard;
+pub mod changeset;
 pub mod llm;
 pub mod prompts;
 pub mod extract;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{ApiError, Memories, Reach};
+use crate::changeset::Action;
 use crate::consolidate::{self, Change, Decision, Incoming, Restored, Rivals, settle_by_rules, supported};
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
@@ -162,8 +163,9 @@ impl Memories {
         // It was known without a key: the next note under this key is about the same memory.
         let keyed = Memory { claim: Claim { key: Some(key), ..memory.claim.clone() }, ..memory };
         let (keyed, _) = self.guard.redact(keyed);
-        store
-            .write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&keyed, "update", Some("keyed")))?;
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            writer.update(&keyed, Action::Update, Some("keyed"))
+        })?;
         Ok(Kept { memory: Some(store.memory(&keyed.id)?), ..kept })
     }
 
@@ -179,7 +181,7 @@ impl Memories {
         let claim = Claim { summary: None, structured: before.structured.clone(), ..claim };
         let (memory, _) = self.guard.redact(Memory { claim, source: incoming.source.clone(), ..held });
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            writer.update(&memory, "update", Some("written again under its key"))
+            writer.update(&memory, Action::Update, Some("written again under its key"))
         })?;
         let memory = store.memory(&memory.id)?;
         let change = Change {
@@ -309,7 +311,9 @@ impl Memories {
         let audit = self.audit()?;
         let (memory, _) = self.guard.redact(Memory { claim, ..before });
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
-        store.write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, "update", Some(why)))?;
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            writer.update(&memory, Action::Update, Some(why))
+        })?;
         noted(audit, author, Deed::Update, std::slice::from_ref(&memory.id))?;
         Ok(store.memory(&memory.id)?)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ApiError;
+use crate::changeset::Action;
 use crate::embed::QueryVectors;
 use crate::guard::Guard;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
@@ -326,7 +327,7 @@ impl MemoryStorageAdapter for SqliteStorage {
         let (memory, _) = Guard::default().redact(memory.clone());
         Ok(self
             .store
-            .write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, "update", None))?)
+            .write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, Action::Update, None))?)
     }
 
     fn delete_batch(&self, ids: &[MemoryId]) -> Result<usize, ApiError> {

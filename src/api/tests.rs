@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
 use super::*;
+use crate::changeset::Action;
 use crate::config::{Config, ExtractorChoice, Folders, Partial};
 use crate::consolidate::Decision;
 use crate::memory::{Claim, ExtractionMethod, MemoryType, RelationType, Status};
 use crate::store::{Filter, Order};
+use jiff::Timestamp;
 use transcripts::Message;
 
 /// Keeps memories in a map, and finds them letter by letter.
@@ -216,7 +216,8 @@ fn a_key_stands_for_one_memory() {
     assert_eq!((&second.id, second.claim.content.as_str()), (&first.id, "The user prefers Rust."));
     assert_eq!(second.claim.title, "The user prefers Rust.");
     assert_eq!(manager.count_memories(Filter::default()).unwrap(), 1);
-    let actions: Vec<_> = manager.past(first.id.as_str()).unwrap().history.into_iter().map(|one| one.action).collect();
+    let actions: Vec<_> =
+        manager.past(first.id.as_str()).unwrap().history.into_iter().map(|one| one.action.as_str()).collect();
     assert_eq!(actions, ["add", "update"]);
 
     let known = manager.remember(&agent("Bo keeps bees behind the barn.")).unwrap().memory.unwrap();
@@ -252,7 +253,9 @@ fn an_update_confirms_and_a_forgotten_memory_comes_back() {
     let manager = opened();
     let tea = manager.remember(&agent("Ana drinks green tea.")).unwrap().memory.unwrap();
     let store = manager.storage().as_store().unwrap();
-    store.write::<_, StoreError>(None, Timestamp::now(), |w| w.set_confidence(&tea.id, 0.5, "decay", None)).unwrap();
+    store
+        .write::<_, StoreError>(None, Timestamp::now(), |w| w.set_confidence(&tea.id, 0.5, Action::Decay, None))
+        .unwrap();
     let id = tea.id.as_str();
     let change = MemoryChange { content: Some("Ana drinks black tea.".into()), ..MemoryChange::default() };
     let updated = manager.update_memory(id, &change, Author::Agent).unwrap();

@@ -1,6 +1,7 @@
 //! `consolidate`: a full pass over what is stored.
 
-use afterthought::consolidate::pass::{Deed, Event, Report, Step, TakenBack};
+use afterthought::changeset::Action;
+use afterthought::consolidate::pass::{Deed, Event, Report, TakenBack};
 use afterthought::llm::{Complete as _, Source};
 use afterthought::memory::Namespace;
 use afterthought::pipeline::{FullPass, FullSummary, choose, full_pass};
@@ -129,10 +130,8 @@ fn show(deed: &Deed, namespace: &Namespace, out: &Printer) -> std::io::Result<()
         return out.json(&value);
     }
     let style = match deed.step {
-        Step::Derived | Step::Listed | Step::Linked => ADDED,
-        Step::TaskClosed | Step::Duplicate | Step::Refined | Step::Contradicted | Step::Conflict | Step::Recounted => {
-            CHANGED
-        }
+        Action::Derived | Action::Listed | Action::Linked => ADDED,
+        _ => CHANGED,
     };
     let about = one_line(&deed.about, SHOWN);
     out.line(format_args!("{style}{name:<12}{style:#} {about} {DIM}({reason}; {namespace}){DIM:#}"))?;
@@ -148,18 +147,18 @@ fn tell(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<(
     }
     let rows = summary.namespaces.iter().filter(|one| !one.report.steps.is_empty());
     let rows = rows.map(|one| {
-        let count = |steps: &[Step]| steps.iter().map(|step| done(&one.report, *step)).sum::<u64>().to_string();
+        let count = |steps: &[Action]| steps.iter().map(|step| done(&one.report, *step)).sum::<u64>().to_string();
         [
             one.namespace.to_string(),
             one.report.memories.to_string(),
             one.report.active.to_string(),
-            count(&[Step::Duplicate, Step::Refined]),
-            count(&[Step::Contradicted]),
-            count(&[Step::Conflict]),
-            count(&[Step::Listed]),
-            count(&[Step::Derived, Step::Recounted]),
-            count(&[Step::TaskClosed]),
-            count(&[Step::Linked]),
+            count(&[Action::Duplicate, Action::Refined]),
+            count(&[Action::Contradicted]),
+            count(&[Action::Conflict]),
+            count(&[Action::Listed]),
+            count(&[Action::Derived, Action::Recounted]),
+            count(&[Action::TaskClosed]),
+            count(&[Action::Linked]),
         ]
     });
     let header =
@@ -206,6 +205,6 @@ fn warn(summary: &FullSummary, out: &Printer) {
     }
 }
 
-fn done(report: &Report, step: Step) -> u64 {
+fn done(report: &Report, step: Action) -> u64 {
     report.steps.get(&step).copied().unwrap_or(0)
 }

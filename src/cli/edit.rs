@@ -1,6 +1,7 @@
 //! `update`, `pin`, `restore` and `relate`: what a person changes by hand.
 
 use afterthought::api::unit_importance;
+use afterthought::changeset::Action;
 use afterthought::consolidate::{self, Rivals};
 use afterthought::guard::Guard;
 use afterthought::memory::{MemoryId, Relation, RelationType};
@@ -105,7 +106,7 @@ pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         claim.subject = args.subject.clone().or_else(|| claim.subject.take());
         claim.expires_at = args.expires.or(claim.expires_at);
         let (memory, _) = Guard::default().redact(memory);
-        writer.update(&memory, "update", Some("by hand"))
+        writer.update(&memory, Action::Update, Some("by hand"))
     })?;
     if changed {
         note(audit, Deed::Update, std::slice::from_ref(&id))?;

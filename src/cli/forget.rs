@@ -1,5 +1,6 @@
 //! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
 
+use afterthought::changeset::Action;
 use afterthought::memory::{MemoryId, Status};
 use afterthought::store::{Deed, Erased, Order, Scope, Sealed, Store};
 use anyhow::bail;
@@ -73,7 +74,7 @@ pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     let audit = context.audit()?;
     store.write(None, now(), |writer| {
         ids.iter().try_for_each(|id| {
-            writer.set_status(id, Status::Forgotten, "forget", args.reason.as_deref())?;
+            writer.set_status(id, Status::Forgotten, Action::Forget, args.reason.as_deref())?;
             writer.tombstone(id, args.reason.as_deref()).map(drop)
         })
     })?;

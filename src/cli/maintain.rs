@@ -104,7 +104,7 @@ fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::
     }
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
         let said = store.find(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        let (act, id) = (step.act.as_str(), short(&step.memory));
+        let (act, id) = (step.act.action(), short(&step.memory));
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }

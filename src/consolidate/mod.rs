@@ -28,6 +28,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::changeset::Action;
 use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// What is done with an incoming candidate. One vocabulary everywhere.
@@ -55,13 +56,19 @@ impl Decision {
     /// Returns the spelling used in JSON and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
+        self.action().as_str()
+    }
+
+    /// Returns the word for it in the history.
+    #[must_use]
+    pub const fn action(self) -> Action {
         match self {
-            Self::Add => "add",
-            Self::Skip => "skip",
-            Self::Merge => "merge",
-            Self::Refine => "refine",
-            Self::Contradict => "contradict",
-            Self::Support => "support",
+            Self::Add => Action::Add,
+            Self::Skip => Action::Skip,
+            Self::Merge => Action::Merge,
+            Self::Refine => Action::Refine,
+            Self::Contradict => Action::Contradict,
+            Self::Support => Action::Support,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::changeset::Action;
 use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Relation, RelationType, Status};
 use crate::store::{Filter, Order, StoreError, Within, Writer};
@@ -56,7 +57,7 @@ pub fn merge_projects(
         let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
         let waits = memory.status == Status::Pending && !memory.pinned;
         if waits && writer.rejected(into, &memory.claim.content, attribute)?.is_some() {
-            writer.set_status(&memory.id, Status::Superseded, "skip", Some("rejected before"))?;
+            writer.set_status(&memory.id, Status::Superseded, Action::Skip, Some("rejected before"))?;
         }
     }
     moved.rejections = writer.move_tombstones(from, into)?;
@@ -102,7 +103,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
 fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) -> Result<(), StoreError> {
     let targets = read_targets(writer, change)?;
     let mut effects = effects(change, &targets, writer.now());
-    let action = change.decision.as_str();
+    let action = change.decision.action();
     if let Some((made, evidence)) = std::mem::take(&mut effects.made).into_iter().next() {
         let namespace = change.incoming.namespace.clone();
         let after = Memory { claim: made.claim, status: made.status, namespace, ..memory.clone() };
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(store.evidence(&there).unwrap().len(), 2, "it rests on the words of both");
         assert!(store.relations(&same).unwrap().iter().any(|relation| relation.from == there));
         assert_eq!(store.memory(&new).unwrap().updated_at, day(0), "a move makes nothing newer");
-        assert_eq!(store.history(&new).unwrap().iter().map(|one| one.action.as_str()).next_back(), Some("move"));
+        assert_eq!(store.history(&new).unwrap().iter().map(|one| one.action).next_back(), Some(Action::Move));
         assert_eq!(store.count(&Filter { statuses: vec![], ..Filter::exactly(&[old()]) }).unwrap(), 0);
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::changeset::Action;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Relation, RelationType, Status};
 use crate::store::{Database, StoreError, Writer};
 
@@ -44,14 +45,20 @@ pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Res
     let waits = rivals == Rivals::Retire && against.iter().any(|rival| rival.pinned);
     if waits {
         writer.lift_tombstone(id)?;
-        let changed = writer.set_status(id, Status::Pending, "restore", Some("what would be replaced is pinned"))?;
+        let changed =
+            writer.set_status(id, Status::Pending, Action::Restore, Some("what would be replaced is pinned"))?;
         link(writer, id, &against, RelationType::Contradicts)?;
         return Ok(Restored { changed, rivals: against, waits });
     }
     writer.restore(id)?;
     if rivals == Rivals::Retire {
         for rival in &against {
-            writer.set_status(&rival.id, Status::Superseded, "supersede", Some("another was restored in its place"))?;
+            writer.set_status(
+                &rival.id,
+                Status::Superseded,
+                Action::Supersede,
+                Some("another was restored in its place"),
+            )?;
         }
         link(writer, id, &against, RelationType::Supersedes)?;
     }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use transcripts::json;
 
 use super::{Exported, Gathered, Imported};
+use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
 use crate::guard::Guard;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
@@ -152,7 +153,7 @@ pub fn import_as_is(
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
                     let after = guard.redact(Memory { claim, ..*before }).0;
-                    writer.update(&after, "import", Some("the file says it in other words now"))?;
+                    writer.update(&after, Action::Import, Some("the file says it in other words now"))?;
                     counts.changed += 1;
                 }
                 Fate::New => {

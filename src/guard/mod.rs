@@ -56,6 +56,11 @@ pub use value::Naming;
 pub struct Redacted<T = String>(T);
 
 impl<T> Redacted<T> {
+    /// Takes a value as it was read from the store, which holds nothing that was not redacted.
+    pub(crate) const fn from_stored(value: T) -> Self {
+        Self(value)
+    }
+
     /// Returns the value; from here on nothing keeps it clean.
     pub fn into_inner(self) -> T {
         self.0

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::plan::{Step, Upkeep, plan, plan_quickly};
 use super::retention::Act;
 use super::rules::Rules;
+use crate::changeset::Action;
 use crate::memory::{MemoryId, Relation, RelationType, Status};
 use crate::store::{Database, RunId, RunStatus, Store, StoreError, Writer};
 
@@ -80,7 +81,7 @@ fn carry_out(
 
 fn take(w: &Writer<'_>, step: &Step, now: Timestamp) -> Result<(), StoreError> {
     let (id, reason) = (&step.memory, Some(step.act.reason()));
-    let word = step.act.as_str();
+    let word = step.act.action();
     match &step.act {
         Act::Expire | Act::Fade => w.set_status(id, Status::Expired, word, reason).map(drop),
         Act::Retire { .. } => w.set_status(id, Status::Forgotten, word, reason).map(drop),
@@ -102,5 +103,5 @@ fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Resu
         created_at: now,
     };
     w.relate(&link)?;
-    w.set_status(id, Status::Superseded, "unite", Some(reason)).map(drop)
+    w.set_status(id, Status::Superseded, Action::Unite, Some(reason)).map(drop)
 }

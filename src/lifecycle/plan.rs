@@ -45,7 +45,7 @@ impl Upkeep {
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for step in &self.steps {
-            *counts.entry(step.act.as_str()).or_default() += 1;
+            *counts.entry(step.act.action().as_str()).or_default() += 1;
         }
         counts
     }
@@ -110,7 +110,7 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
 
 /// Notes a step, unless the memory has one already or a person does not want it.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
-    if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.as_str())? {
+    if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
     let step = Step { memory: memory.id.clone(), namespace: memory.namespace.clone(), act };

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::decay::{confidence_at, days_between, last_sure};
 use super::rules::Rules;
 use super::tier::{tier_at, warmth};
+use crate::changeset::Action;
 use crate::memory::{MemoryId, Scope, Status, Tier};
 use crate::store::Outline;
 
@@ -59,14 +60,14 @@ pub enum Retired {
 impl Act {
     /// Returns the word for it in the history.
     #[must_use]
-    pub const fn as_str(&self) -> &'static str {
+    pub const fn action(&self) -> Action {
         match self {
-            Self::Expire => "expire",
-            Self::Fade => "fade",
-            Self::Unite { .. } => "unite",
-            Self::Retire { .. } => "retire",
-            Self::Promote { .. } => "promote",
-            Self::Demote { .. } => "demote",
+            Self::Expire => Action::Expire,
+            Self::Fade => Action::Fade,
+            Self::Unite { .. } => Action::Unite,
+            Self::Retire { .. } => Action::Retire,
+            Self::Promote { .. } => Action::Promote,
+            Self::Demote { .. } => Action::Demote,
         }
     }
 

@@ -1,14 +1,14 @@
 #![expect(clippy::float_cmp, reason = "what is compared is rounded, or a power of two")]
 
-use jiff::Timestamp;
-use proptest::prelude::*;
-
 use super::decay::{HalfLives, confidence_at, last_sure};
 use super::tier::{Heat, heat, tier_at, warmth};
 use super::*;
+use crate::changeset::Action;
 use crate::memory::{Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
 use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{AccessKind, Filter, Outline, Store};
+use jiff::Timestamp;
+use proptest::prelude::*;
 
 fn outline(memory_type: MemoryType, uses: u32) -> Outline {
     Outline {
@@ -275,7 +275,7 @@ fn what_was_given_up_can_be_restored_until_it_is_purged_and_is_then_left_alone()
     assert_eq!(store.memory(&old.id).unwrap().deleted_at, Some(day(180)));
     assert!(store.rejected(&shop(), "The shop sells coffee.", None).unwrap().is_none(), "it may be learnt again");
     write(&store, |w| w.restore(&old.id).map(drop));
-    write(&store, |w| w.set_status(&old.id, Status::Superseded, "supersede", None).map(drop));
+    write(&store, |w| w.set_status(&old.id, Status::Superseded, Action::Supersede, None).map(drop));
     assert_eq!(maintain(&store, &rules, day(900)).unwrap().done.steps, []);
 
     let other = Memory { updated_at: day(700), ..changed(|m| m.status = Status::Superseded) };

@@ -117,16 +117,4 @@ impl Writer<'_> {
             Ok(())
         })
     }
-
-    /// Moves the notes of rejected values from one namespace to another.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn move_tombstones(&self, from: &Namespace, into: &Namespace) -> Result<usize, StoreError> {
-        let notes = self.tombstones_of(from)?;
-        for note in &notes {
-            self.replace_tombstone(note, into)?;
-        }
-        Ok(notes.len())
-    }
 }

@@ -1,6 +1,7 @@
 //! What a person decides about a memory: away with it, and back again.
 
 use super::{StoreError, Writer};
+use crate::changeset::Action;
 use crate::memory::{Memory, MemoryId, RelationType, Status};
 
 impl Writer<'_> {
@@ -10,7 +11,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn forget(&self, id: &MemoryId, reason: Option<&str>) -> Result<bool, StoreError> {
-        let forgotten = self.set_status(id, Status::Forgotten, "forget", reason)?;
+        let forgotten = self.set_status(id, Status::Forgotten, Action::Forget, reason)?;
         self.tombstone(id, reason)?;
         Ok(forgotten)
     }
@@ -38,7 +39,7 @@ impl Writer<'_> {
         memory.claim.expires_at = memory.claim.expires_at.filter(|at| *at > self.now);
         self.replace(
             Memory { status: Status::Active, deleted_at: None, updated_at: self.now, ..memory },
-            "restore",
+            Action::Restore,
             Some("by hand"),
         )
     }
@@ -70,7 +71,7 @@ mod tests {
         assert!(!write(3, &|w| w.restore(&tea.id)));
         assert_eq!(state(), (1, false, None));
         assert_eq!(store.memory(&tea.id).unwrap().claim.expires_at, None);
-        let actions: Vec<_> = store.history(&tea.id).unwrap().into_iter().map(|entry| entry.action).collect();
+        let actions: Vec<_> = store.history(&tea.id).unwrap().into_iter().map(|entry| entry.action.as_str()).collect();
         assert_eq!(actions, ["add", "forget", "reject", "admit", "restore"]);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row, Statement, params};
+use rusqlite::{Connection, Row as SqlRow, Statement, params};
 
-use super::history::Entity;
-use super::row::{json, time_or_none, whole_milliseconds};
-use super::writer::{Change, to_json};
+use super::row::{json, time_or_none};
+use super::writer::{Mark, Stale, to_json};
 use super::{Database, StoreError, Writer};
+use crate::changeset::{Action, Row, RowChange};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId};
 use transcripts::{MessageTime, TimeSource};
@@ -57,51 +57,19 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if there is no such memory.
     pub fn add_evidence(&self, id: &MemoryId, evidence: &Redacted<Vec<Evidence>>) -> Result<usize, StoreError> {
-        let memory = self.memory(id)?;
-        let added = self.append_evidence(id, evidence)?;
-        if added > 0 {
-            self.index_words(&memory)?;
-        }
-        Ok(added)
-    }
-
-    /// Adds evidence without indexing it.
-    pub(super) fn append_evidence(&self, id: &MemoryId, evidence: &[Evidence]) -> Result<usize, StoreError> {
-        let mut added = 0;
-        for piece in evidence {
-            if self.noted_piece(id, piece)? {
-                added += 1;
-                self.bump(id)?;
+        self.memory(id)?;
+        let mut known: Vec<Evidence> = self.evidence(id)?;
+        let (before, mut stale) = (known.len(), Stale::default());
+        for piece in &**evidence {
+            if !known.iter().any(|one| place(one) == place(piece)) {
+                known.push(piece.clone());
+                let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);
+                self.write_row(&change, Mark::Done, &mut stale)?;
             }
         }
-        Ok(added)
+        self.index_stale(stale)?;
+        Ok(known.len() - before)
     }
-
-    fn noted_piece(&self, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
-        let piece = as_kept(piece);
-        let is_new = self.read(|conn| insert_row(conn, id, &piece))?;
-        if is_new {
-            self.note(&Change {
-                action: ADDED,
-                entity: Entity::Evidence,
-                memory: id,
-                other: None,
-                before: None,
-                after: Some(to_json(&piece)?),
-                reason: None,
-            })?;
-        }
-        Ok(is_new)
-    }
-}
-
-/// What the history calls it when a memory gets a piece.
-pub(super) const ADDED: &str = "evidence";
-
-/// Cuts what the database does not keep, see the module's door.
-pub(super) fn as_kept(piece: &Evidence) -> Evidence {
-    let said_at = piece.said_at.map(|said| MessageTime { at: whole_milliseconds(said.at), ..said });
-    Evidence { said_at, ..piece.clone() }
 }
 
 /// A piece of a memory; filled by [`fill_row`].
@@ -161,7 +129,7 @@ const fn source_name(source: TimeSource) -> &'static str {
     }
 }
 
-fn evidence_from_row(row: &Row<'_>) -> rusqlite::Result<Evidence> {
+fn evidence_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Evidence> {
     let said_at = time_or_none(row, 4)?;
     let offset_seconds = row.get(5)?;
     let source = match row.get_ref(6)?.as_str_or_null()? {

@@ -3,15 +3,14 @@
 use jiff::Timestamp;
 
 use super::StoreError;
-use super::evidence::{ADDED, as_kept as piece_as_kept, place};
-use super::history::Entity;
-use super::memories::as_kept;
+use super::evidence::place;
 use super::near_index::filed;
 use super::row::Spelled;
 use super::search::entry;
 use super::terms::Stems;
 use super::word_index::Entry;
 use super::writer::{New, to_json};
+use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
 use crate::memory::{Evidence, Memory};
 
 /// A memory that is about to be written.
@@ -41,11 +40,11 @@ pub(super) struct FreshPiece {
 
 impl Fresh {
     pub(super) fn of(memory: &Memory, evidence: &[Evidence], stems: &mut Stems) -> Result<Self, StoreError> {
-        let memory = as_kept(memory);
+        let memory = memory_as_stored(memory);
         let mut pieces: Vec<FreshPiece> = Vec::with_capacity(evidence.len());
         for (at, piece) in evidence.iter().enumerate() {
             if !evidence[..at].iter().any(|before| place(before) == place(piece)) {
-                let piece = piece_as_kept(piece);
+                let piece = evidence_as_stored(piece);
                 pieces.push(FreshPiece { messages: to_json(&piece.messages)?, json: to_json(&piece)?, piece });
             }
         }
@@ -65,13 +64,13 @@ impl Fresh {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }
 
-    /// Returns its lines in the history; `reason` is why the memory was added.
-    pub(super) fn history<'n>(&'n self, reason: Option<&'n str>) -> impl Iterator<Item = New<'n>> {
+    /// Returns its lines in the history: what was done to make it, and why.
+    pub(super) fn history<'n>(&'n self, action: Action, reason: Option<&'n str>) -> impl Iterator<Item = New<'n>> {
         let memory = self.memory.id.as_str();
-        let add = New { memory, action: "add", entity: Entity::Memory.as_str(), after: &self.json, reason };
+        let add = New { memory, action: action.as_str(), entity: Entity::Memory.as_str(), after: &self.json, reason };
         let piece = move |fresh: &'n FreshPiece| New {
             memory,
-            action: ADDED,
+            action: Action::Evidence.as_str(),
             entity: Entity::Evidence.as_str(),
             after: &fresh.json,
             reason: None,

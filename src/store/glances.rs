@@ -1,12 +1,11 @@
 //! The least that must be known of memories to tell which of them a conversation is told.
 
-use jiff::Timestamp;
-use rusqlite::{Connection, Row, params_from_iter};
-
 use super::filter::{Clauses, Filter};
 use super::row::{spelled, time, time_or_none};
 use super::{Database, StoreError};
 use crate::memory::{MemoryId, MemoryType, Scope, Tier};
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, params_from_iter};
 
 /// Memories of the file for each that is asked for, up to which it is quicker to read the use of all of them in their order
 /// than to look each one up.
@@ -138,6 +137,7 @@ mod tests {
     use super::super::samples::{clean, day, insert, memory, memory_in, quote, write};
     use super::super::{AccessKind, Outline, Store};
     use super::*;
+    use crate::changeset::Action;
     use crate::lifecycle::decay::last_sure;
     use crate::memory::{Evidence, Namespace};
     use transcripts::MessageTime;
@@ -167,7 +167,7 @@ mod tests {
         let other = memory_in(&elsewhere, "Rust", "The user writes Rust.");
         insert(&store, &other);
         write(&store, |w| w.set_pinned(&all[7].id, true));
-        write(&store, |w| w.set_tier(&all[8].id, Tier::L1, "promote", None));
+        write(&store, |w| w.set_tier(&all[8].id, Tier::L1, Action::Promote, None));
         assert!(store.record_access(&[all[9].id.clone(), other.id.clone()], AccessKind::Read, day(4)));
         let said = Evidence { said_at: Some(MessageTime::logged(day(6))), ..quote("tea") };
         write(&store, |w| w.add_evidence(&all[10].id, &clean(vec![said])));

@@ -1,69 +1,25 @@
-//! What was done to each memory, when, by which run, and what it said before and after.
-
-use std::fmt;
-use std::str::FromStr;
+//! The log of changesets, read by memory, by run, or from the start.
 
 use jiff::Timestamp;
-use rusqlite::{Row, ToSql};
+use rusqlite::{Row as SqlRow, ToSql};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::row::{json, spelled, time};
 use super::runs::RunId;
 use super::{Database, StoreError};
-use crate::memory::{MemoryId, ParseError};
-
-/// What a line of history is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entity {
-    /// The memory itself.
-    Memory,
-    /// Words that it rests on.
-    Evidence,
-    /// A link from it to another.
-    Relation,
-    /// The note that its value was rejected.
-    Tombstone,
-}
-
-impl Entity {
-    const ALL: [Self; 4] = [Self::Memory, Self::Evidence, Self::Relation, Self::Tombstone];
-
-    /// Returns the spelling used in the database and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Evidence => "evidence",
-            Self::Relation => "relation",
-            Self::Tombstone => "tombstone",
-        }
-    }
-}
-
-impl fmt::Display for Entity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Entity {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|entity| entity.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "an entity",
-            allowed: "memory, evidence, relation or tombstone",
-        })
-    }
-}
+use crate::changeset::{Action, Changeset, Entity, Row, RowChange, VERSION};
+use crate::memory::MemoryId;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
     /// Grows with every change in the file.
     pub id: i64,
+    /// The changeset that it is part of; `None` for what was written before changesets had ids.
+    #[serde(skip)]
+    pub changeset: Option<String>,
     /// The run that made it; `None` for a person's single edit.
     pub run: Option<RunId>,
     /// The memory that changed.
@@ -72,8 +28,8 @@ pub struct HistoryEntry {
     pub other: Option<MemoryId>,
     /// When.
     pub at: Timestamp,
-    /// One word: `add`, `update`, `merge`, `undo` and the like.
-    pub action: String,
+    /// What was done.
+    pub action: Action,
     /// What of the memory changed.
     pub entity: Entity,
     /// How it was; `None` for what is new, or when the memory was purged since.
@@ -87,9 +43,65 @@ pub struct HistoryEntry {
 }
 
 /// Column order is what [`entry_from_row`] reads; change both together.
-pub(super) const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone";
+pub(super) const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone, \
+    (SELECT c.id FROM changesets c WHERE c.seq = history.changeset)";
+
+impl HistoryEntry {
+    /// Returns the change that the line records.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the line cannot be read.
+    pub fn change(&self) -> Result<RowChange, StoreError> {
+        let row = match self.entity {
+            Entity::Memory => {
+                let (before, after) = self.sides()?;
+                Row::Memory { before, after }
+            }
+            Entity::Evidence => {
+                let (before, after) = self.sides()?;
+                Row::Evidence { memory: self.memory.clone(), before, after }
+            }
+            Entity::Relation => {
+                let (before, after) = self.sides()?;
+                Row::Relation { before, after }
+            }
+            Entity::Tombstone => {
+                let (before, after) = self.sides()?;
+                Row::Tombstone { before, after }
+            }
+        };
+        Ok(RowChange { action: self.action, row, reason: self.reason.clone() })
+    }
+
+    fn sides<T: DeserializeOwned>(&self) -> Result<(Option<T>, Option<T>), StoreError> {
+        let read = |value: &Option<Value>| {
+            let read = value.clone().map(serde_json::from_value).transpose();
+            read.map_err(StoreError::bad(format!("history {}", self.id)))
+        };
+        Ok((read(&self.before)?, read(&self.after)?))
+    }
+}
 
 impl Database {
+    /// Returns the changesets after the line of history with the number `since`, in the order in which they were
+    /// written. The lines that an old program wrote count as one changeset a run.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, StoreError> {
+        let mut found: Vec<Changeset> = Vec::new();
+        for entry in self.entries("id > ?1", &[&since])? {
+            let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
+            let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
+            let change = entry.change()?;
+            match found.last_mut().filter(|last| last.id == id) {
+                Some(last) => last.changes.push(change),
+                None => found.push(Changeset { version: VERSION, id, run, at: entry.at, changes: vec![change] }),
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns every change of a memory, oldest first, links to it from others included.
     ///
     /// # Errors
@@ -116,7 +128,7 @@ impl Database {
     }
 }
 
-pub(super) fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<HistoryEntry> {
+pub(super) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<HistoryEntry> {
     let value = |index: usize| -> rusqlite::Result<Option<Value>> {
         row.get_ref(index)?.as_str_or_null()?.map(|text| json(text, index)).transpose()
     };
@@ -126,11 +138,12 @@ pub(super) fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<HistoryEntry> {
         memory: MemoryId::from_stored(row.get::<_, String>(2)?),
         other: row.get::<_, Option<String>>(3)?.map(MemoryId::from_stored),
         at: time(row, 4)?,
-        action: row.get(5)?,
+        action: spelled(row, 5)?,
         entity: spelled(row, 6)?,
         before: value(7)?,
         after: value(8)?,
         reason: row.get(9)?,
         undone: row.get(10)?,
+        changeset: row.get(11)?,
     })
 }

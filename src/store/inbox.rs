@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::filter::{Filter, Order};
 use super::{Database, StoreError, Writer};
+use crate::changeset::Action;
 use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status};
 
 /// A memory that waits, with what a person needs to judge it.
@@ -65,7 +66,7 @@ impl Writer<'_> {
             self.supersede(id, known.clone(), from)?;
             superseded.push(known.id);
         }
-        self.set_status(id, Status::Active, "accept", Some("by hand"))?;
+        self.set_status(id, Status::Active, Action::Accept, Some("by hand"))?;
         Ok(superseded)
     }
 
@@ -87,7 +88,7 @@ impl Writer<'_> {
         let to = known.id.clone();
         let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
         after.claim.valid_to = after.claim.valid_to.or(Some(from));
-        self.replace(after, "supersede", Some("accepted from the inbox"))?;
+        self.replace(after, Action::Supersede, Some("accepted from the inbox"))?;
         let reason = Some("accepted from the inbox".to_owned());
         let link =
             Relation { from: by.clone(), to, relation_type: RelationType::Supersedes, reason, created_at: self.now };

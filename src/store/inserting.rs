@@ -19,6 +19,7 @@ use super::row::{INSERT_MEMORY, INSERT_USAGE, fill_row, fill_usage};
 use super::terms::Stems;
 use super::word_index::{PUT_WAITING, put_new};
 use super::{StoreError, Writer};
+use crate::changeset::Action;
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory};
 
@@ -52,7 +53,7 @@ impl Writer<'_> {
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         let fresh = Fresh::of(memory, evidence, &mut self.stems.borrow_mut())?;
-        self.write_fresh(&[fresh], reason)
+        self.write_fresh(&[fresh], Action::Add, reason)
     }
 
     /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, in less time where there
@@ -92,13 +93,13 @@ impl Writer<'_> {
                         Look::Closed => return Ok(()),
                     }
                 };
-                self.write_fresh(&fresh, None)?;
+                self.write_fresh(&fresh, Action::Add, None)?;
             }
             Ok(())
         })
     }
 
-    fn write_fresh(&self, all: &[Fresh], reason: Option<&str>) -> Result<(), StoreError> {
+    pub(super) fn write_fresh(&self, all: &[Fresh], action: Action, reason: Option<&str>) -> Result<(), StoreError> {
         let mut changes: BTreeMap<&str, i64> = BTreeMap::new();
         let mut history = Vec::with_capacity(all.len() * 2);
         self.read(|conn| {
@@ -115,7 +116,7 @@ impl Writer<'_> {
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
-                history.extend(fresh.history(reason));
+                history.extend(fresh.history(action, reason));
                 self.file_new(seq, &fresh.near);
             }
             Ok(())

@@ -2,7 +2,7 @@
 
 use super::samples::{clean, day, memory_in, quote};
 use super::snapshot::snapshot;
-use super::{CleanMemory, Filter, Store, StoreError};
+use super::{CleanMemory, Filter, HistoryEntry, Store, StoreError};
 use crate::memory::{Evidence, Memory};
 
 const TEXTS: &[&str] = &[
@@ -36,10 +36,11 @@ fn new((memory, evidence): &(Memory, Vec<Evidence>)) -> CleanMemory {
 
 /// Everything that stands in a file, with what grows.
 fn told(store: &Store, all: &[(Memory, Vec<Evidence>)]) -> Vec<String> {
-    // Each file has an id of its own.
+    // Each file has an id of its own, and so has each changeset.
     let mut told: Vec<String> = snapshot(store).into_iter().filter(|line| !line.starts_with("identity ")).collect();
     for (memory, _) in all {
-        told.extend(store.history(&memory.id).unwrap().iter().map(|entry| format!("{entry:?}")));
+        let history = store.history(&memory.id).unwrap().into_iter();
+        told.extend(history.map(|entry| format!("{:?}", HistoryEntry { changeset: None, ..entry })));
         told.push(format!("{} {}", memory.namespace, store.revision(&memory.namespace).unwrap()));
     }
     told

@@ -5,6 +5,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use super::{Filter, Order, RunId, Store, StoreError, Writer, row};
+use crate::changeset::Action;
 use crate::memory::{MemoryId, Status};
 
 /// What a purge removed.
@@ -55,7 +56,7 @@ impl Store {
             let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
             let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
             for id in &ids {
-                w.set_status(id, Status::Expired, "expire", Some("its time is over"))?;
+                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over"))?;
             }
             Ok(ids)
         })

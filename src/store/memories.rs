@@ -3,13 +3,12 @@
 use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
-use super::history::Entity;
 use super::near_rows::of_key;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row, put_memory, whole_milliseconds};
-use super::writer::{Change, to_json};
+use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use super::{Database, StoreError, Writer};
+use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
 use crate::guard::Redacted;
-use crate::memory::{Claim, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Memory, MemoryId, Namespace, Status};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
@@ -135,8 +134,8 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn update(&self, memory: &Redacted<Memory>, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
-        let mut after = as_kept(memory);
+    pub fn update(&self, memory: &Redacted<Memory>, action: Action, reason: Option<&str>) -> Result<bool, StoreError> {
+        let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
     }
@@ -149,7 +148,7 @@ impl Writer<'_> {
         &self,
         id: &MemoryId,
         status: Status,
-        action: &str,
+        action: Action,
         reason: Option<&str>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
@@ -166,7 +165,7 @@ impl Writer<'_> {
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn set_pinned(&self, id: &MemoryId, pinned: bool) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
-        let action = if pinned { "pin" } else { "unpin" };
+        let action = if pinned { Action::Pin } else { Action::Unpin };
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
@@ -176,7 +175,7 @@ impl Writer<'_> {
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
-        self.replace(Memory { namespace: namespace.clone(), ..before }, "move", Some(reason))
+        self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
 
     /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
@@ -187,52 +186,24 @@ impl Writer<'_> {
         &self,
         id: &MemoryId,
         confidence: f64,
-        action: &str,
+        action: Action,
         reason: Option<&str>,
     ) -> Result<bool, StoreError> {
         let mut memory = self.memory(id)?;
-        memory.claim.confidence = six_decimals(confidence);
+        memory.claim.confidence = share_as_stored(confidence);
         self.replace(memory, action, reason)
     }
 
     /// Writes a memory as it is given, but for its counts, if it differs in more than `updated_at`.
-    pub(super) fn replace(&self, after: Memory, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub(super) fn replace(&self, after: Memory, action: Action, reason: Option<&str>) -> Result<bool, StoreError> {
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
             return Ok(false);
         }
-        // The namespace that the memory leaves has changed too.
-        self.bump(&after.id)?;
-        self.read(|conn| put_memory(conn, &after))?;
-        self.record(&Change {
-            action,
-            entity: Entity::Memory,
-            memory: &after.id,
-            other: None,
-            before: Some(to_json(&before)?),
-            after: Some(to_json(&after)?),
-            reason,
-        })?;
-        if before.namespace != after.namespace || searched(&before.claim) != searched(&after.claim) {
-            self.index_words(&after)?;
-        }
-        if before.namespace != after.namespace || compared(&before.claim) != compared(&after.claim) {
-            self.index_near(&after)?;
-        }
+        self.write_one(action, Row::memory(Some(before), Some(after)), reason)?;
         Ok(true)
     }
-}
-
-/// The texts that people search.
-fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
-    let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
-    (&claim.title, &claim.content, &claim.tags, others)
-}
-
-/// The texts by which other claims find this one.
-fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
-    (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }
 
 /// Counting uses is not a change of the memory; its place in the hierarchy is.
@@ -242,28 +213,6 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
         last_accessed_at: before.usage.last_accessed_at,
         ..after.usage.clone()
     }
-}
-
-/// Cuts what the database does not keep, see the module's door.
-pub(super) fn as_kept(memory: &Memory) -> Memory {
-    let mut kept = memory.clone();
-    let claim = &mut kept.claim;
-    claim.importance = six_decimals(claim.importance);
-    claim.confidence = six_decimals(claim.confidence);
-    for at in [&mut claim.valid_from, &mut claim.valid_to, &mut claim.expires_at, &mut kept.deleted_at] {
-        *at = at.map(whole_milliseconds);
-    }
-    for at in [&mut kept.usage.last_accessed_at, &mut kept.usage.last_promoted_at] {
-        *at = at.map(whole_milliseconds);
-    }
-    kept.created_at = whole_milliseconds(kept.created_at);
-    kept.updated_at = whole_milliseconds(kept.updated_at);
-    kept
-}
-
-/// Returns a share between 0 and 1 whose JSON spelling reads back as the same number.
-fn six_decimals(share: f64) -> f64 {
-    if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 
 /// Returns a number of rows as SQLite counts them.

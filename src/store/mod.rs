@@ -86,6 +86,8 @@ mod concurrency;
 #[cfg(test)]
 mod inserting_tests;
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod near_tests;
 #[cfg(test)]
 mod project_tests;
@@ -123,7 +125,7 @@ pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
 pub use glances::Glance;
 pub use health::Health;
-pub use history::{Entity, HistoryEntry};
+pub use history::HistoryEntry;
 pub use inbox::Waiting;
 pub use inserting::CleanMemory;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
@@ -149,13 +151,12 @@ pub use sessions::{FailedCommand, Fired, Step};
 pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
-pub use tombstones::Tombstone;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
 pub use words::STOP_WORDS;
-pub use writer::Writer;
+pub use writer::{Applied, Writer};
 
 /// An open file, and everything that can be read from it.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::samples::{day, insert, memory, memory_in, shop};
 use super::{Around, Filter, Store};
+use crate::changeset::Action;
 use crate::memory::{Claim, Memory, MemoryType, Namespace, Status};
 
 fn around(store: &Store, claim: &Claim, keys: &[&str], limit: usize) -> Vec<String> {
@@ -93,7 +94,7 @@ fn what_waits_takes_no_place_and_what_is_over_is_not_found() {
     }
     let set = |memories: &[Memory], status| {
         for memory in memories {
-            store.write(None, day(1), |w| w.set_status(&memory.id, status, "test", None)).unwrap();
+            store.write(None, day(1), |w| w.set_status(&memory.id, status, Action::Update, None)).unwrap();
         }
     };
     set(&all[..20], Status::Pending);

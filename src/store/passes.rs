@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::row::spelled;
 use super::{Database, StoreError, Writer};
+use crate::changeset::Action;
 use crate::memory::{MemoryId, Namespace, RelationType};
 
 /// Two texts by their hashes, the smaller first.
@@ -99,13 +100,13 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn steps_taken_back(&self, namespace: &Namespace, action: &str) -> Result<BTreeSet<MemoryId>, StoreError> {
+    pub fn steps_taken_back(&self, namespace: &Namespace, action: Action) -> Result<BTreeSet<MemoryId>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT h.memory_id FROM history h JOIN memories m ON m.id = h.memory_id
                  WHERE h.undone = 1 AND h.action = ?2 AND m.namespace = ?1 ORDER BY h.id",
             )?;
-            let found = statement.query_map([&namespace.to_string(), action], |row| row.get(0))?;
+            let found = statement.query_map([namespace.to_string().as_str(), action.as_str()], |row| row.get(0))?;
             Ok(found.map(|id| id.map(|id: String| MemoryId::from_stored(id))).collect::<Result<_, _>>()?)
         })
     }

@@ -1,11 +1,10 @@
 //! Links between memories.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row as SqlRow, params};
 
-use super::history::Entity;
-use super::row::{spelled, time, whole_milliseconds};
-use super::writer::{Change, to_json};
+use super::row::{spelled, time};
 use super::{Database, StoreError, Writer};
+use crate::changeset::{Action, Row};
 use crate::memory::{MemoryId, Relation, RelationType};
 
 impl Database {
@@ -36,11 +35,13 @@ impl Writer<'_> {
         }
         self.memory(&relation.from)?;
         self.memory(&relation.to)?;
-        let relation = Relation { created_at: whole_milliseconds(relation.created_at), ..relation.clone() };
-        if !self.read(|conn| insert_row(conn, &relation))? {
+        let relation = relation.clone();
+        let same = |one: &Relation| one.to == relation.to && one.relation_type == relation.relation_type;
+        if self.relations(&relation.from)?.iter().any(|one| one.from == relation.from && same(one)) {
             return Ok(false);
         }
-        self.record_relation("relate", &relation, Side::After)?;
+        let reason = relation.reason.clone();
+        self.write_one(Action::Relate, Row::new_relation(relation), reason.as_deref())?;
         Ok(true)
     }
 
@@ -53,35 +54,10 @@ impl Writer<'_> {
             relation.from == *from && relation.to == *to && relation.relation_type == relation_type
         };
         let Some(relation) = self.relations(from)?.into_iter().find(same) else { return Ok(false) };
-        self.read(|conn| delete_row(conn, &relation))?;
-        self.record_relation("unrelate", &relation, Side::Before)?;
+        let reason = relation.reason.clone();
+        self.write_one(Action::Unrelate, Row::Relation { before: Some(relation), after: None }, reason.as_deref())?;
         Ok(true)
     }
-
-    fn record_relation(&self, action: &str, relation: &Relation, side: Side) -> Result<(), StoreError> {
-        let json = to_json(relation)?;
-        let (before, after) = match side {
-            Side::Before => (Some(json), None),
-            Side::After => (None, Some(json)),
-        };
-        self.record(&Change {
-            action,
-            entity: Entity::Relation,
-            memory: &relation.from,
-            other: Some(&relation.to),
-            before,
-            after,
-            reason: relation.reason.as_deref(),
-        })?;
-        self.bump(&relation.to)
-    }
-}
-
-/// When a link was there: before the change or after it.
-#[derive(Clone, Copy)]
-enum Side {
-    Before,
-    After,
 }
 
 /// Returns whether the link was new.
@@ -110,7 +86,7 @@ pub(super) fn delete_row(conn: &Connection, relation: &Relation) -> Result<(), S
     Ok(())
 }
 
-fn relation_from_row(row: &Row<'_>) -> rusqlite::Result<Relation> {
+fn relation_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Relation> {
     Ok(Relation {
         from: MemoryId::from_stored(row.get::<_, String>(0)?),
         to: MemoryId::from_stored(row.get::<_, String>(1)?),

@@ -119,8 +119,14 @@ impl Spelled {
 
 /// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
 pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
-    fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
+    put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
+    Ok(())
+}
+
+/// Writes a row as it is given, and leaves how it is used.
+pub(super) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+    fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! What is found by which query, and that no query is an error.
 
-use proptest::prelude::*;
-
 use super::samples::{clean, day, insert, memory, memory_in, quote, shop};
 use super::{Filter, Likeness, Store, StoreError, Within};
+use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
+use proptest::prelude::*;
 
 fn found(store: &Store, query: &str) -> Vec<String> {
     let hits = store.search_candidates(query, &Filter::default(), 10).unwrap();
@@ -323,11 +323,11 @@ fn one_namespace_never_leaks_into_another() {
 fn only_the_status_asked_for_is_found() {
     let store = stored(&[("tea", "The user drinks tea.")]);
     let id = store.list(&Filter::default(), super::Order::Id, 1, 0).unwrap().remove(0).id;
-    store.write(None, day(1), |w| w.set_status(&id, Status::Forgotten, "forget", None)).unwrap();
+    store.write(None, day(1), |w| w.set_status(&id, Status::Forgotten, Action::Forget, None)).unwrap();
     assert_eq!(found(&store, "tea"), [""; 0]);
     let filter = Filter { statuses: vec![Status::Forgotten], ..Filter::default() };
     assert_eq!(store.search_candidates("tea", &filter, 5).unwrap().len(), 1);
-    store.write(None, day(2), |w| w.set_status(&id, Status::Active, "restore", None)).unwrap();
+    store.write(None, day(2), |w| w.set_status(&id, Status::Active, Action::Restore, None)).unwrap();
     assert_eq!(found(&store, "tea"), ["tea"]);
 }
 
@@ -336,7 +336,7 @@ fn an_update_is_found_by_its_new_words_only() {
     let store = stored(&[("drink", "The user drinks tea.")]);
     let mut changed = store.list(&Filter::default(), super::Order::Id, 1, 0).unwrap().remove(0);
     changed.claim.content = "The user drinks coffee.".into();
-    store.write(None, day(1), |w| w.update(&clean(changed.clone()), "update", None)).unwrap();
+    store.write(None, day(1), |w| w.update(&clean(changed.clone()), Action::Update, None)).unwrap();
     assert_eq!(found(&store, "tea"), [""; 0]);
     assert_eq!(found(&store, "coffee"), ["drink"]);
     let added = store.write(None, day(1), |w| w.add_evidence(&changed.id, &clean(vec![quote("an espresso, please")])));
@@ -361,7 +361,7 @@ fn neighbours_are_the_same_words_the_same_attribute_and_similar_words_in_turn() 
     for memory in &all {
         insert(&store, memory);
     }
-    store.write(None, day(0), |w| w.set_status(&all[1].id, Status::Pending, "inbox", None)).unwrap();
+    store.write(None, day(0), |w| w.set_status(&all[1].id, Status::Pending, Action::Update, None)).unwrap();
     let near = |limit| {
         let text = "The user lives in Berlin.";
         let likeness = Likeness { namespace: &shop(), text, key: Some("user.residence"), subject: None };

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::history::{HistoryEntry, entry_from_row};
+use super::{Database, StoreError};
+use crate::changeset::Entity;
+use crate::memory::{Memory, MemoryId};
 use rusqlite::params;
 use serde_json::Value;
-
-use super::history::{Entity, HistoryEntry, entry_from_row};
-use super::{Database, StoreError};
-use crate::memory::{Memory, MemoryId};
 
 impl Database {
     /// Returns what tells this file from every other; a copy of a file has the same.
@@ -93,6 +93,7 @@ mod tests {
     use super::super::samples::{clean, day, insert, memory, quote};
     use super::super::{RunStatus, Store};
     use super::*;
+    use crate::changeset::Action;
     use crate::memory::Status;
 
     #[test]
@@ -105,7 +106,7 @@ mod tests {
         let run = store.begin_run("run", &serde_json::json!([]), day(1)).unwrap().id;
         store
             .write::<_, StoreError>(Some(&run), day(1), |w| {
-                w.set_status(&tea.id, Status::Forgotten, "forget", None)?;
+                w.set_status(&tea.id, Status::Forgotten, Action::Forget, None)?;
                 w.add_evidence(&milk.id, &clean(vec![quote("milk")]))?;
                 w.insert(&clean(memory("New", "New.")), &clean(vec![]))
             })

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use super::Store;
 
 /// What grows even where everything is as it was: the history, the runs, and the counts of changes.
-const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "vector_revision"];
+const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "vector_revision", "changesets"];
 
 /// Returns one line a row of every table, and one for each place of each word in the index.
 pub(super) fn snapshot(store: &Store) -> Vec<String> {

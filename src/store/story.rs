@@ -1,10 +1,10 @@
 //! The life of a memory, from its first sight to its removal.
 
-use serde_json::json;
-
 use super::samples::{clean, day, memory, quote, relation, shop};
 use super::{Filter, RunStatus, Store, StoreError};
+use crate::changeset::Action;
 use crate::memory::{RelationType, Status};
+use serde_json::json;
 
 #[test]
 fn a_memory_is_learnt_found_superseded_and_explained() {
@@ -25,7 +25,7 @@ fn a_memory_is_learnt_found_superseded_and_explained() {
     store
         .write::<_, StoreError>(Some(&run.id), day(1), |w| {
             w.insert(&clean(new.clone()), &clean(vec![quote("no, on mondays")]))?;
-            assert!(w.set_status(&old.id, Status::Superseded, "supersede", Some("changed"))?);
+            assert!(w.set_status(&old.id, Status::Superseded, Action::Supersede, Some("changed"))?);
             assert!(w.relate(&relation(&new.id, RelationType::Supersedes, &old.id))?);
             assert!(!w.relate(&relation(&new.id, RelationType::Supersedes, &old.id))?);
             Ok(())
@@ -34,10 +34,14 @@ fn a_memory_is_learnt_found_superseded_and_explained() {
     assert!(store.revision(&shop()).unwrap() > before);
     let found = store.search_candidates("deployed", &Filter::default(), 10).unwrap();
     assert_eq!(found.into_iter().map(|hit| hit.memory.id).collect::<Vec<_>>(), std::slice::from_ref(&new.id));
-    let lines: Vec<_> =
-        store.history(&old.id).unwrap().into_iter().map(|entry| (entry.action, entry.entity.as_str())).collect();
+    let lines: Vec<_> = store
+        .history(&old.id)
+        .unwrap()
+        .into_iter()
+        .map(|entry| (entry.action.as_str(), entry.entity.as_str()))
+        .collect();
     let expected = [("add", "memory"), ("evidence", "evidence"), ("supersede", "memory"), ("relate", "relation")];
-    assert_eq!(lines, expected.map(|(action, entity)| (action.to_owned(), entity)));
+    assert_eq!(lines, expected);
     store.finish_run(&run.id, RunStatus::Finished, &json!({"added": 2}), day(1)).unwrap();
     assert_eq!(store.runs(9).unwrap()[0].summary, Some(json!({"added": 2})));
 }

@@ -1,33 +1,11 @@
 //! What a person rejected, so that it is not learnt again.
 
-use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::{Deserialize, Serialize};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::history::Entity;
 use super::row::{spelled, time};
-use super::writer::{Change, to_json};
 use super::{Database, StoreError, Writer, normalised_hash};
+use crate::changeset::{Action, Row, Tombstone};
 use crate::memory::{MemoryId, Namespace};
-
-/// A value that was rejected in a namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tombstone {
-    /// The memory that said it.
-    pub memory: MemoryId,
-    /// Where it is not to be learnt again.
-    pub namespace: Namespace,
-    /// Hash of its content, see [`normalised_hash`].
-    pub content_hash: String,
-    /// Its attribute.
-    pub key: Option<String>,
-    /// Hash of the attribute's value: what was rejected is not kept in words.
-    pub value_hash: Option<String>,
-    /// Why, in a few words.
-    pub reason: Option<String>,
-    /// When.
-    pub at: Timestamp,
-}
 
 const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
 
@@ -50,6 +28,13 @@ impl Database {
             );
             let values = params![namespace.to_string(), normalised_hash(content), key, value.map(normalised_hash)];
             Ok(conn.prepare_cached(&sql)?.query_row(values, tombstone_from_row).optional()?)
+        })
+    }
+
+    pub(super) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
+        self.read(|conn| {
+            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
+            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], tombstone_from_row).optional()?)
         })
     }
 
@@ -80,10 +65,10 @@ impl Writer<'_> {
             reason: reason.map(str::to_owned),
             at: self.now,
         };
-        if !self.read(|conn| insert_row(conn, &tombstone))? {
+        if self.tombstone_of(id)?.is_some() {
             return Ok(false);
         }
-        self.record_tombstone("reject", id, None, Some(to_json(&tombstone)?))?;
+        self.write_one(Action::Reject, Row::Tombstone { before: None, after: Some(tombstone) }, None)?;
         Ok(true)
     }
 
@@ -92,32 +77,22 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn lift_tombstone(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        let found = self.read(|conn| {
-            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
-            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], tombstone_from_row).optional()?)
-        })?;
-        let Some(tombstone) = found else { return Ok(false) };
-        self.read(|conn| delete_row(conn, id))?;
-        self.record_tombstone("admit", id, Some(to_json(&tombstone)?), None)?;
+        let Some(tombstone) = self.tombstone_of(id)? else { return Ok(false) };
+        self.write_one(Action::Admit, Row::Tombstone { before: Some(tombstone), after: None }, None)?;
         Ok(true)
     }
 
-    /// Lets such a note hold in another namespace.
-    pub(super) fn replace_tombstone(&self, tombstone: &Tombstone, into: &Namespace) -> Result<(), StoreError> {
-        let after = Tombstone { namespace: into.clone(), ..tombstone.clone() };
-        self.read(|conn| delete_row(conn, &tombstone.memory))?;
-        self.read(|conn| insert_row(conn, &after))?;
-        self.record_tombstone("move", &tombstone.memory, Some(to_json(tombstone)?), Some(to_json(&after)?))
-    }
-
-    fn record_tombstone(
-        &self,
-        action: &str,
-        memory: &MemoryId,
-        before: Option<String>,
-        after: Option<String>,
-    ) -> Result<(), StoreError> {
-        self.record(&Change { action, entity: Entity::Tombstone, memory, other: None, before, after, reason: None })
+    /// Moves the notes of rejected values from one namespace to another.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn move_tombstones(&self, from: &Namespace, into: &Namespace) -> Result<usize, StoreError> {
+        let notes = self.tombstones_of(from)?;
+        for note in &notes {
+            let after = Tombstone { namespace: into.clone(), ..note.clone() };
+            self.write_one(Action::Move, Row::Tombstone { before: Some(note.clone()), after: Some(after) }, None)?;
+        }
+        Ok(notes.len())
     }
 }
 
@@ -144,7 +119,7 @@ pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<(), StoreEr
     Ok(())
 }
 
-fn tombstone_from_row(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
+fn tombstone_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Tombstone> {
     Ok(Tombstone {
         memory: MemoryId::from_stored(row.get::<_, String>(0)?),
         namespace: spelled(row, 1)?,

@@ -1,4 +1,4 @@
-//! Reversing a run: exactly its changes, last first, from the history.
+//! Undoes runs: applies the inverse of exactly their changes, the last first.
 //!
 //! Whoever undoes is told first what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
 //! Else what somebody changed since is left as it is and named, together with what the run linked it to, since half
@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use rusqlite::params;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::history::{Entity, HistoryEntry};
+use super::history::HistoryEntry;
 use super::runs::{RunId, RunStatus};
-use super::tombstones::Tombstone;
-use super::{Database, Store, StoreError, Writer, evidence, relations, row, tombstones};
-use crate::memory::{Evidence, Memory, MemoryId, Relation};
+use super::writer::{Mark, Stale};
+use super::{Database, Store, StoreError, Writer};
+use crate::changeset::{Entity, RowChange};
+use crate::memory::{MemoryId, Relation};
 
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -231,100 +231,32 @@ fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<O
 }
 
 impl Writer<'_> {
+    /// Applies the inverse of each line that is not about a memory which stays, the last first.
     fn reverse_all(
         &self,
         entries: &[HistoryEntry],
         kept: BTreeMap<MemoryId, KeptBecause>,
     ) -> Result<Undone, StoreError> {
-        let mut touched = BTreeSet::new();
+        let (mut touched, mut stale) = (BTreeSet::new(), Stale::default());
         for entry in entries.iter().rev().filter(|entry| !kept.contains_key(&entry.memory)) {
-            self.reverse(entry)?;
+            let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
+            let inverse = RowChange { reason, ..entry.change()?.inverse() };
+            self.write_row(&inverse, Mark::Undone, &mut stale)?;
+            self.read(|conn| {
+                conn.prepare_cached("UPDATE history SET undone = 1 WHERE id = ?1")?.execute([entry.id])?;
+                Ok(())
+            })?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }
+        self.index_stale(stale)?;
         let mut undone = Undone {
             kept: kept.into_iter().map(|(memory, because)| Kept { memory, because }).collect(),
             ..Undone::default()
         };
         for memory in touched {
-            if self.find(&memory)?.is_some() {
-                self.index(&memory)?;
-                undone.restored.push(memory);
-            } else {
-                undone.removed.push(memory);
-            }
+            let place = if self.find(&memory)?.is_some() { &mut undone.restored } else { &mut undone.removed };
+            place.push(memory);
         }
         Ok(undone)
     }
-
-    fn reverse(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
-        let id = &entry.memory;
-        self.bump(id)?;
-        match entry.entity {
-            Entity::Memory => self.reverse_memory(entry)?,
-            Entity::Evidence => {
-                let (before, after) = sides::<Evidence>(entry)?;
-                if let Some(piece) = after {
-                    self.read(|conn| evidence::delete_row(conn, id, &piece))?;
-                }
-                if let Some(piece) = before {
-                    self.read(|conn| evidence::insert_row(conn, id, &piece))?;
-                }
-            }
-            Entity::Relation => {
-                let (before, after) = sides::<Relation>(entry)?;
-                if let Some(relation) = after {
-                    self.read(|conn| relations::delete_row(conn, &relation))?;
-                }
-                if let Some(relation) = before {
-                    self.read(|conn| relations::insert_row(conn, &relation))?;
-                }
-            }
-            Entity::Tombstone => {
-                let (before, after) = sides::<Tombstone>(entry)?;
-                if after.is_some() {
-                    self.read(|conn| tombstones::delete_row(conn, id))?;
-                }
-                if let Some(tombstone) = before {
-                    self.read(|conn| tombstones::insert_row(conn, &tombstone))?;
-                }
-            }
-        }
-        self.note_reversal(entry)?;
-        self.bump(id)
-    }
-
-    fn reverse_memory(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
-        self.file_waiting()?;
-        let (before, _) = sides::<Memory>(entry)?;
-        if let Some(memory) = before.as_ref().filter(|_| matches!(entry.action.as_str(), "promote" | "demote")) {
-            return self.put_place(&entry.memory, &memory.usage);
-        }
-        self.read(|conn| match before {
-            Some(memory) => row::put_memory(conn, &memory),
-            None => row::delete_memory(conn, &entry.memory).map(drop),
-        })
-    }
-
-    /// Marks the line as undone and adds its mirror image, which counts as undone as well: neither stands in the
-    /// way of undoing what came before.
-    fn note_reversal(&self, entry: &HistoryEntry) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("UPDATE history SET undone = 1 WHERE id = ?1")?.execute([entry.id])?;
-            conn.prepare_cached(
-                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone)
-                 SELECT NULL, memory_id, other_id, ?2, 'undo', entity, after, before, 'undo of run ' || run_id, 1
-                 FROM history WHERE id = ?1",
-            )?
-            .execute(params![entry.id, self.now.as_millisecond()])?;
-            Ok(())
-        })
-    }
-}
-
-/// Returns what a line of history says was there before and after.
-fn sides<T: DeserializeOwned>(entry: &HistoryEntry) -> Result<(Option<T>, Option<T>), StoreError> {
-    let read = |value: &Option<Value>| {
-        value.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad(format!("history {}", entry.id)))
-    };
-    Ok((read(&entry.before)?, read(&entry.after)?))
 }

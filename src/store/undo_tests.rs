@@ -1,15 +1,15 @@
 //! Undoing runs: exactly, and around what was built on them.
 
-use serde_json::json;
-
 use super::samples::{candidate, clean, day, insert, memory, quote, relation, transcript};
 use super::snapshot::snapshot;
 use super::*;
+use crate::changeset::Action;
+use crate::changeset::Entity;
 use crate::extract::{Outcome, Spent};
 use crate::memory::Evidence;
 use crate::memory::{Memory, MemoryId, RelationType, Status};
-use crate::store::Entity;
 use crate::store::undo::{BuiltUpon, Kept, KeptBecause, Undone};
+use serde_json::json;
 
 fn begin(store: &Store, what: &str) -> RunId {
     store.begin_run(what, &json!([]), day(0)).unwrap().id
@@ -28,16 +28,16 @@ fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Resu
     merged.claim.tags = vec!["drink".into()];
     merged.claim.importance = 0.123_456_7;
     merged.namespace = "global".parse().unwrap();
-    w.update(&clean(merged), "merge", Some("richer"))?;
+    w.update(&clean(merged), Action::Merge, Some("richer"))?;
     w.add_evidence(&tea.id, &clean(vec![quote("green tea")]))?;
     w.relate(&relation(&new.id, RelationType::Supersedes, &tea.id))?;
     w.relate(&relation(&tea.id, RelationType::Related, &milk.id))?;
     w.unrelate(&tea.id, RelationType::Supports, &milk.id)?;
-    w.set_status(&tea.id, Status::Superseded, "supersede", None)?;
+    w.set_status(&tea.id, Status::Superseded, Action::Supersede, None)?;
     w.set_pinned(&milk.id, true)?;
-    w.set_confidence(&milk.id, 0.333_333_3, "decay", None)?;
+    w.set_confidence(&milk.id, 0.333_333_3, Action::Decay, None)?;
     w.tombstone(&milk.id, Some("wrong"))?;
-    w.set_status(&milk.id, Status::Forgotten, "forget", Some("wrong"))?;
+    w.set_status(&milk.id, Status::Forgotten, Action::Forget, Some("wrong"))?;
     Ok(())
 }
 
@@ -60,7 +60,7 @@ fn undo_leaves_the_file_as_it_was() {
     assert_eq!(undone, Undone { restored, removed: vec![new.id.clone()], kept: vec![] });
     assert_eq!(store.runs(1).unwrap()[0].status, RunStatus::Undone);
     assert!(matches!(store.undo_run(&run, day(4)), Err(StoreError::RunUndone { .. })));
-    assert_eq!(store.history(&new.id).unwrap().last().unwrap().action, "undo");
+    assert_eq!(store.history(&new.id).unwrap().last().unwrap().action, Action::Undo);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_was_changed_since_is_kept_and_named_with_what_it_is_linked_to() {
         .write(Some(&first), day(1), |w| {
             w.insert(&clean(coffee.clone()), &clean(vec![]))?;
             w.relate(&relation(&coffee.id, RelationType::Supersedes, &tea.id))?;
-            w.set_status(&tea.id, Status::Superseded, "supersede", None)?;
+            w.set_status(&tea.id, Status::Superseded, Action::Supersede, None)?;
             w.set_pinned(&milk.id, true)
         })
         .unwrap();
@@ -162,7 +162,7 @@ fn later_runs_are_named_and_undone_with_what_they_have_built_on() {
     let write = |run: &RunId, change: &dyn Fn(&Writer<'_>) -> Result<(), StoreError>| {
         store.write::<_, StoreError>(Some(run), day(1), |w| change(w)).unwrap();
     };
-    let status = |w: &Writer<'_>, id: &MemoryId, status| w.set_status(id, status, "supersede", None).map(drop);
+    let status = |w: &Writer<'_>, id: &MemoryId, status| w.set_status(id, status, Action::Supersede, None).map(drop);
     write(first, &|w| status(w, &tea.id, Status::Superseded));
     write(second, &|w| w.insert(&clean(milk.clone()), &clean(vec![])));
     write(second, &|w| w.relate(&relation(&milk.id, RelationType::Supports, &tea.id)).map(drop));
@@ -190,7 +190,7 @@ fn what_was_changed_by_hand_is_named_last_and_stays() {
     let (first, second) = (begin(&store, "first"), begin(&store, "second"));
     store.write(Some(&first), day(1), |w| w.insert(&clean(tea.clone()), &clean(vec![]))).unwrap();
     store.write(None, day(1), |w| w.set_pinned(&tea.id, true)).unwrap();
-    store.write(Some(&second), day(1), |w| w.set_confidence(&tea.id, 0.5, "decay", None)).unwrap();
+    store.write(Some(&second), day(1), |w| w.set_confidence(&tea.id, 0.5, Action::Decay, None)).unwrap();
     [&first, &second].into_iter().for_each(|run| end(&store, run));
     let by: Vec<_> = store.built_upon(&first).unwrap().into_iter().map(|one| one.run).collect();
     assert_eq!(by, [Some(second.clone()), None]);

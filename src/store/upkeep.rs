@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::params;
 
-use super::history::Entity;
-use super::writer::{Change, to_json};
 use super::{Database, Store, StoreError, Writer};
+use crate::changeset::{Action, Row};
+use crate::guard::Redacted;
 use crate::memory::{Memory, MemoryId, Tier, Usage};
 
 impl Database {
@@ -13,11 +13,11 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn is_wanted(&self, id: &MemoryId, action: &str) -> Result<bool, StoreError> {
+    pub fn is_wanted(&self, id: &MemoryId, action: Action) -> Result<bool, StoreError> {
         self.read(|conn| {
             let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
                 AND (action = 'restore' AND undone = 0 OR action = ?2 AND undone = 1))";
-            Ok(conn.prepare_cached(sql)?.query_row([id.as_str(), action], |row| row.get(0))?)
+            Ok(conn.prepare_cached(sql)?.query_row([id.as_str(), action.as_str()], |row| row.get(0))?)
         })
     }
 
@@ -61,7 +61,13 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn set_tier(&self, id: &MemoryId, tier: Tier, action: &str, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub fn set_tier(
+        &self,
+        id: &MemoryId,
+        tier: Tier,
+        action: Action,
+        reason: Option<&str>,
+    ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         if before.usage.tier == tier {
             return Ok(false);
@@ -71,17 +77,8 @@ impl Writer<'_> {
             usage.promotion_count += 1;
             usage.last_promoted_at = Some(self.now);
         }
-        self.put_place(id, &usage)?;
         let after = Memory { usage, ..before.clone() };
-        self.note(&Change {
-            action,
-            entity: Entity::Memory,
-            memory: id,
-            other: None,
-            before: Some(to_json(&before)?),
-            after: Some(to_json(&after)?),
-            reason,
-        })?;
+        self.write_one(action, Row::memory(Some(before), Some(after)), reason)?;
         Ok(true)
     }
 
@@ -102,12 +99,8 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn take_over_evidence(&self, id: &MemoryId, from: &MemoryId) -> Result<usize, StoreError> {
-        let memory = self.memory(id)?;
-        let added = self.append_evidence(id, &self.evidence(from)?)?;
-        if added > 0 {
-            self.index_words(&memory)?;
-        }
-        Ok(added)
+        let evidence = Redacted::from_stored(self.evidence(from)?);
+        self.add_evidence(id, &evidence)
     }
 }
 

@@ -4,6 +4,7 @@ use super::samples::{clean, day, insert, memory_in, write};
 use super::segments::{merge, tidy};
 use super::word_index::flush;
 use super::{Filter, Store, Within};
+use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
 
 const WORDS: &[&str] =
@@ -80,11 +81,11 @@ fn changes_hold_wherever_the_memory_lies() {
     all[7].namespace = "project/shop".parse().unwrap();
     all[8].status = Status::Forgotten;
     for memory in &all[..9] {
-        write(&store, |w| w.update(&clean(memory.clone()), "update", None));
+        write(&store, |w| w.update(&clean(memory.clone()), Action::Update, None));
     }
     let gone = all.split_off(50);
     for memory in &gone {
-        write(&store, |w| w.set_status(&memory.id, Status::Forgotten, "forget", None));
+        write(&store, |w| w.set_status(&memory.id, Status::Forgotten, Action::Forget, None));
     }
     store.purge(0, day(1)).unwrap();
     let plain = Store::in_memory().unwrap();
@@ -127,7 +128,7 @@ fn many_small_segments_become_one_without_what_is_void() {
         part.iter().for_each(|memory| insert(&store, memory));
         flush(&store.conn).unwrap();
     }
-    write(&store, |w| w.set_status(&all[0].id, Status::Forgotten, "forget", None));
+    write(&store, |w| w.set_status(&all[0].id, Status::Forgotten, Action::Forget, None));
     store.purge(0, day(9)).unwrap();
     let count = |sql: &str| -> i64 { store.conn.query_row(sql, (), |row| row.get(0)).unwrap() };
     let before = found(&store, false);

@@ -1,15 +1,15 @@
 //! The ledger: windows, replies and runs, by what a pipeline does with them.
 
-use serde_json::json;
-
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{
     AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RunStatus, Store, StoreError, TranscriptId, WindowId,
     WindowKey,
 };
+use crate::changeset::Action;
 use crate::extract::{Outcome, Spent};
 use crate::llm::{Finish, Reply};
 use crate::memory::{Candidate, MemoryId, Namespace, Status};
+use serde_json::json;
 
 fn key(transcript: TranscriptId, start: usize) -> WindowKey {
     WindowKey { transcript, extractor: "rules:1".into(), start, len: 2, content_hash: format!("hash {start}") }
@@ -267,7 +267,7 @@ fn what_makes_no_sense_is_refused() {
     let absent = MemoryId::new();
     let lost = store.write(None, day(0), |w| w.set_pinned(&absent, true));
     assert!(matches!(lost, Err(StoreError::UnknownMemory { .. })));
-    let unchanged = store.write::<_, StoreError>(None, day(9), |w| w.update(&clean(tea.clone()), "update", None));
+    let unchanged = store.write::<_, StoreError>(None, day(9), |w| w.update(&clean(tea.clone()), Action::Update, None));
     assert!(!unchanged.unwrap());
     assert_eq!(store.memory(&tea.id).unwrap(), tea);
     assert_eq!(store.history(&tea.id).unwrap().len(), 1);
@@ -354,14 +354,14 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
         .write::<_, StoreError>(None, day(0), |w| {
             w.insert(&clean(old.clone()), &clean(vec![quote("my xylophone")]))?;
             w.mark_windows_applied(&[window])?;
-            w.set_status(&old.id, Status::Forgotten, "forget", Some("no xylophone"))?;
+            w.set_status(&old.id, Status::Forgotten, Action::Forget, Some("no xylophone"))?;
             w.tombstone(&old.id, Some("no xylophone"))?;
             Ok(())
         })
         .unwrap();
     insert(&store, &recent);
     store
-        .write::<_, StoreError>(None, day(20), |w| w.set_status(&recent.id, Status::Forgotten, "forget", None))
+        .write::<_, StoreError>(None, day(20), |w| w.set_status(&recent.id, Status::Forgotten, Action::Forget, None))
         .unwrap();
     let purged = store.purge(30, day(31)).unwrap();
     assert_eq!((purged.memories, purged.windows), (vec![old.id.clone()], 1));

@@ -2,15 +2,15 @@
 //!
 //! The suite lets them for some seconds. Longer: `AFTERTHOUGHT_SHARED_SECONDS=300 cargo test --test it shared_file -- --nocapture`.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
+use afterthought::changeset::Action;
 use afterthought::guard::Guard;
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace, Status};
 use afterthought::store::{Filter, JobEnd, JobRequest, Order, Store, StoreError};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 const PROCESSES: usize = 8;
 const PLACE: &str = "AFTERTHOUGHT_SHARED_PLACE";
@@ -54,7 +54,9 @@ fn worker() {
         });
         match number % 4 {
             0 => timed(&mut waits, &mut errors, || {
-                store.write(None, Timestamp::now(), |w| w.set_status(&id, Status::Expired, "expire", None).map(drop))
+                store.write(None, Timestamp::now(), |w| {
+                    w.set_status(&id, Status::Expired, Action::Expire, None).map(drop)
+                })
             }),
             1 => timed(&mut waits, &mut errors, || {
                 let request = JobRequest {

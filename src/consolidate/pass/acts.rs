@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::field::{Field, arrived, said_at};
 use super::judge::{is_same_both_ways, may_merge};
+use crate::changeset::Action;
 use crate::consolidate::decide::case::is_covered;
 use crate::consolidate::decide::ruling::enrich;
 use crate::consolidate::plan::effects::supported;
@@ -30,17 +31,17 @@ pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp
             let swap = is_same_both_ways(memory, target)
                 && (memory.memory.pinned, arrived(target)) > (target.memory.pinned, arrived(memory));
             let (kept, gone) = if swap { (memory, target) } else { (target, memory) };
-            unite(field, &Union { kept, gone, claim: None, step: Step::Duplicate, why: "says the same" }, now)
+            unite(field, &Union { kept, gone, claim: None, step: Action::Duplicate, why: "says the same" }, now)
         }
         Decision::Refine if ruling.pending => held("more detail on a pinned memory", target),
         Decision::Refine => {
-            let union = Union { kept: memory, gone: target, claim: None, step: Step::Refined, why: &ruling.reason };
+            let union = Union { kept: memory, gone: target, claim: None, step: Action::Refined, why: &ruling.reason };
             unite(field, &union, now)
         }
         Decision::Merge if ruling.pending => held("adds to a pinned memory", target),
         Decision::Merge => {
             let claim = ruling.merged.clone();
-            let union = Union { kept: target, gone: memory, claim, step: Step::Duplicate, why: &ruling.reason };
+            let union = Union { kept: target, gone: memory, claim, step: Action::Duplicate, why: &ruling.reason };
             unite(field, &union, now)
         }
         Decision::Contradict => oppose(field, memory, target, ruling, now),
@@ -53,7 +54,7 @@ struct Union<'a> {
     gone: &'a Known,
     /// What the kept one says afterwards, if that is another wording.
     claim: Option<Claim>,
-    step: Step,
+    step: Action,
     why: &'a str,
 }
 
@@ -78,7 +79,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     }
     deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..gone.memory.clone() });
     deed.gained.push((kept.memory.id.clone(), new_evidence(&gone.evidence, &kept.evidence)));
-    if union.step == Step::Refined {
+    if union.step == Action::Refined {
         deed.link(&kept.memory.id, RelationType::Refines, &gone.memory.id, now);
     }
     deed.link(&kept.memory.id, RelationType::Supersedes, &gone.memory.id, now);
@@ -137,7 +138,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
 
 /// Which of the two holds is open: the one that arrived later waits for a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
-    let mut deed = Deed::new(Step::Conflict, "both cannot hold; which one does is open", &last.memory.claim.content);
+    let mut deed = Deed::new(Action::Conflict, "both cannot hold; which one does is open", &last.memory.claim.content);
     deed.beside = Some(first.memory.claim.content.clone());
     deed.changed.push(Memory { status: Status::Pending, updated_at: now, ..last.memory.clone() });
     deed.link(&last.memory.id, RelationType::Contradicts, &first.memory.id, now);
@@ -146,7 +147,7 @@ fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
 
 /// `later` takes the place of what held before it.
 fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Step::Contradicted, conflict.as_str(), &later.memory.claim.content);
+    let mut deed = Deed::new(Action::Contradicted, conflict.as_str(), &later.memory.claim.content);
     deed.beside = targets.first().map(|known| known.memory.claim.content.clone());
     for known in targets {
         let claim = &known.memory.claim;

@@ -1,72 +1,30 @@
 //! One thing that a pass does, and writing it.
 
 use jiff::Timestamp;
-use serde::Serialize;
 
+use crate::changeset::Action;
 use crate::guard::Guard;
 use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType};
 use crate::store::{StoreError, Writer};
 
-/// What kind of thing was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// A task whose time is over was closed, or one that was said to be done.
-    TaskClosed,
-    /// Of two memories that say the same, one was kept with the evidence of both.
-    Duplicate,
-    /// A memory gave way to one that says it in more detail.
-    Refined,
-    /// Of two that cannot both hold, the one that holds later was kept.
-    Contradicted,
-    /// Of two that cannot both hold, the one that arrived later went to the inbox.
-    Conflict,
-    /// Values of one attribute were joined into a list.
-    Listed,
-    /// A memory was derived from episodes that repeat.
-    Derived,
-    /// A derived memory was brought up to date.
-    Recounted,
-    /// Memories of one matter were linked.
-    Linked,
-}
-
-impl Step {
-    /// Every kind, in the order in which they are printed.
-    pub const ALL: &[Self] = &[
-        Self::TaskClosed,
-        Self::Duplicate,
-        Self::Refined,
-        Self::Contradicted,
-        Self::Conflict,
-        Self::Listed,
-        Self::Derived,
-        Self::Recounted,
-        Self::Linked,
-    ];
-
-    /// Returns the spelling used in JSON and in the history.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TaskClosed => "task_closed",
-            Self::Duplicate => "duplicate",
-            Self::Refined => "refined",
-            Self::Contradicted => "contradicted",
-            Self::Conflict => "conflict",
-            Self::Listed => "listed",
-            Self::Derived => "derived",
-            Self::Recounted => "recounted",
-            Self::Linked => "linked",
-        }
-    }
-}
+/// The kinds of steps, in the order in which they are printed.
+pub const STEPS: &[Action] = &[
+    Action::TaskClosed,
+    Action::Duplicate,
+    Action::Refined,
+    Action::Contradicted,
+    Action::Conflict,
+    Action::Listed,
+    Action::Derived,
+    Action::Recounted,
+    Action::Linked,
+];
 
 /// One thing that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deed {
     /// Its kind.
-    pub step: Step,
+    pub step: Action,
     /// Why, in a few words.
     pub reason: String,
     /// What the memory says that it is about.
@@ -81,7 +39,7 @@ pub struct Deed {
 }
 
 impl Deed {
-    pub(super) fn new(step: Step, reason: impl Into<String>, about: &str) -> Self {
+    pub(super) fn new(step: Action, reason: impl Into<String>, about: &str) -> Self {
         Self {
             step,
             reason: reason.into(),
@@ -106,7 +64,7 @@ impl Deed {
             writer.insert_because(&memory, &evidence, Some(&reason))?;
         }
         for memory in &self.changed {
-            writer.update(&guard.redact(memory.clone()).0, self.step.as_str(), Some(&reason))?;
+            writer.update(&guard.redact(memory.clone()).0, self.step, Some(&reason))?;
         }
         for (id, evidence) in self.gained.iter().filter(|(_, evidence)| !evidence.is_empty()) {
             writer.add_evidence(id, &guard.redact(evidence.clone()).0)?;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::TakenBack;
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::judge::says_apart;
+use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::decide::order::When;
 use crate::memory::{MemoryId, Namespace, RelationType, Status};
@@ -57,7 +58,7 @@ impl Field {
             for (by, _, gone) in field.taken_back.iter().filter(|(_, kind, _)| *kind == RelationType::Supersedes) {
                 field.gave_way.entry(gone.clone()).or_default().insert(by.clone());
             }
-            field.reopened = db.steps_taken_back(namespace, Step::TaskClosed.as_str())?;
+            field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
         if taken_back == TakenBack::Again {
             // What came of these was taken back with the rest: they are asked again, and mostly known from the ledger.

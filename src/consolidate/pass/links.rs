@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::around::Around;
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::field::Field;
 use super::judge::{COMPLEMENTARY, view};
+use crate::changeset::Action;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::words::Words;
@@ -44,7 +45,7 @@ pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<De
             continue;
         }
         let content = |id: &MemoryId| field.active[id].memory.claim.content.clone();
-        let mut deed = Deed::new(Step::Linked, why, &content(&from));
+        let mut deed = Deed::new(Action::Linked, why, &content(&from));
         deed.beside = Some(content(&to));
         deed.link(&from, kind, &to, now);
         field.apply(&deed);

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::field::{Field, arrived};
+use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
@@ -129,7 +130,8 @@ fn was_brought_back(field: &Field, known: &Known) -> bool {
 }
 
 fn write(made: Option<&Known>, joined: &[&Known], claim: Claim, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Step::Listed, format!("{} values of one attribute", claim_values(&claim)), &claim.content);
+    let mut deed =
+        Deed::new(Action::Listed, format!("{} values of one attribute", claim_values(&claim)), &claim.content);
     let evidence = joined.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
         all.extend(new_evidence(std::slice::from_ref(piece), &all));
         all

@@ -27,13 +27,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::changeset::Action;
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{RunId, Store};
 
-pub use deed::{Deed, Step};
+pub use deed::{Deed, STEPS};
 pub use namespace::pass_over;
 
 /// Calls that a pass makes at most for each active memory.
@@ -108,7 +109,7 @@ pub struct Report {
     /// Active memories when it ended.
     pub active: usize,
     /// What was done, by kind.
-    pub steps: BTreeMap<Step, u64>,
+    pub steps: BTreeMap<Action, u64>,
     /// Changes that were not made because a memory is pinned.
     pub held_by_pins: u64,
     /// Pairs and groups that a model was asked about.

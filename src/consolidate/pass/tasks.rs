@@ -9,9 +9,10 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::around::Around;
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::field::{Field, said_at};
 use super::judge::view;
+use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::view::View;
@@ -147,13 +148,13 @@ fn is_one_word(a: &str, b: &str) -> bool {
 }
 
 fn expired(task: &Known, why: String, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Step::TaskClosed, why, &task.memory.claim.content);
+    let mut deed = Deed::new(Action::TaskClosed, why, &task.memory.claim.content);
     deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..task.memory.clone() });
     deed
 }
 
 fn finished(task: &Known, by: &Known, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Step::TaskClosed, "said to be done", &task.memory.claim.content);
+    let mut deed = Deed::new(Action::TaskClosed, "said to be done", &task.memory.claim.content);
     deed.beside = Some(by.memory.claim.content.clone());
     let mut claim = task.memory.claim.clone();
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));

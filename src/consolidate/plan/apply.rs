@@ -203,7 +203,7 @@ pub(in crate::consolidate) fn write_around(
     effects: Effects,
     applied: &mut Applied,
 ) -> Result<(), StoreError> {
-    let action = change.decision.as_str();
+    let action = change.decision.action();
     let (reason, _) = guard.redact(change.reason.clone());
     for memory in effects.changed {
         let id = memory.id.clone();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use proptest::prelude::*;
-
+use crate::changeset::Action;
 use crate::guard::Guard;
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::{Filter, RunStatus, Store};
+use proptest::prelude::*;
 
 use super::scripted::{all, decisions, evidence_of, learn, plan, plan_with, with_status, write};
 use super::testing::{at, incoming, now};
@@ -44,7 +44,13 @@ fn a_new_deploy_target_takes_the_place_of_the_old_one() {
         .map(|hit| hit.memory.claim.content)
         .collect();
     assert_eq!(found, ["The project moved its deployment from Heroku to Fly.io."]);
-    assert!(store.history(&old.id).unwrap().iter().any(|entry| entry.action == "contradict" && entry.before.is_some()));
+    assert!(
+        store
+            .history(&old.id)
+            .unwrap()
+            .iter()
+            .any(|entry| entry.action == Action::Contradict && entry.before.is_some())
+    );
     // The old log is read again: nothing comes back.
     let again = learn(
         &store,
@@ -191,7 +197,7 @@ fn rejected_values_stay_rejected() {
     store
         .write(None, now(), |writer| {
             writer.tombstone(&id, Some("not so"))?;
-            writer.set_status(&id, Status::Forgotten, "forget", None)
+            writer.set_status(&id, Status::Forgotten, Action::Forget, None)
         })
         .unwrap();
     let lines = [

@@ -334,7 +334,7 @@ impl From<HistoryEntry> for ChangeView {
         let differs = before != after;
         Self {
             at: entry.at.to_string(),
-            action: entry.action,
+            action: entry.action.to_string(),
             of: entry.entity.to_string(),
             reason: entry.reason,
             content_before: before.filter(|_| differs),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::Row;
 
 use super::{Checked, FlawKind};
+use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
-use crate::store::history::Entity;
 use crate::store::row::{MEMORY_COLUMNS, MEMORY_TABLES, json, memory_from_row, spelled};
 use crate::store::{Database, StoreError};
 

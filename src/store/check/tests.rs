@@ -1,4 +1,5 @@
 use super::FlawKind;
+use crate::changeset::Action;
 use crate::memory::{MemoryId, Status};
 use crate::store::samples::{clean, day, insert, memory, quote, write};
 use crate::store::{NewVector, Store, VectorModel};
@@ -13,8 +14,8 @@ fn lived() -> (tempfile::TempDir, Store, Vec<MemoryId>) {
     store
         .write(Some(&run.id), day(1), |w| {
             w.add_evidence(&all[0].id, &clean(vec![quote("tea")]))?;
-            w.set_status(&all[1].id, Status::Expired, "expire", None)?;
-            w.set_tier(&all[2].id, crate::memory::Tier::L1, "promote", None)?;
+            w.set_status(&all[1].id, Status::Expired, Action::Expire, None)?;
+            w.set_tier(&all[2].id, crate::memory::Tier::L1, Action::Promote, None)?;
             w.forget(&all[3].id, Some("no")).map(drop)
         })
         .map_err(|error: crate::store::StoreError| error)

@@ -3,8 +3,9 @@
 use rusqlite::params;
 
 use super::{Erased, Scope};
+use crate::changeset::{Action, Entity};
 use crate::memory::{Claim, Memory, MemoryId, Status, Structured};
-use crate::store::history::{Entity, HistoryEntry};
+use crate::store::history::HistoryEntry;
 use crate::store::writer::to_json;
 use crate::store::{Database, StoreError, Writer};
 
@@ -70,7 +71,7 @@ impl Writer<'_> {
             let mut memory = self.memory(id)?;
             memory.claim.valid_to = None;
             let reason = Some("what had taken its place was erased");
-            self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, "restore", reason)?;
+            self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
         }
         Ok(held)
     }
@@ -89,7 +90,7 @@ impl Writer<'_> {
             if says(&former) != says(&memory.claim) {
                 if changed_only_with(&entries, &lost) {
                     let claim = put_back(&memory.claim, former);
-                    self.replace(Memory { claim, updated_at: self.now, ..memory.clone() }, "withdraw", None)?;
+                    self.replace(Memory { claim, updated_at: self.now, ..memory.clone() }, Action::Withdraw, None)?;
                     erased.reverted.push(id.clone());
                 } else {
                     erased.mixed.push(id.clone());
@@ -126,7 +127,7 @@ impl Writer<'_> {
         })?;
         let source = self.evidence(id)?.into_iter().next().map(|piece| piece.transcript);
         match source.filter(|_| is_gone) {
-            Some(source) => self.replace(Memory { source, ..memory }, "withdraw", None).map(drop),
+            Some(source) => self.replace(Memory { source, ..memory }, Action::Withdraw, None).map(drop),
             None => Ok(()),
         }
     }

@@ -1,3 +1,4 @@
+use crate::changeset::Action;
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::samples::{clean, day, memory, quote, relation, shop};
 use crate::store::{Scope, Sealed, Store, StoreError, Writer};
@@ -21,7 +22,7 @@ fn learnt(w: &Writer<'_>, memory: &Memory, from: &str) -> Result<(), StoreError>
 fn reword(w: &Writer<'_>, id: &MemoryId, content: &str) -> Result<(), StoreError> {
     let mut memory = w.memory(id)?;
     memory.claim.content = content.into();
-    w.update(&clean(memory), "merge", None).map(drop)
+    w.update(&clean(memory), Action::Merge, None).map(drop)
 }
 
 fn session(id: &str) -> Scope {
@@ -48,7 +49,7 @@ fn what_rests_on_a_conversation_alone_goes_and_what_it_had_replaced_holds_again(
     write(&store, 0, |w| learnt(w, &old, "chat:t"));
     write(&store, 1, |w| {
         learnt(w, &new, "chat:s")?;
-        w.set_status(&old.id, Status::Superseded, "contradict", Some("Zwickmuehl"))?;
+        w.set_status(&old.id, Status::Superseded, Action::Contradict, Some("Zwickmuehl"))?;
         w.relate(&relation(&new.id, RelationType::Supersedes, &old.id)).map(drop)
     });
     let planned = store.would_erase(&session("s"), day(2)).unwrap();

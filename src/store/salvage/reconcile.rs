@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::Row;
+use rusqlite::Row as SqlRow;
 
+use crate::changeset::{Action, Entity, Row, RowChange};
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
-use crate::store::history::Entity;
 use crate::store::row::{json, put_memory, spelled};
-use crate::store::writer::{Change, to_json};
+use crate::store::writer::Mark;
 use crate::store::{Store, StoreError, Writer, evidence};
 
 const ENTRIES: &str = "SELECT entity, before, after FROM history
     WHERE memory_id = ?1 AND entity IN ('memory', 'evidence') ORDER BY id";
-/// How the history calls what a repair found changed.
-const ACTION: &str = "repair";
 const REASON: &str = "the lines between were on a damaged page";
 
 /// What makes a piece of evidence this piece.
@@ -80,7 +78,7 @@ fn told(writer: &Writer<'_>, id: &MemoryId) -> Result<Told, StoreError> {
     })
 }
 
-fn play(told: &mut Told, row: &Row<'_>) -> rusqlite::Result<()> {
+fn play(told: &mut Told, row: &SqlRow<'_>) -> rusqlite::Result<()> {
     let text = |index: usize| row.get::<_, Option<String>>(index);
     let (before, after) = (text(1)?, text(2)?);
     match spelled::<Entity>(row, 0)? {
@@ -120,7 +118,7 @@ fn one(
             writer.read(|conn| put_memory(conn, told))?;
             brought.memories += usize::from(found.is_none());
         }
-        _ => say(writer, id, Entity::Memory, told.memory.as_ref(), found.as_ref())?,
+        _ => say(writer, Row::memory(told.memory.clone(), found))?,
     }
     if memory(writer, id)?.is_none() {
         return Ok(());
@@ -134,12 +132,12 @@ fn one(
         if is_history_whole {
             brought.evidence += usize::from(writer.read(|conn| evidence::insert_row(conn, id, told))?);
         } else {
-            say(writer, id, Entity::Evidence, Some(told), None)?;
+            say(writer, Row::Evidence { memory: id.clone(), before: Some(told.clone()), after: None })?;
         }
     }
     for (key, found) in &rests {
         if !told.evidence.contains_key(key) {
-            say(writer, id, Entity::Evidence, None, Some(found))?;
+            say(writer, Row::new_evidence(id.clone(), found))?;
         }
     }
     Ok(())
@@ -155,22 +153,8 @@ fn memory(writer: &Writer<'_>, id: &MemoryId) -> Result<Option<Memory>, StoreErr
     writer.find(id)
 }
 
-fn say<T: serde::Serialize>(
-    writer: &Writer<'_>,
-    id: &MemoryId,
-    entity: Entity,
-    before: Option<&T>,
-    after: Option<&T>,
-) -> Result<(), StoreError> {
-    writer.note(&Change {
-        action: ACTION,
-        entity,
-        memory: id,
-        other: None,
-        before: before.map(to_json).transpose()?,
-        after: after.map(to_json).transpose()?,
-        reason: Some(REASON),
-    })
+fn say(writer: &Writer<'_>, row: Row) -> Result<(), StoreError> {
+    writer.note(&RowChange::new(Action::Repair, row, Some(REASON)), Mark::Done)
 }
 
 fn piece(evidence: &Evidence) -> Piece {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
 use crate::store::samples::{clean, day, insert, memory_in, shop, write};
 use crate::store::{Filter, Store, Within};
@@ -84,7 +85,7 @@ fn what_changes_loses_its_vector_and_what_moves_takes_it_along() {
     let mut tea = kept(&store, &shop(), "tea", [1.0, 0.0, 0.0]);
     let everything = |store: &Store| titles(store, [1.0, 0.0, 0.0], &Filter::default(), 9);
     tea.claim.importance = 0.9;
-    write(&store, |w| w.update(&clean(tea.clone()), "edit", None));
+    write(&store, |w| w.update(&clean(tea.clone()), Action::Update, None));
     assert_eq!((everything(&store), waiting(&store, &model())), (vec!["tea".to_owned()], vec![]));
 
     let global = Namespace::global();
@@ -93,7 +94,7 @@ fn what_changes_loses_its_vector_and_what_moves_takes_it_along() {
     assert_eq!(titles(&store, [1.0, 0.0, 0.0], &Filter::exactly(&[global]), 9), ["tea"]);
 
     tea.claim.content = "The user drinks coffee.".into();
-    write(&store, |w| w.update(&clean(tea.clone()), "edit", None));
+    write(&store, |w| w.update(&clean(tea.clone()), Action::Update, None));
     assert_eq!((everything(&store), waiting(&store, &model())), (vec![], vec!["tea".to_owned()]));
 }
 
@@ -103,7 +104,7 @@ fn forgotten_memories_have_no_vector_and_restored_ones_wait_for_one() {
     let tea = kept(&store, &shop(), "tea", [1.0, 0.0, 0.0]);
     let milk = kept(&store, &shop(), "milk", [1.0, 0.0, 0.0]);
     write(&store, |w| w.forget(&tea.id, None));
-    write(&store, |w| w.set_status(&milk.id, Status::Superseded, "supersede", None));
+    write(&store, |w| w.set_status(&milk.id, Status::Superseded, Action::Supersede, None));
     let any = Filter { statuses: Vec::new(), ..Filter::default() };
     assert_eq!(titles(&store, [1.0, 0.0, 0.0], &any, 9), ["milk"], "what was superseded can still be looked for");
     assert_eq!(waiting(&store, &model()), [""; 0]);
@@ -123,7 +124,7 @@ fn a_vector_of_what_is_no_longer_said_is_not_kept() {
     insert(&store, &tea);
     let read = store.without_vector(&model(), None, 9).unwrap();
     tea.claim.content = "coffee".into();
-    write(&store, |w| w.update(&clean(tea.clone()), "edit", None));
+    write(&store, |w| w.update(&clean(tea.clone()), Action::Update, None));
     let late = [NewVector { of: &read[0], vector: &[1.0, 0.0, 0.0] }];
     assert_eq!(write(&store, |w| w.put_vectors(&model(), &late)), 0);
     assert_eq!(waiting(&store, &model()), ["tea"]);
@@ -164,7 +165,7 @@ fn a_text_that_is_refused_is_tried_thrice_and_again_when_it_changes() {
     assert_eq!(waiting(&store, &model()), ["tea"]);
     (0..3).for_each(|_| write(&store, |w| w.note_unembeddable(&model(), &tea.id, "too long")));
     tea.claim.content = "less".into();
-    write(&store, |w| w.update(&clean(tea), "edit", None));
+    write(&store, |w| w.update(&clean(tea), Action::Update, None));
     assert_eq!(waiting(&store, &model()), ["tea"]);
 }
 
@@ -190,7 +191,7 @@ fn an_undone_run_leaves_no_vector_and_queues_what_it_brings_back() {
             w.insert(&clean(milk.clone()), &clean(Vec::new()))?;
             let mut changed = tea.clone();
             changed.claim.content = "green tea".into();
-            w.update(&clean(changed), "refine", None)
+            w.update(&clean(changed), Action::Refine, None)
         })
         .unwrap();
     embed(&store, &model(), "milk", [0.0, 1.0, 0.0]);

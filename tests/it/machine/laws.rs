@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use afterthought::changeset::{Entity, Tombstone};
 use afterthought::consolidate::compare::key::canonical;
 use afterthought::memory::{Evidence, Memory, Namespace, Relation, RelationType, Status};
-use afterthought::store::{Entity, Tombstone, normalised_hash};
+use afterthought::store::normalised_hash;
 
 use super::played::Machine;
 use super::rows::State;

@@ -1,7 +1,6 @@
 //! A store with the clock beside it, to which steps happen; and what a reference remembers of them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use afterthought::changeset::Action;
 use afterthought::consolidate::pass::{Allowance, TakenBack, Terms, pass_over};
 use afterthought::consolidate::{Decision, Incoming, Plan, apply, consolidate, merge_projects, settle_by_rules};
 use afterthought::exchange::{Gathered, Imported, exported, import_as_is, parse_line};
@@ -14,6 +13,7 @@ use futures::executor::block_on;
 use jiff::Timestamp;
 use rusqlite::Connection;
 use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use tempfile::TempDir;
 
 use super::facts::{Fact, day, place};
@@ -328,7 +328,7 @@ impl Machine {
             |writer, id| {
                 let mut memory = writer.memory(id)?;
                 fact.text().clone_into(&mut memory.claim.content);
-                writer.update(&self.guard.redact(memory).0, "update", Some("by hand")).map(drop)
+                writer.update(&self.guard.redact(memory).0, Action::Update, Some("by hand")).map(drop)
             },
         );
     }

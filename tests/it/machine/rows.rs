@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use afterthought::changeset::Tombstone;
 use afterthought::memory::{Evidence, Memory, MemoryId, Relation};
-use afterthought::store::{Filter, Order, Store, Tombstone};
+use afterthought::store::{Filter, Order, Store};
 use rusqlite::Connection;
 
 /// What grows even where everything is as it was.
-const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "passes", "judged"];
+const GROWING: &[&str] =
+    &["history", "revisions", "runs", "sqlite_sequence", "audit", "passes", "judged", "changesets"];
 
 /// Returns one line a row of every table, and one for each place of each word in the indexes.
 pub fn snapshot(conn: &Connection) -> BTreeSet<String> {

@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::deed::{Deed, Step};
+use super::deed::Deed;
 use super::field::Field;
 use super::lists::SOURCE;
+use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::guard::suspicion;
 use crate::memory::{
@@ -87,7 +88,7 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     }
     let Candidate { claim, evidence, .. } = candidate;
     let memory = Memory::new(claim, field.namespace.clone(), SOURCE, ExtractionMethod::Auto, now);
-    let mut deed = Deed::new(Step::Derived, format!("{} episodes", episodes.len()), &memory.claim.content);
+    let mut deed = Deed::new(Action::Derived, format!("{} episodes", episodes.len()), &memory.claim.content);
     for known in &episodes {
         deed.link(&memory.id, RelationType::DerivedFrom, &known.memory.id, now);
     }
@@ -125,7 +126,7 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
     let is_broken = group.members(field).any(|known| is_forgotten(&known)) || episodes.len() < MIN_EPISODES;
     let content = &derived.memory.claim.content;
     if is_broken {
-        let mut deed = Deed::new(Step::Recounted, "an episode that it rests on is gone", content);
+        let mut deed = Deed::new(Action::Recounted, "an episode that it rests on is gone", content);
         deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..derived.memory.clone() });
         return Some(deed);
     }
@@ -136,7 +137,7 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
     if new.is_empty() && recounted == *content {
         return None;
     }
-    let mut deed = Deed::new(Step::Recounted, format!("{} episodes", episodes.len()), &recounted);
+    let mut deed = Deed::new(Action::Recounted, format!("{} episodes", episodes.len()), &recounted);
     deed.beside = Some(content.clone());
     let valid_from = episodes.iter().map(|known| super::field::said_at(known)).min();
     let claim = Claim { content: recounted, valid_from, ..derived.memory.claim.clone() };

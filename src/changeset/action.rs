@@ -1,0 +1,129 @@
+//! The words for what is done to a memory.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! actions {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
+        /// What a change does, as it stands in the history.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Action {
+            $($(#[doc = $doc])+ $name,)+
+            /// A word of another version of the program.
+            #[serde(other)]
+            Other,
+        }
+
+        impl Action {
+            /// Returns the spelling used in the database and in JSON.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)+
+                    Self::Other => "other",
+                }
+            }
+        }
+
+        impl FromStr for Action {
+            type Err = Infallible;
+            fn from_str(text: &str) -> Result<Self, Infallible> {
+                Ok(match text {
+                    $($word => Self::$name,)+
+                    _ => Self::Other,
+                })
+            }
+        }
+    };
+}
+
+actions! {
+    /// A memory was made.
+    Add = "add",
+    /// A memory gained a piece of evidence.
+    Evidence = "evidence",
+    /// A memory was edited.
+    Update = "update",
+    /// A memory was brought up to date by an import.
+    Import = "import",
+    /// An incoming memory was known, or rejected before.
+    Skip = "skip",
+    /// A memory took the richer wording.
+    Merge = "merge",
+    /// A memory gave way to one with more detail.
+    Refine = "refine",
+    /// A memory gave way to one that cannot hold beside it.
+    Contradict = "contradict",
+    /// A memory was confirmed.
+    Support = "support",
+    /// A memory gave way to another.
+    Supersede = "supersede",
+    /// Two memories were linked.
+    Relate = "relate",
+    /// A link was removed.
+    Unrelate = "unrelate",
+    /// A memory went to another namespace.
+    Move = "move",
+    /// A memory was pinned.
+    Pin = "pin",
+    /// A memory was unpinned.
+    Unpin = "unpin",
+    /// A memory was forgotten.
+    Forget = "forget",
+    /// A value was rejected.
+    Reject = "reject",
+    /// A rejection was lifted.
+    Admit = "admit",
+    /// A memory became active again.
+    Restore = "restore",
+    /// A pending memory was accepted.
+    Accept = "accept",
+    /// What a memory says was withdrawn with an erased conversation.
+    Withdraw = "withdraw",
+    /// A memory's time was over.
+    Expire = "expire",
+    /// A memory was no longer sure enough.
+    Fade = "fade",
+    /// A memory was given up.
+    Retire = "retire",
+    /// A memory gave way to one with the same words.
+    Unite = "unite",
+    /// A memory moved up in the hierarchy.
+    Promote = "promote",
+    /// A memory moved down in the hierarchy.
+    Demote = "demote",
+    /// A memory became less sure.
+    Decay = "decay",
+    /// A task was over or done.
+    TaskClosed = "task_closed",
+    /// Of two memories that say the same, one was kept with the evidence of both.
+    Duplicate = "duplicate",
+    /// A memory gave way to one that says it in more detail.
+    Refined = "refined",
+    /// Of two that cannot both hold, the one that holds later was kept.
+    Contradicted = "contradicted",
+    /// Of two that cannot both hold, the one that arrived later went to the inbox.
+    Conflict = "conflict",
+    /// Values of one attribute were joined into a list.
+    Listed = "listed",
+    /// A memory was derived from episodes that repeat.
+    Derived = "derived",
+    /// A derived memory was brought up to date.
+    Recounted = "recounted",
+    /// Memories of one matter were linked.
+    Linked = "linked",
+    /// A repair found a row that its history does not explain.
+    Repair = "repair",
+    /// A change was taken back.
+    Undo = "undo",
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,286 @@
+//! The one form in which memories change: rows before and after, in order, with the reason for each.
+//!
+//! Every write produces a [`Changeset`]. It carries its content by value, so it can be printed, saved, applied to
+//! another file, and inverted. Applying one twice has the effect of applying it once, because each [`RowChange`]
+//! compares what is stored with its two sides first.
+
+mod action;
+mod stored;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use action::Action;
+pub(crate) use stored::{evidence_as_stored, memory_as_stored, share_as_stored, time_as_stored};
+
+use crate::guard::Redact;
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation};
+
+/// Version of the serialised form; it grows when an older program could not apply a changeset correctly.
+pub const VERSION: u32 = 1;
+
+/// The changes of one write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Changeset {
+    /// Version of the form, see [`VERSION`].
+    pub version: u32,
+    /// A `UUIDv7`; the id of the run for what was written before changesets had ids.
+    pub id: String,
+    /// The run that made it, if one did.
+    pub run: Option<String>,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What it changes, in order.
+    pub changes: Vec<RowChange>,
+}
+
+impl Changeset {
+    /// Returns an empty changeset with a new id.
+    #[must_use]
+    pub fn new(run: Option<String>, at: Timestamp) -> Self {
+        Self { version: VERSION, id: uuid::Uuid::now_v7().to_string(), run, at, changes: Vec::new() }
+    }
+
+    /// Returns the changeset that takes this one back: the inverse of each change, the last first.
+    #[must_use]
+    pub fn inverse(&self, at: Timestamp) -> Self {
+        let changes = self.changes.iter().rev().map(RowChange::inverse).collect();
+        Self { changes, ..Self::new(None, at) }
+    }
+}
+
+/// One row before and after a change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowChange {
+    /// What was done.
+    pub action: Action,
+    /// The row.
+    #[serde(flatten)]
+    pub row: Row,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+}
+
+/// A row of the memory state. A side is `None` where the row does not exist; both are `None` once it was purged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entity", rename_all = "lowercase")]
+pub enum Row {
+    /// A memory.
+    Memory {
+        /// Before.
+        before: Option<Box<Memory>>,
+        /// After.
+        after: Option<Box<Memory>>,
+    },
+    /// A piece of evidence.
+    Evidence {
+        /// The memory that rests on it.
+        memory: MemoryId,
+        /// Before.
+        before: Option<Evidence>,
+        /// After.
+        after: Option<Evidence>,
+    },
+    /// A relation between two memories.
+    Relation {
+        /// Before.
+        before: Option<Relation>,
+        /// After.
+        after: Option<Relation>,
+    },
+    /// A rejected value.
+    Tombstone {
+        /// Before.
+        before: Option<Tombstone>,
+        /// After.
+        after: Option<Tombstone>,
+    },
+}
+
+/// A value that was rejected in a namespace, so that it is not learnt again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The memory that said it.
+    pub memory: MemoryId,
+    /// Where it is not to be learnt again.
+    pub namespace: Namespace,
+    /// Hash of its content, see [`crate::store::normalised_hash`].
+    pub content_hash: String,
+    /// Its attribute.
+    pub key: Option<String>,
+    /// Hash of the attribute's value: what was rejected is not kept in words.
+    pub value_hash: Option<String>,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The kind of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entity {
+    /// The memory itself.
+    Memory,
+    /// Words that it rests on.
+    Evidence,
+    /// A relation from it to another memory.
+    Relation,
+    /// The note that its value was rejected.
+    Tombstone,
+}
+
+impl Entity {
+    const ALL: [Self; 4] = [Self::Memory, Self::Evidence, Self::Relation, Self::Tombstone];
+
+    /// Returns the spelling used in the database and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Evidence => "evidence",
+            Self::Relation => "relation",
+            Self::Tombstone => "tombstone",
+        }
+    }
+}
+
+impl std::fmt::Display for Entity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Entity {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::ALL.into_iter().find(|entity| entity.as_str() == text).ok_or_else(|| ParseError {
+            value: text.to_owned(),
+            what: "an entity",
+            allowed: "memory, evidence, relation or tombstone",
+        })
+    }
+}
+
+impl Row {
+    /// Returns the change of a memory.
+    #[must_use]
+    pub fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
+        Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
+    }
+
+    /// Returns the addition of a piece of evidence.
+    #[must_use]
+    pub fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
+        Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
+    }
+
+    /// Returns the addition of a relation.
+    #[must_use]
+    pub fn new_relation(relation: Relation) -> Self {
+        let created_at = time_as_stored(relation.created_at);
+        Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
+    }
+
+    /// Returns the kind of the row.
+    #[must_use]
+    pub const fn entity(&self) -> Entity {
+        match self {
+            Self::Memory { .. } => Entity::Memory,
+            Self::Evidence { .. } => Entity::Evidence,
+            Self::Relation { .. } => Entity::Relation,
+            Self::Tombstone { .. } => Entity::Tombstone,
+        }
+    }
+
+    /// Returns the memory that the row belongs to, and for a relation the one at its other end.
+    ///
+    /// `None` where both sides are: nothing is known of a purged row.
+    #[must_use]
+    pub fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
+        match self {
+            Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),
+            Self::Evidence { memory, before, after } => (before.is_some() || after.is_some()).then_some((memory, None)),
+            Self::Relation { before, after } => {
+                after.as_ref().or(before.as_ref()).map(|relation| (&relation.from, Some(&relation.to)))
+            }
+            Self::Tombstone { before, after } => after.as_ref().or(before.as_ref()).map(|note| (&note.memory, None)),
+        }
+    }
+
+    /// Returns what tells the row from every other; `None` for a purged one.
+    pub(crate) fn key(&self) -> Option<RowKey<'_>> {
+        match self {
+            Self::Memory { before, after } => {
+                let memory = after.as_ref().or(before.as_ref())?;
+                Some((Entity::Memory, [memory.id.as_str(), "", "", ""]))
+            }
+            Self::Evidence { memory, before, after } => evidence_key(memory, after.as_ref().or(before.as_ref())?),
+            Self::Relation { before, after } => relation_key(after.as_ref().or(before.as_ref())?),
+            Self::Tombstone { before, after } => {
+                let note = after.as_ref().or(before.as_ref())?;
+                Some((Entity::Tombstone, [note.memory.as_str(), "", "", ""]))
+            }
+        }
+    }
+
+    /// Whether it adds a piece of evidence to this memory.
+    pub(crate) fn is_new_evidence_of(&self, id: &MemoryId) -> bool {
+        matches!(self, Self::Evidence { memory, before: None, after: Some(_) } if memory == id)
+    }
+
+    fn inverse(&self) -> Self {
+        match self.clone() {
+            Self::Memory { before, after } => Self::Memory { before: after, after: before },
+            Self::Evidence { memory, before, after } => Self::Evidence { memory, before: after, after: before },
+            Self::Relation { before, after } => Self::Relation { before: after, after: before },
+            Self::Tombstone { before, after } => Self::Tombstone { before: after, after: before },
+        }
+    }
+}
+
+/// What tells a row from every other.
+pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
+
+/// The same quote of the same message of the same transcript is one piece of evidence.
+pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
+    let message = piece.messages.first().map_or("", String::as_str);
+    Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
+}
+
+/// Two memories are linked in one way at most once.
+pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
+    Some((Entity::Relation, [relation.from.as_str(), relation.to.as_str(), relation.relation_type.as_str(), ""]))
+}
+
+impl RowChange {
+    /// Returns a change.
+    pub fn new(action: Action, row: Row, reason: Option<impl Into<String>>) -> Self {
+        Self { action, row, reason: reason.map(Into::into) }
+    }
+
+    /// Returns the change that takes this one back.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
+    }
+}
+
+impl Redact for RowChange {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.reason.edit_texts(edit);
+        // What was there before was redacted when it was written.
+        match &mut self.row {
+            Row::Memory { after, .. } => after.as_deref_mut().into_iter().for_each(|memory| memory.edit_texts(edit)),
+            Row::Evidence { after, .. } => after.edit_texts(edit),
+            Row::Relation { after, .. } => after.edit_texts(edit),
+            Row::Tombstone { after, .. } => after.iter_mut().for_each(|note| note.reason.edit_texts(edit)),
+        }
+    }
+}
+
+impl Redact for Relation {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.reason.edit_texts(edit);
+    }
+}
