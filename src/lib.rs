@@ -27,5 +27,6 @@ pub mod search;
 pub mod exchange;
 pub mod pipeline;
 pub mod api;
+#[cfg(feature = "serve")]
 pub mod serve;
 pub mod eval;

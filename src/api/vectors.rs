@@ -51,9 +51,6 @@ pub fn query_vectors(
 /// # Errors
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
 pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
-    if embedder.address().is_none() {
-        return Ok(Budget::new(Limits::default(), None, embedder.name())?);
-    }
     let prices = prices(config)?;
     let day = config.max_cost_per_day.value.map(|max_cost| {
         let today = Zoned::now();

@@ -57,13 +57,12 @@ const USER_SETTINGS: &str = "\
 # categories = [\"fact\", \"preference\", \"decision\", \"convention\", \"project\", \"task\", \"note\", \"solution\", \"mistake\", \"pattern\", \"workflow\", \"profile\"]
 # instructions = \"Keep what I say about my customers. Never keep salaries.\"
 
-# Search by meaning: a server with /embeddings, or a sentence model in a folder, run in this process. Off by default.
+# Search by meaning: a server with /embeddings, such as Ollama. Off by default.
 # [embedding]
 # base_url = \"http://localhost:11434/v1\"   # Ollama and others; without one, OpenAI's
 # model = \"nomic-embed-text\"
 # api_key_env = \"OPENAI_API_KEY\"
 # dimensions = 256          # fewer numbers than the model has, where the server can
-# folder = \"/path/to/all-MiniLM-L6-v2\"    # config.json, model.safetensors, vocab.txt
 
 # What is kept out beside secrets, which always go. keep, redact, or drop: nothing that rests on it is remembered.
 # [guard]

@@ -23,10 +23,11 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Compute missing vectors for search by meaning
 ///
-/// Needs [embedding] in the settings: a server, or a model in a folder. Can be stopped and resumed at any time. After a change
-/// of the model, all vectors are computed again.
+/// Needs a server under [embedding] in the settings. Can be stopped and resumed at any time. After a change of the model,
+/// all vectors are computed again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  AFTERTHOUGHT_EMBEDDING_FOLDER=~/models/all-MiniLM-L6-v2 afterthought db embed")]
+#[command(after_help = "Example:
+  AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
 pub struct EmbedArgs {
     /// Try again what the model has refused three times
     #[arg(long)]
@@ -42,7 +43,7 @@ pub struct EmbedArgs {
 pub fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     let Some(embedder) = embedder(&config)? else {
-        bail!("no vectors are made; set base_url and model, or folder, under [embedding] in your settings");
+        bail!("no vectors are made; set base_url and model under [embedding] in your settings");
     };
     let store = context.store()?;
     if args.dry_run {
@@ -182,7 +183,6 @@ pub fn finding(config: &Config) -> Result<String, String> {
     let Some(embedder) = embedder else {
         return Ok("none: search is by words; `afterthought config init` explains [embedding]".to_owned());
     };
-    let place = embedder.address().map_or_else(|| "in this process".to_owned(), |address| format!("at {address}"));
     let path = &config.db.value;
     let counts = Store::open_read_only(path).ok().and_then(|store| coverage(&store, &embedder).ok());
     let counts = counts.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
@@ -190,5 +190,5 @@ pub fn finding(config: &Config) -> Result<String, String> {
         let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
         format!(": {embedded} vectors, {waiting} memories wait{refused}{remedy}")
     });
-    Ok(format!("{} {place}{counts}", embedder.name()))
+    Ok(format!("{} at {}{counts}", embedder.name(), embedder.address()))
 }

@@ -84,7 +84,7 @@ impl Printer {
         let mut table = Table::new();
         // One line under the header and none between the rows, so that a list stays a list.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        if let Some(width) = columns() {
+        if let Some(width) = width() {
             table.set_width(width);
         }
         table.set_header(header).add_rows(rows);
@@ -94,7 +94,7 @@ impl Printer {
     /// Whether lines are too short for a table of several columns to be read.
     #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
     pub fn is_narrow(&self) -> bool {
-        columns().or_else(|| Table::new().width()).is_some_and(|width| width < NARROW)
+        width().is_some_and(|width| width < NARROW)
     }
 
     /// Tells something on the side, unless quiet.
@@ -141,9 +141,10 @@ impl Printer {
     }
 }
 
-/// Returns the width that `COLUMNS` asks for; a terminal's own is found without it, and a pipe has none.
-fn columns() -> Option<u16> {
-    std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width >= 20)
+/// Returns the width of lines: that of `COLUMNS`, else the terminal's; a pipe has none.
+fn width() -> Option<u16> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).filter(|width| *width >= 20);
+    asked.or_else(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0))
 }
 
 /// Returns the count and its noun, in the plural where it is not one.

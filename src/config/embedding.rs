@@ -1,6 +1,4 @@
-//! What the search by meaning works with.
-
-use std::path::PathBuf;
+//! Settings of search by meaning.
 
 use serde::Deserialize;
 
@@ -13,8 +11,6 @@ pub enum EmbeddingProvider {
     None,
     /// A server with `POST /embeddings` as OpenAI's, be it Ollama, vLLM, llama.cpp or another.
     OpenAi,
-    /// A model in a folder, run in this process.
-    Local,
 }
 
 /// How vectors are made, or what one layer says of it; nothing is by default.
@@ -29,8 +25,6 @@ pub struct EmbeddingSettings {
     pub base_url: Option<String>,
     /// Name of the environment variable that holds the key; `None`: that of the chat model's.
     pub api_key_env: Option<String>,
-    /// Folder of the local model.
-    pub folder: Option<PathBuf>,
     /// Numbers of a vector to ask the server for; `None`: as many as the model has.
     pub dimensions: Option<usize>,
     /// What is put before a memory; `None`: what the model is known to want.
@@ -40,15 +34,12 @@ pub struct EmbeddingSettings {
 }
 
 impl EmbeddingSettings {
-    /// Returns what makes vectors: what is set, else a model in a folder or on a server where one is named.
+    /// Returns the provider: the one that is set, else a server where a model or an address is named.
     #[must_use]
     pub fn provider(&self) -> EmbeddingProvider {
-        let named = || match (&self.folder, &self.model, &self.base_url) {
-            (Some(_), _, _) => EmbeddingProvider::Local,
-            (None, None, None) => EmbeddingProvider::None,
-            (None, _, _) => EmbeddingProvider::OpenAi,
-        };
-        self.provider.unwrap_or_else(named)
+        let names_server = self.model.is_some() || self.base_url.is_some();
+        let named = if names_server { EmbeddingProvider::OpenAi } else { EmbeddingProvider::None };
+        self.provider.unwrap_or(named)
     }
 }
 
@@ -60,7 +51,6 @@ impl EmbeddingSettings {
             model: self.model.or(settings.model),
             base_url: self.base_url.or(settings.base_url),
             api_key_env: self.api_key_env.or(settings.api_key_env),
-            folder: self.folder.or(settings.folder),
             dimensions: self.dimensions.or(settings.dimensions),
             document_prefix: self.document_prefix.or(settings.document_prefix),
             query_prefix: self.query_prefix.or(settings.query_prefix),
@@ -70,10 +60,9 @@ impl EmbeddingSettings {
     /// Returns the settings that an environment variable stands for.
     pub(super) fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Self)> {
         type Setter = fn(String) -> EmbeddingSettings;
-        let variables: [(&'static str, Setter); 3] = [
+        let variables: [(&'static str, Setter); 2] = [
             ("AFTERTHOUGHT_EMBEDDING_MODEL", |value| Self { model: Some(value), ..Self::default() }),
             ("AFTERTHOUGHT_EMBEDDING_BASE_URL", |value| Self { base_url: Some(value), ..Self::default() }),
-            ("AFTERTHOUGHT_EMBEDDING_FOLDER", |value| Self { folder: Some(value.into()), ..Self::default() }),
         ];
         let set = variables.into_iter().filter_map(|(name, setter)| {
             let value = lookup(name).filter(|value| !value.trim().is_empty())?;
@@ -91,12 +80,10 @@ mod tests {
     fn what_is_named_is_used_unless_it_is_switched_off() {
         let rows = [
             ("", EmbeddingProvider::None),
-            ("folder = 'm'", EmbeddingProvider::Local),
-            ("folder = 'm'\nmodel = 'n'", EmbeddingProvider::Local),
             ("model = 'n'", EmbeddingProvider::OpenAi),
             ("base_url = 'http://127.0.0.1:1/v1'", EmbeddingProvider::OpenAi),
-            ("provider = 'openai'\nfolder = 'm'", EmbeddingProvider::OpenAi),
-            ("provider = 'none'\nfolder = 'm'", EmbeddingProvider::None),
+            ("provider = 'openai'", EmbeddingProvider::OpenAi),
+            ("provider = 'none'\nmodel = 'm'", EmbeddingProvider::None),
         ];
         for (text, expected) in rows {
             let partial: EmbeddingSettings = toml::from_str(text).unwrap();

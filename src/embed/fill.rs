@@ -1,7 +1,7 @@
-//! Making the vectors that are missing, resumably.
+//! Fills in missing vectors, resumably.
 //!
-//! What waits is told by the store, so that a stop at any point loses the calls in flight alone, and another model only
-//! makes everything wait again. No write is open while a server is asked.
+//! The store knows which memories have none, so that a stop at any point loses only the calls in flight. No write
+//! transaction is open while the server is asked.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -11,28 +11,26 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{EmbedError, Embedder, remote::Documents};
+use super::{Documents, EmbedError, Embedder};
 use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::Budget;
 use crate::store::{NewVector, Store, StoreError, Unembedded, VectorModel};
 
-/// Texts in one call to a server.
-const REMOTE_BATCH: usize = 64;
-/// Texts between two writes of a model in this process, a second's work or so.
-const LOCAL_BATCH: usize = 32;
-/// Time between two signs of life while a server is asked.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// Texts in one call.
+const BATCH: usize = 64;
+/// Time between two renewals of the lease while the server is asked.
+const RENEWAL: Duration = Duration::from_secs(10);
 
-/// What fills in vectors, and of what.
+/// The parts that filling in needs.
 pub struct Filling<'a> {
-    /// Where memories are.
+    /// Store of the memories.
     pub store: &'a Store,
-    /// What makes vectors.
+    /// Client of the server.
     pub embedder: &'a Embedder,
-    /// What keeps secrets from the server.
+    /// Redacts texts before they are sent.
     pub guard: &'a Guard,
-    /// What may be spent.
+    /// Limits of spending.
     pub budget: &'a Budget,
     /// Most memories that are embedded.
     pub most: usize,
@@ -42,34 +40,33 @@ pub struct Filling<'a> {
     pub clock: fn() -> Timestamp,
 }
 
-/// What was done.
+/// Result of filling in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Filled {
     /// Memories that have a vector now.
     pub embedded: usize,
-    /// Those whose text the model did not take.
+    /// Memories whose text the model refused.
     pub refused: usize,
-    /// Those that wait still, those refused fewer than three times among them.
+    /// Memories still without a vector, among them those refused fewer than three times.
     pub waiting: usize,
-    /// Tokens that it took; 0 for a model in this process.
+    /// Tokens used.
     pub tokens: u64,
-    /// Another process is at it, so nothing was done.
+    /// Another process fills in vectors of this file, so nothing was done.
     pub elsewhere: bool,
 }
 
-/// How far it is.
+/// Progress of filling in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Memories that were looked at.
+    /// Memories processed.
     pub done: usize,
-    /// Memories that waited at the beginning, at most as many as were asked for.
+    /// Memories without a vector at the start, at most the limit.
     pub total: usize,
 }
 
-/// Makes vectors for memories that have none, the last learnt first, and calls `watch` after each call.
+/// Makes vectors for memories that have none, the newest first, and calls `watch` after each batch.
 ///
-/// Another process that makes vectors of the same file is left to it. Texts that the model refuses are noted and do not
-/// end it.
+/// Only one process at a time does this for a file. Texts that the model refuses are recorded and skipped.
 ///
 /// # Errors
 /// [`EmbedError`]; what was done until then is kept.
@@ -87,17 +84,16 @@ impl Filling<'_> {
     async fn all(&self, owner: &str, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
         let mut filled = Filled::default();
         let known = self.embedder.kept_model(self.store)?;
-        // A model of no length has no vectors, so everything waits for it.
+        // No vector has length 0, so all memories count as missing.
         let mut model = known.unwrap_or_else(|| VectorModel { name: self.embedder.name().to_owned(), dimension: 0 });
         let total = self.store.vector_coverage(&model)?.waiting.min(self.most);
-        let batch = if self.embedder.is_local() { LOCAL_BATCH } else { REMOTE_BATCH };
         let mut last: Option<Unembedded> = None;
         let mut done = 0;
         while done < total && !self.cancel.is_cancelled() {
-            let waiting = self.store.without_vector(&model, last.as_ref(), batch.min(total - done))?;
+            let waiting = self.store.without_vector(&model, last.as_ref(), BATCH.min(total - done))?;
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
-            let documents = self.alive(owner, self.embedder.documents(&texts, self.budget)).await?;
+            let documents = self.renewing(owner, self.embedder.documents(&texts, self.budget)).await?;
             point("vectors.asked");
             model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
@@ -110,11 +106,11 @@ impl Filling<'_> {
         Ok(filled)
     }
 
-    /// Returns what `work` comes to, and says meanwhile that this process is alive.
-    async fn alive<T>(&self, owner: &str, work: impl Future<Output = Result<T, EmbedError>>) -> Result<T, EmbedError> {
+    /// Runs `work` and renews the lease meanwhile.
+    async fn renewing<T>(&self, owner: &str, work: impl Future<Output = Result<T, EmbedError>>) -> Result<T, EmbedError> {
         let mut work = pin!(work);
         loop {
-            match future::select(work.as_mut(), pin!(tokio::time::sleep(SIGN_OF_LIFE))).await {
+            match future::select(work.as_mut(), pin!(tokio::time::sleep(RENEWAL))).await {
                 Either::Left((done, _)) => {
                     self.lease(owner)?;
                     return done;
@@ -144,7 +140,7 @@ impl Filling<'_> {
         filled.tokens += documents.tokens;
         filled.refused += refused.len();
         filled.embedded += self.store.write::<_, StoreError>(None, (self.clock)(), |w| {
-            // Where nothing ever passed, it is not known what model this is.
+            // Before the first vector the model is not known by its length.
             for (of, reason) in refused.iter().filter(|_| model.dimension > 0) {
                 w.note_unembeddable(model, &of.id, reason)?;
             }
@@ -157,7 +153,7 @@ impl Filling<'_> {
     }
 }
 
-/// Returns the length that all vectors have.
+/// Returns the length of all vectors, which must be the same.
 fn length(model: &VectorModel, documents: &Documents) -> Result<usize, EmbedError> {
     let mut expected = model.dimension;
     for vector in documents.vectors.iter().flatten() {

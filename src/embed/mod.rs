@@ -1,51 +1,47 @@
-//! What memories say as vectors: making them, here or on a server, and filling in those that are missing.
+//! Embeddings of memories: a client of a `/embeddings` server, and the job that fills in missing vectors.
 //!
 //! ```text
-//! store: memories without a vector ─▶ guard ─▶ Embedder ─┬▶ LocalModel, from a folder ─┬▶ store
-//!                                   query ─▶ guard ─▶    └▶ llm::Client, /embeddings ──┘
+//! store: memories without a vector ─▶ guard ─▶ Embedder ─▶ llm::Client, /embeddings ─▶ store
+//!                                   query ─▶ guard ─▶    the same
 //! ```
 //!
-//! Off by default. A search without vectors is one by words; so it is where the server is down.
+//! Off by default. Without vectors, or while the server is down, search uses words alone.
 
-mod asking;
 mod fill;
-mod known;
-mod local;
-mod remote;
+mod query;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
 use crate::config::{EmbeddingProvider, EmbeddingSettings};
 use crate::guard::{Guard, Redacted};
-use crate::llm::{Budget, LlmError};
+use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, ModelSettings};
 use crate::store::{Database, StoreError, Unembedded, VectorModel};
+use crate::tokens;
 
-pub use asking::{QueryVector, QueryVectors};
 pub use fill::{Filled, Filling, Progress, fill};
-pub use local::LocalModel;
-
-use known::Prefixes;
-use remote::Remote;
+pub use query::{QueryVector, QueryVectors};
 
 /// Longest wait for the vector of a query: a person, or an agent, waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The model asked at `OpenAI`'s address when none is named.
+const DEFAULT_MODEL: &str = "text-embedding-3-small";
+/// A text that the server refuses for its length is sent once more, cut to so many tokens.
+const CUT_TOKENS: usize = 400;
+/// Prefixes of memories and of queries that models were trained with, by a part of the model's name.
+const PREFIXES: &[(&str, &str, &str)] = &[
+    ("nomic-embed", "search_document: ", "search_query: "),
+    ("e5-", "passage: ", "query: "),
+    ("mxbai-embed", "", "Represent this sentence for searching relevant passages: "),
+    ("snowflake-arctic-embed", "", "Represent this sentence for searching relevant passages: "),
+];
 
 /// Why there are no vectors; one variant for each thing a person does differently.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The folder holds no model that can be run here.
-    #[error("cannot use the sentence model: {}: {reason}", .path.display())]
-    Folder {
-        /// The file at fault.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
     /// A setting is missing.
     #[error("[embedding] names no {what}; set {remedy}")]
     Unset {
@@ -54,28 +50,28 @@ pub enum EmbedError {
         /// The setting.
         remedy: &'static str,
     },
-    /// The server answers with vectors of another length than those that are kept, or that were asked for.
+    /// The server returns vectors of another length than the stored ones, or than was asked for.
     #[error(
         "{model} answers with {found} numbers where {expected} are expected; set dimensions = {found} in [embedding] to make all vectors anew"
     )]
     Dimension {
         /// The model.
         model: String,
-        /// Length of the vectors that came.
+        /// Length of the vectors that the server returned.
         found: usize,
-        /// Length of those that are kept.
+        /// Length of the stored vectors.
         expected: usize,
     },
-    /// The model takes too long.
+    /// The server takes too long.
     #[error("the sentence model did not answer within {} ms", .within.as_millis())]
     Late {
-        /// How long it was waited for.
+        /// The time limit.
         within: Duration,
     },
-    /// There is no thread for it.
+    /// No thread can be started.
     #[error("cannot start a thread for the sentence model")]
     Thread {
-        /// What the system says.
+        /// What the system reports.
         source: std::io::Error,
     },
     /// The server does not answer.
@@ -86,100 +82,108 @@ pub enum EmbedError {
     Store(#[from] StoreError),
 }
 
-/// What turns texts into vectors.
+/// Client of an embedding server.
 #[derive(Debug)]
 pub struct Embedder {
-    source: Source,
+    client: Client,
+    /// For queries: one attempt, with a short timeout.
+    hasty: Client,
+    model: String,
+    dimensions: Option<usize>,
+    /// The name under which the store keeps the vectors.
     name: String,
-    prefixes: Prefixes,
+    document_prefix: String,
+    query_prefix: String,
 }
 
-#[derive(Debug)]
-enum Source {
-    Local(Box<LocalModel>),
-    Remote(Box<Remote>),
-}
-
-/// What an [`Embedder`] is made from beside the settings.
+/// What an [`Embedder`] needs beside the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     /// Key of the server.
     pub key: Option<SecretString>,
-    /// Longest wait for a call that fills in vectors.
+    /// Timeout of a call that fills in vectors.
     pub timeout: Option<Duration>,
 }
 
+/// The server's answer for a list of texts.
+#[derive(Debug, Default)]
+struct Documents {
+    /// One a text: its vector, or why the server refused it.
+    vectors: Vec<Result<Vec<f32>, String>>,
+    tokens: u64,
+}
+
+/// Why a call returned no vectors.
+enum Failed {
+    /// The server refused the texts, for this reason.
+    Texts(String),
+    Whole(EmbedError),
+}
+
 impl Embedder {
-    /// Returns what `settings` ask for; `None` where vectors are off. A local model is read here, a server not asked yet.
+    /// Returns the client that `settings` describe; `None` where vectors are off. The server is not asked yet.
     ///
     /// # Errors
     /// [`EmbedError`] if the settings cannot be used.
     pub fn open(settings: &EmbeddingSettings, access: Access) -> Result<Option<Self>, EmbedError> {
-        let (source, name) = match settings.provider() {
-            EmbeddingProvider::None => return Ok(None),
-            EmbeddingProvider::Local => {
-                let unset = EmbedError::Unset { what: "folder", remedy: "folder, or AFTERTHOUGHT_EMBEDDING_FOLDER" };
-                let model = LocalModel::read(settings.folder.as_deref().ok_or(unset)?)?;
-                let name = model.name().to_owned();
-                (Source::Local(Box::new(model)), name)
-            }
-            EmbeddingProvider::OpenAi => {
-                let remote = Remote::new(settings, access)?;
-                let name = remote.model().to_owned();
-                (Source::Remote(Box::new(remote)), name)
-            }
+        if settings.provider() == EmbeddingProvider::None {
+            return Ok(None);
+        }
+        let base_url = settings.base_url.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
+        let is_default = base_url.contains("//api.openai.com");
+        let default = is_default.then(|| DEFAULT_MODEL.to_owned());
+        let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
+        let model = settings.model.clone().or(default).ok_or(unset)?;
+        if is_default && access.key.is_none() {
+            let remedy = "the variable that api_key_env names, or a base_url";
+            return Err(EmbedError::Unset { what: "key", remedy });
+        }
+        let usual = ModelSettings { api_key: access.key, ..ModelSettings::new(base_url, &model) };
+        let usual = ModelSettings { timeout: access.timeout.unwrap_or(usual.timeout), ..usual };
+        let hasty = ModelSettings { timeout: usual.timeout.min(QUERY_TIMEOUT), max_retries: 0, ..usual.clone() };
+        let (document_prefix, query_prefix) = prefixes(settings, &model);
+        // The prefix of a memory changes its vector, so it is a part of the name.
+        let name = match document_prefix.trim() {
+            "" => model.clone(),
+            prefix => format!("{model} after {prefix:?}"),
         };
-        let prefixes = Prefixes::of(settings, &name);
-        // What stands before a memory changes its vector.
-        let name =
-            if prefixes.document.is_empty() { name } else { format!("{name} after {:?}", prefixes.document.trim()) };
-        Ok(Some(Self { source, name, prefixes }))
+        let (client, hasty) = (Client::new(usual)?, Client::new(hasty)?);
+        let dimensions = settings.dimensions;
+        Ok(Some(Self { client, hasty, model, dimensions, name, document_prefix, query_prefix }))
     }
 
-    /// Returns the name under which vectors are kept.
+    /// Returns the name under which vectors are stored.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the model's name as the server knows it, by which it is paid for.
+    /// Returns the model's name as the server knows it, which is also the one that has a price.
     #[must_use]
     pub fn paid_name(&self) -> &str {
-        match &self.source {
-            Source::Local(model) => model.name(),
-            Source::Remote(remote) => remote.model(),
-        }
+        &self.model
     }
 
-    /// Returns the base URL of the server; `None` for a model in this process.
+    /// Returns the base URL of the server.
     #[must_use]
-    pub fn address(&self) -> Option<&str> {
-        match &self.source {
-            Source::Local(_) => None,
-            Source::Remote(remote) => Some(remote.address()),
-        }
+    pub fn address(&self) -> &str {
+        self.client.address()
     }
 
     /// Whether no text leaves this machine.
     #[must_use]
     pub fn is_on_this_machine(&self) -> bool {
-        match &self.source {
-            Source::Local(_) => true,
-            Source::Remote(remote) => remote.is_on_this_machine(),
-        }
+        self.client.is_on_this_machine()
     }
 
-    /// Returns the model as `store` keeps its vectors; `None` where their length is not known before the server answers.
+    /// Returns the model of the vectors in `store`; `None` where their length is not known before the server answers.
     ///
     /// # Errors
     /// [`EmbedError::Store`].
     pub fn kept_model(&self, store: &Database) -> Result<Option<VectorModel>, EmbedError> {
-        let dimension = match &self.source {
-            Source::Local(model) => Some(model.dimension()),
-            Source::Remote(remote) => match remote.dimensions() {
-                Some(asked) => Some(asked),
-                None => store.vector_dimension(&self.name)?,
-            },
+        let dimension = match self.dimensions {
+            Some(asked) => Some(asked),
+            None => store.vector_dimension(&self.name)?,
         };
         Ok(dimension.map(|dimension| VectorModel { name: self.name.clone(), dimension }))
     }
@@ -189,17 +193,18 @@ impl Embedder {
     /// A server has [`QUERY_TIMEOUT`] and one attempt.
     ///
     /// # Errors
-    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors are of another length
-    /// by now; search by words stands in for either.
+    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors have another length
+    /// by now; search uses words alone then.
     pub async fn query(&self, guard: &Guard, model: &VectorModel, query: &str) -> Result<Option<Vec<f32>>, EmbedError> {
         if query.trim().is_empty() {
             return Ok(None);
         }
-        let (text, _) = guard.redact(format!("{}{}", self.prefixes.query, query.trim()));
-        let vector = match &self.source {
-            Source::Local(local) => local.embed(&[&text])?.pop(),
-            Source::Remote(remote) => remote.query(text).await?.pop(),
-        };
+        let (text, _) = guard.redact(format!("{}{}", self.query_prefix, query.trim()));
+        let embedded = self.hasty.embed(&[text], self.dimensions).await.map_err(|failure| match failure {
+            EmbedFailure::Refused(error) | EmbedFailure::Failed(error) => EmbedError::from(error),
+            EmbedFailure::TooMuch { endpoint } => LlmError::TooLong { endpoint }.into(),
+        })?;
+        let vector = self.checked(embedded.vectors)?.pop();
         match vector.as_ref().map(Vec::len).filter(|found| *found != model.dimension) {
             Some(found) => Err(EmbedError::Dimension { model: self.name.clone(), found, expected: model.dimension }),
             None => Ok(vector),
@@ -209,27 +214,85 @@ impl Embedder {
     /// Returns the text that stands for a memory.
     fn text(&self, guard: &Guard, memory: &Unembedded) -> Redacted {
         let (title, content) = (memory.title.trim(), memory.content.trim());
-        // The title of a memory by hand is its first words.
-        let said = if title.is_empty() || content.starts_with(title) {
+        // The title of a memory written by hand is its first words.
+        let text = if title.is_empty() || content.starts_with(title) {
             content.to_owned()
         } else {
             format!("{title}: {content}")
         };
-        guard.redact(format!("{}{said}", self.prefixes.document)).0
+        guard.redact(format!("{}{text}", self.document_prefix)).0
     }
 
-    async fn documents(&self, texts: &[Redacted], budget: &Budget) -> Result<remote::Documents, EmbedError> {
-        match &self.source {
-            Source::Local(model) => {
-                let texts: Vec<&str> = texts.iter().map(|text| text.as_str()).collect();
-                let vectors = model.embed(&texts)?.into_iter().map(Ok).collect();
-                Ok(remote::Documents { vectors, tokens: 0 })
+    /// Returns a vector for each text: in one call, or in halves where the server does not take so many.
+    async fn documents(&self, texts: &[Redacted], budget: &Budget) -> Result<Documents, EmbedError> {
+        let mut done = Documents::default();
+        let mut rest: Vec<&[Redacted]> = vec![texts];
+        while let Some(texts) = rest.pop().filter(|texts| !texts.is_empty()) {
+            match self.batch(texts, budget).await {
+                Ok((vectors, tokens)) => {
+                    done.vectors.extend(vectors.into_iter().map(Ok));
+                    done.tokens += tokens;
+                }
+                Err(Failed::Whole(error)) => return Err(error),
+                Err(Failed::Texts(_)) if texts.len() > 1 => {
+                    let (first, second) = texts.split_at(texts.len() / 2);
+                    rest.extend([second, first]);
+                }
+                Err(Failed::Texts(reason)) => match self.cut(&texts[0], budget).await? {
+                    Some((vector, tokens)) => {
+                        done.vectors.push(Ok(vector));
+                        done.tokens += tokens;
+                    }
+                    None => done.vectors.push(Err(reason)),
+                },
             }
-            Source::Remote(remote) => remote.documents(texts, budget).await,
+        }
+        Ok(done)
+    }
+
+    /// Returns the vector of the beginning of a long text; `None` if it is refused too, or is not long.
+    async fn cut(&self, text: &Redacted, budget: &Budget) -> Result<Option<(Vec<f32>, u64)>, EmbedError> {
+        let end = tokens::head(text, CUT_TOKENS).len();
+        if end == text.len() {
+            return Ok(None);
+        }
+        let beginning = text.beginning(end);
+        match self.batch(std::slice::from_ref(&beginning), budget).await {
+            Ok((mut vectors, tokens)) => Ok(vectors.pop().map(|vector| (vector, tokens))),
+            Err(Failed::Texts(_)) => Ok(None),
+            Err(Failed::Whole(error)) => Err(error),
         }
     }
 
-    fn is_local(&self) -> bool {
-        matches!(self.source, Source::Local(_))
+    async fn batch(&self, texts: &[Redacted], budget: &Budget) -> Result<(Vec<Vec<f32>>, u64), Failed> {
+        let counted = || texts.iter().map(|text| tokens::count(text) as u64).sum();
+        let expected = if budget.is_limited() { counted() } else { 0 };
+        let reservation = budget.reserve(expected, 0).await.map_err(|error| Failed::Whole(error.into()))?;
+        let embedded = self.client.embed(texts, self.dimensions).await.map_err(|failure| match failure {
+            EmbedFailure::TooMuch { .. } => Failed::Texts("it is too long for the model".to_owned()),
+            EmbedFailure::Refused(error) => Failed::Texts(error.to_string()),
+            EmbedFailure::Failed(error) => Failed::Whole(error.into()),
+        })?;
+        // Some servers report no usage.
+        let tokens = if embedded.tokens == 0 { counted() } else { embedded.tokens };
+        reservation.settle(tokens, 0);
+        Ok((self.checked(embedded.vectors).map_err(Failed::Whole)?, tokens))
     }
+
+    fn checked(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let found = vectors.first().map_or(0, Vec::len);
+        match self.dimensions.filter(|asked| *asked != found) {
+            Some(expected) => Err(EmbedError::Dimension { model: self.model.clone(), found, expected }),
+            None => Ok(vectors),
+        }
+    }
+}
+
+/// Returns the prefixes of memories and of queries.
+fn prefixes(settings: &EmbeddingSettings, model: &str) -> (String, String) {
+    let model = model.to_lowercase();
+    let known = PREFIXES.iter().find(|(part, _, _)| model.contains(part));
+    let (document, query) = known.map_or(("", ""), |(_, document, query)| (document, query));
+    let or = |set: &Option<String>, known: &str| set.clone().unwrap_or_else(|| known.to_owned());
+    (or(&settings.document_prefix, document), or(&settings.query_prefix, query))
 }

@@ -36,7 +36,6 @@ fn what_is_missing_is_named_with_its_setting() {
             None,
             "[embedding] names no model; set model, or AFTERTHOUGHT_EMBEDDING_MODEL",
         ),
-        ("provider = 'local'", None, "[embedding] names no folder; set folder, or AFTERTHOUGHT_EMBEDDING_FOLDER"),
         (
             "base_url = 'here'\nmodel = 'm'",
             None,
@@ -54,8 +53,6 @@ fn the_name_says_all_that_changes_a_vector() {
     let nomic = opened("model = 'nomic-embed-text'\nbase_url = 'http://127.0.0.1:9/v1'");
     assert_eq!((nomic.name(), nomic.paid_name()), ("nomic-embed-text after \"search_document:\"", "nomic-embed-text"));
     assert!(nomic.is_on_this_machine() && !opened("model = 'm'").is_on_this_machine());
-    let local = opened("folder = 'tests/embedding/tiny-bert'");
-    assert!(local.name().starts_with("local/bert-2x16-") && local.is_on_this_machine(), "{}", local.name());
 }
 
 #[test]
@@ -64,7 +61,6 @@ fn the_length_of_vectors_is_asked_for_known_or_unknown() {
     let length = |text: &str| opened(text).kept_model(&store).unwrap().map(|model| model.dimension);
     assert_eq!(length("model = 'm'"), None);
     assert_eq!(length("model = 'm'\ndimensions = 256"), Some(256));
-    assert_eq!(length("folder = 'tests/embedding/tiny-bert'"), Some(16));
 }
 
 #[test]
@@ -86,11 +82,18 @@ fn a_memory_is_embedded_by_what_it_says_without_secrets() {
 
 #[tokio::test]
 async fn a_query_of_nothing_has_no_vector() {
-    let (embedder, guard) = (opened("folder = 'tests/embedding/tiny-bert'"), Guard::default());
+    let (embedder, guard) = (opened("model = 'm'\nbase_url = 'http://127.0.0.1:9/v1'"), Guard::default());
     let model = VectorModel { name: embedder.name().to_owned(), dimension: 16 };
     assert_eq!(embedder.query(&guard, &model, " \n").await.unwrap(), None);
-    assert_eq!(embedder.query(&guard, &model, "tea").await.unwrap().unwrap().len(), 16);
-    let other = VectorModel { dimension: 8, ..model };
-    let error = embedder.query(&guard, &other, "tea").await.unwrap_err().to_string();
-    assert!(error.contains("answers with 16 numbers where 8 are expected"), "{error}");
+}
+
+#[test]
+fn models_get_the_prefixes_they_were_trained_with_unless_others_are_set() {
+    let nothing = EmbeddingSettings::default();
+    let pair = |document: &str, query: &str| (document.to_owned(), query.to_owned());
+    assert_eq!(prefixes(&nothing, "nomic-embed-text:v1.5"), pair("search_document: ", "search_query: "));
+    assert_eq!(prefixes(&nothing, "intfloat/Multilingual-E5-small"), pair("passage: ", "query: "));
+    assert_eq!(prefixes(&nothing, "text-embedding-3-small"), pair("", ""));
+    let own = EmbeddingSettings { document_prefix: Some(String::new()), query_prefix: Some("q: ".into()), ..nothing };
+    assert_eq!(prefixes(&own, "nomic-embed-text"), pair("", "q: "));
 }

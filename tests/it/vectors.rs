@@ -1,4 +1,4 @@
-//! Vectors of memories, from a server on loopback that behaves as real ones do, and from a model in a folder.
+//! Vectors of memories, from a server on loopback that behaves as real ones do.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -373,19 +373,6 @@ fn a_project_cannot_send_memories_elsewhere() {
     let (status, _, stderr) = out(&mut world.command(&["db", "embed"]));
     assert_eq!((status, server.requests()), (2, 0));
     assert!(stderr.contains("must not set embedding"), "{stderr}");
-}
-
-#[test]
-fn a_model_in_a_folder_needs_no_server() {
-    let world = world();
-    let folder = std::path::absolute("tests/embedding/tiny-bert").unwrap();
-    let run = |arguments: &[&str]| out(world.command(arguments).env("AFTERTHOUGHT_EMBEDDING_FOLDER", &folder));
-    assert_eq!(run(&["db", "embed"]).1, "4 vectors\n");
-    let (status, stdout, _) = run(&["search", "The user drinks green tea.", "--json"]);
-    let first: Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
-    assert_eq!((status, first["content"].as_str()), (0, Some(TEXTS[0])));
-    assert_eq!(first["fit"]["channels"], json!({"vectors": 1.0}));
-    assert!(run(&["status", "--check"]).1.contains("in this process: 4 vectors, 0 memories wait"));
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl MemoryServer {
     fn embed(&self) {
         let desk = Arc::clone(&self.desk);
         let runtime = tokio::runtime::Handle::current();
-        // A model in this process works for as long as it takes, and a store is one thread's.
+        // A store belongs to one thread.
         tokio::task::spawn_blocking(move || runtime.block_on(desk.embed()));
     }
 

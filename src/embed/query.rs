@@ -1,0 +1,131 @@
+//! Vectors of queries within a time limit, made on a thread of their own.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Access, EmbedError, Embedder};
+use crate::config::EmbeddingSettings;
+use crate::guard::Guard;
+use crate::store::{Database, VectorModel};
+
+/// Pause after a failure or a timeout, so that not every search waits for a server that is down.
+const REST: Duration = Duration::from_secs(30);
+
+/// Makes the vectors of queries. Can be shared between threads; no call waits longer than the time limit.
+///
+/// A server that fails or is late is not asked again for half a minute, in which there are no vectors.
+#[derive(Debug)]
+pub struct QueryVectors {
+    settings: EmbeddingSettings,
+    access: Access,
+    guard: Guard,
+    within: Duration,
+    embedder: OnceLock<Arc<Embedder>>,
+    worker: Mutex<Worker>,
+}
+
+#[derive(Debug, Default)]
+struct Worker {
+    jobs: Option<Sender<Job>>,
+    rests_until: Option<Instant>,
+}
+
+struct Job {
+    model: VectorModel,
+    query: String,
+    reply: SyncSender<Result<Option<Vec<f32>>, EmbedError>>,
+}
+
+/// The vector of a query, and the model that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryVector {
+    /// The model, whose other vectors it can be compared with.
+    pub model: VectorModel,
+    /// Its numbers.
+    pub vector: Vec<f32>,
+}
+
+impl QueryVectors {
+    /// Returns a source of query vectors with the time limit `within`. The server is first asked by the first query.
+    #[must_use]
+    pub fn new(settings: EmbeddingSettings, access: Access, guard: Guard, within: Duration) -> Self {
+        Self { settings, access, guard, within, embedder: OnceLock::new(), worker: Mutex::default() }
+    }
+
+    /// Returns the vector of `query`; `None` where it is blank, vectors are off, `store` has none of the model, or the
+    /// server failed within the last half minute.
+    ///
+    /// # Errors
+    /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long; search
+    /// uses words alone then.
+    pub fn vector(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
+        if query.trim().is_empty() || !store.has_vectors()? || self.rests() {
+            return Ok(None);
+        }
+        let vector = self.ask(store, query);
+        // An error of the store is not the server's fault.
+        if vector.as_ref().is_err_and(|error| !matches!(error, EmbedError::Store(_))) {
+            self.worker.lock().unwrap_or_else(PoisonError::into_inner).rests_until = Some(Instant::now() + REST);
+        }
+        vector
+    }
+
+    fn rests(&self) -> bool {
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        worker.rests_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn ask(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
+        let embedder = match self.embedder.get() {
+            Some(embedder) => embedder,
+            None => {
+                let Some(opened) = Embedder::open(&self.settings, self.access.clone())? else { return Ok(None) };
+                self.embedder.get_or_init(|| Arc::new(opened))
+            }
+        };
+        let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
+        // Without stored vectors of this model there is nothing to compare with, so the call would be wasted.
+        if store.vector_dimension(&model.name)? != Some(model.dimension) {
+            return Ok(None);
+        }
+        // Room for one answer, so that the thread never waits for somebody who has gone.
+        let (reply, answer) = sync_channel(1);
+        self.send(embedder, Job { model: model.clone(), query: query.to_owned(), reply })?;
+        let vector = match answer.recv_timeout(self.within) {
+            Ok(answer) => answer?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return Err(EmbedError::Late { within: self.within });
+            }
+        };
+        Ok(vector.map(|vector| QueryVector { model, vector }))
+    }
+
+    /// Gives a job to the thread, which is started where there is none, or where it has ended.
+    fn send(&self, embedder: &Arc<Embedder>, job: Job) -> Result<(), EmbedError> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = match &worker.jobs {
+            Some(jobs) => match jobs.send(job) {
+                Ok(()) => return Ok(()),
+                Err(unsent) => unsent.0,
+            },
+            None => job,
+        };
+        let (jobs, waiting) = channel::<Job>();
+        let (embedder, guard) = (Arc::clone(embedder), self.guard.clone());
+        std::thread::Builder::new()
+            .name("query vectors".to_owned())
+            .spawn(move || {
+                let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+                for Job { model, query, reply } in waiting {
+                    // The caller may have given up; nobody needs the answer then.
+                    reply.send(runtime.block_on(embedder.query(&guard, &model, &query))).ok();
+                }
+            })
+            .map_err(|source| EmbedError::Thread { source })?;
+        // The thread ends when the last sender is gone.
+        jobs.send(job).ok();
+        worker.jobs = Some(jobs);
+        Ok(())
+    }
+}
