@@ -24,7 +24,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::E
 
 /// Whether `text` is nested deeper than is parsed.
 #[must_use]
-pub fn is_too_deep(text: &str) -> bool {
+pub(crate) fn is_too_deep(text: &str) -> bool {
     depth(text) > MAX_DEPTH
 }
 
@@ -45,7 +45,7 @@ fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     Ok(value)
 }
 
-/// Whether parsing ended at the limit of `serde_json`, which tells so in words alone.
+/// Whether parsing ended at the limit of `serde_json`, which reports it in words alone.
 fn is_recursion(error: &serde_json::Error) -> bool {
     error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
@@ -145,7 +145,7 @@ pub fn parse_prefix(text: &str) -> Option<Value> {
 /// Parses the beginning of a JSON document to recognise its form: as [`parse_prefix`], but a string that is cut in its
 /// middle ends where the text does, since one value can be longer than all that is looked at.
 #[must_use]
-pub fn parse_start(text: &str) -> Option<Value> {
+pub(crate) fn parse_start(text: &str) -> Option<Value> {
     closed(text, Cut::Kept)
 }
 

@@ -1,7 +1,6 @@
-//! What the tests of formats share.
+//! Helpers for the tests of formats.
 
-use crate::Transcript;
-use crate::{Head, Ingestor, Input, Sink};
+use crate::{Head, Ingestor, Input, Sink, Transcript};
 
 /// Reads `text` as if it stood in a file called `name`: the transcripts, and the records passed over.
 pub fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {

@@ -1,4 +1,4 @@
-//! What every ingestor yields: a conversation as plain data, before anything is judged or removed.
+//! A conversation as plain data, as every format yields it.
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
@@ -138,6 +138,11 @@ impl Message {
         Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into() }
     }
 
+    /// Returns a message of any kind, without id, time or speaker.
+    pub(crate) fn new(role: Role, kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, ..Self::prose(role, text) }
+    }
+
     /// Whether this is a person speaking, the only kind of message that makes a window worth a call.
     #[must_use]
     pub fn is_human(&self) -> bool {
@@ -202,6 +207,14 @@ pub fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").expect("writing to a String cannot fail");
         text
     })
+}
+
+/// Parses an RFC 3339 time into an instant and its offset from UTC in seconds; `Z` is offset 0.
+#[must_use]
+pub fn parse_rfc3339(text: &str) -> Option<(Timestamp, i32)> {
+    let pieces = jiff::fmt::temporal::DateTimeParser::new().parse_pieces(text).ok()?;
+    let offset = pieces.to_numeric_offset().map_or(0, jiff::tz::Offset::seconds);
+    text.parse().ok().map(|at| (at, offset))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Aider's `.aider.chat.history.md`: every chat held in one folder, in one Markdown file that only grows.
 //!
 //! Aider ends each line that the user typed, and each that the program said, with two spaces. Where a chat does so,
-//! those spaces tell a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program from a
+//! those spaces distinguish a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program from a
 //! quotation; where an editor has taken them away, every such line counts.
 
 use std::collections::HashMap;
@@ -9,10 +9,13 @@ use std::collections::HashMap;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use crate::injected::slash_command;
-use crate::parts::call_on;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Record, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::message::identity;
+use crate::message::parts::call_on;
+use crate::message::speaker::slash_command;
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Record, Records, Role,
+    Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "aider";
@@ -22,20 +25,14 @@ const HEADER: &str = "# aider chat started at ";
 const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 
 /// Reads Aider's chat histories.
-pub struct Aider;
+pub(crate) struct Aider;
 
 impl Ingestor for Aider {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Aider chat histories (.aider.chat.history.md)"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Aider chat histories (.aider.chat.history.md)",
         "text that begins with `# aider chat started at` and a time"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| started_at(line).is_some())
@@ -72,7 +69,7 @@ enum Voice {
     Assistant,
 }
 
-/// Whether the lines behind one mark end with two spaces in this chat; settled by the first.
+/// Whether the lines behind one mark end with two spaces in this chat; the first decides.
 #[derive(Debug, Default)]
 struct Mark {
     is_spaced: Option<bool>,
@@ -96,7 +93,7 @@ struct Chat {
     start: Option<DateTime>,
     is_named: bool,
     typed: Mark,
-    told: Mark,
+    pieces: Mark,
     voice: Voice,
     text: String,
     last_line: usize,
@@ -111,7 +108,7 @@ impl Chat {
             start,
             is_named: false,
             typed: Mark::default(),
-            told: Mark::default(),
+            pieces: Mark::default(),
             voice: Voice::Assistant,
             text: String::new(),
             last_line: 0,
@@ -125,8 +122,8 @@ impl Chat {
         }
         let (voice, text) = if let Some(words) = self.typed.strip(line, "####") {
             (Voice::User, words)
-        } else if let Some(told) = self.told.strip(line, ">") {
-            (Voice::Program, told)
+        } else if let Some(pieces) = self.pieces.strip(line, ">") {
+            (Voice::Program, pieces)
         } else {
             (Voice::Assistant, line)
         };
@@ -164,7 +161,7 @@ impl Chat {
             Voice::User => typed(&text),
             Voice::Program => {
                 self.note_model(&text);
-                Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, text) }
+                Message::new(Role::Tool, Kind::ToolResult, text)
             }
             Voice::Assistant => Message::assistant(text),
         };
@@ -198,7 +195,7 @@ fn typed(text: &str) -> Message {
         (None, Some((name, argument))) => call_on(&format!("/{name}"), argument),
         (None, None) => return Message::user(text),
     };
-    Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call) }
+    Message::new(Role::User, Kind::ToolCall, call)
 }
 
 #[cfg(test)]
@@ -212,7 +209,7 @@ mod tests {
     }
 
     /// Writes each message of a file with one chat as `Role Kind: text`.
-    fn told(body: &str) -> Vec<String> {
+    fn pieces(body: &str) -> Vec<String> {
         let seen = read(&format!("\n# aider chat started at 2026-02-03 09:10:11\n\n{body}"));
         assert_eq!(seen.len(), 1);
         let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
@@ -223,7 +220,7 @@ mod tests {
     fn the_two_spaces_tell_typed_lines_from_headings_and_notes_from_quotations() {
         let body = "> Aider v0.86  \n\n#### plan it  \n####   \n#### in steps  \n\n# Plan\n\n#### Step one\n\n> quoted\n\n> Applied edit to a.py  \n";
         assert_eq!(
-            told(body),
+            pieces(body),
             [
                 "Tool ToolResult: Aider v0.86",
                 "User Prose: plan it\n\nin steps",
@@ -236,13 +233,13 @@ mod tests {
     #[test]
     fn without_the_spaces_every_marked_line_counts() {
         assert_eq!(
-            told("#### one\n#### two\n\nok\n> Applied\n#### three\n"),
+            pieces("#### one\n#### two\n\nok\n> Applied\n#### three\n"),
             ["User Prose: one\ntwo", "Assistant Prose: ok", "Tool ToolResult: Applied", "User Prose: three"]
         );
     }
 
     #[test]
-    fn commands_are_told_from_words() {
+    fn commands_are_distinguished_from_words() {
         let rows = [
             ("/run cargo test", "User ToolCall: /run cargo test"),
             ("!ls -l", "User ToolCall: /run ls -l"),
@@ -253,9 +250,9 @@ mod tests {
             ("/", "User Prose: /"),
         ];
         for (typed, shown) in rows {
-            assert_eq!(told(&format!("#### {typed}  \n")), [shown]);
+            assert_eq!(pieces(&format!("#### {typed}  \n")), [shown]);
         }
-        assert_eq!(told("#### <blank>  \n\n#### hi  \n"), ["User Prose: hi"]);
+        assert_eq!(pieces("#### <blank>  \n\n#### hi  \n"), ["User Prose: hi"]);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::turn::user_words;
-use crate::injected::between;
-use crate::parts::{call_line, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::agents::turn::user_words;
+use crate::message::identity;
+use crate::message::parts::{call_line, without_data};
+use crate::message::speaker::between;
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "antigravity";
@@ -17,20 +19,14 @@ const REQUEST: &str = "USER_REQUEST";
 const HEADINGS: &[(&str, Role)] = &[("### User Input", Role::User), ("### Planner Response", Role::Assistant)];
 
 /// Reads Antigravity's conversations.
-pub struct Antigravity;
+pub(crate) struct Antigravity;
 
 impl Ingestor for Antigravity {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Antigravity transcripts"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Antigravity transcripts",
         "JSONL; lines with `step_index` and a `type` such as `USER_INPUT`; or an object with `cascadeId` and `markdown`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.most_lines(is_step) || head.document.as_ref().is_some_and(|value| is_step(value) || is_saved(value))
@@ -130,12 +126,12 @@ fn messages(step: &Value) -> Vec<Message> {
         "USER_INPUT" if source.is_empty() || source.starts_with("USER") => typed(&content),
         "PLANNER_RESPONSE" | "GENERATE_RESPONSE" => {
             let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-            let calls = calls.iter().map(|call| of(Role::Assistant, Kind::ToolCall, call_of(call)));
-            let said = [of(Role::Assistant, Kind::Reasoning, text("thinking")), Message::assistant(content)];
+            let calls = calls.iter().map(|call| Message::new(Role::Assistant, Kind::ToolCall, call_of(call)));
+            let said = [Message::new(Role::Assistant, Kind::Reasoning, text("thinking")), Message::assistant(content)];
             said.into_iter().chain(calls).collect()
         }
-        _ if matches!(source, "MODEL" | "TOOL") => vec![of(Role::Tool, Kind::ToolResult, content)],
-        _ => vec![of(Role::System, Kind::Context, content)],
+        _ if matches!(source, "MODEL" | "TOOL") => vec![Message::new(Role::Tool, Kind::ToolResult, content)],
+        _ => vec![Message::new(Role::System, Kind::Context, content)],
     }
 }
 
@@ -143,7 +139,7 @@ fn messages(step: &Value) -> Vec<Message> {
 fn typed(content: &str) -> Vec<Message> {
     let Some(request) = between(content, REQUEST) else { return user_words(content) };
     let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
-    vec![Message::user(request), of(Role::System, Kind::Context, around)]
+    vec![Message::user(request), Message::new(Role::System, Kind::Context, around)]
 }
 
 fn call_of(call: &Value) -> String {
@@ -170,7 +166,7 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
             let before = std::mem::take(&mut said);
             let message = match voice.replace(*role) {
                 Some(role) => Message::prose(role, before),
-                None => of(Role::Other, Kind::Context, before),
+                None => Message::new(Role::Other, Kind::Context, before),
             };
             draft.push(Message { time, ..message }, sink);
         } else {
@@ -178,10 +174,6 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
         }
     }
     draft.finish(sink);
-}
-
-fn of(role: Role, kind: Kind, text: String) -> Message {
-    Message { kind, ..Message::prose(role, text) }
 }
 
 #[cfg(test)]
@@ -196,7 +188,7 @@ mod tests {
         read_input(&Antigravity, Input::from_text("log.jsonl", text)).0.remove(0)
     }
 
-    fn told(transcript: &Transcript) -> Vec<String> {
+    fn pieces(transcript: &Transcript) -> Vec<String> {
         let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
         transcript.messages.iter().map(show).collect()
     }
@@ -206,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_told_apart_and_one_written_again_counts_once() {
+    fn steps_are_distinguished_and_one_written_again_counts_once() {
         let asked = "<USER_REQUEST>\nuse tabs\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>Model Selection from None to Gemini 3.6 Pro. Note it.</USER_SETTINGS_CHANGE>";
         let mut planned = step(1, "MODEL", "PLANNER_RESPONSE", "I look.");
         planned["thinking"] = "hm".into();
@@ -222,7 +214,7 @@ mod tests {
         let text: String = lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
         let seen = read(&text);
         assert_eq!(
-            told(&seen),
+            pieces(&seen),
             [
                 "User Prose: use tabs",
                 "System Context: <USER_SETTINGS_CHANGE>Model Selection from None to Gemini 3.6 Pro. Note it.</USER_SETTINGS_CHANGE>",
@@ -240,7 +232,7 @@ mod tests {
     #[test]
     fn what_a_program_put_before_the_typed_words_is_context() {
         let seen = read(&step(0, "USER_EXPLICIT", "USER_INPUT", "<user_info>x</user_info>\nuse tabs").to_string());
-        assert_eq!(told(&seen), ["System Context: <user_info>x</user_info>", "User Prose: use tabs"]);
+        assert_eq!(pieces(&seen), ["System Context: <user_info>x</user_info>", "User Prose: use tabs"]);
     }
 
     #[test]
@@ -248,7 +240,7 @@ mod tests {
         let saved = json!({"cascadeId": "c", "title": "Tabs", "workspaceName": "harbor", "lastModifiedTime": "2026-08-01T10:00:02Z",
             "markdown": "### User Input\n\nuse tabs\n\n### Planner Response\n\n### Plan\nok\n"});
         let seen = read(&saved.to_string());
-        assert_eq!(told(&seen), ["User Prose: use tabs", "Assistant Prose: ### Plan\nok"]);
+        assert_eq!(pieces(&seen), ["User Prose: use tabs", "Assistant Prose: ### Plan\nok"]);
         assert_eq!((seen.external_id.as_str(), seen.project.as_deref()), ("c", Some("harbor")));
     }
 }

@@ -2,28 +2,20 @@
 
 use serde_json::Value;
 
-use crate::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "blockcell";
 
 /// Reads sessions of blockcell.
-pub struct Blockcell;
+pub(crate) struct Blockcell;
 
 impl Ingestor for Blockcell {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "blockcell session JSONL"
-    }
-
-    fn rule(&self) -> &'static str {
-        "JSONL with a line of `_type` `metadata`, and lines with `role`"
-    }
+    describe!(NAME, "blockcell session JSONL", "JSONL with a line of `_type` `metadata`, and lines with `role`");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_alone = head.document.as_ref().is_some_and(is_head);
@@ -79,13 +71,13 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
         Some("system" | "developer") => (Role::System, Kind::Context),
         _ => (Role::Other, Kind::Context),
     };
-    let mut told: Vec<(Kind, String)> = Vec::new();
-    told.extend(line["reasoning_content"].as_str().map(|text| (Kind::Reasoning, text.to_owned())));
-    told.push((kind, words(&line["content"])));
+    let mut pieces: Vec<(Kind, String)> = Vec::new();
+    pieces.extend(line["reasoning_content"].as_str().map(|text| (Kind::Reasoning, text.to_owned())));
+    pieces.push((kind, words(&line["content"])));
     let parts = list(&line["content"]);
     let pictures = parts.iter().filter(|part| part["type"].as_str().is_some_and(|kind| kind.starts_with("image")));
-    told.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
-    told.extend(list(&line["tool_calls"]).iter().map(|call| {
+    pieces.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
+    pieces.extend(list(&line["tool_calls"]).iter().map(|call| {
         let (name, arguments) = (&call["name"], &call["arguments"]);
         let (name, arguments) = if name.is_string() {
             (name, arguments)
@@ -97,7 +89,7 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     }));
     let id = line["id"].as_str().unwrap_or_default();
     let message = |(kind, text)| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
-    told.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
+    pieces.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
 }
 
 /// Joins the texts of `content`, which may be any JSON.
@@ -143,12 +135,8 @@ mod tests {
         assert_eq!(
             seen[0].messages.iter().map(show).collect::<Vec<_>>(),
             [
-                "User Prose: look",
-                "User Attachment: [image]",
-                "Assistant Reasoning: hm",
-                "Assistant ToolCall: read a.rs",
-                "Assistant ToolCall: ls .",
-                "Tool ToolResult: {\"ok\":true}",
+                "User Prose: look", "User Attachment: [image]", "Assistant Reasoning: hm",
+                "Assistant ToolCall: read a.rs", "Assistant ToolCall: ls .", "Tool ToolResult: {\"ok\":true}",
                 "System Context: be brief",
             ]
         );

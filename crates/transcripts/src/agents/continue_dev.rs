@@ -1,32 +1,24 @@
-//! Sessions of Continue: one JSON object a session; the index beside it tells when each began.
+//! Sessions of Continue: one JSON object a session; the index beside it holds the start of each.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::turn;
-use crate::parts::{address_name, call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::agents::turn;
+use crate::message::identity;
+use crate::message::parts::{address_name, call_line, file_label, without_data};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "continue";
 
 /// Reads sessions of Continue.
-pub struct Continue;
+pub(crate) struct Continue;
 
 impl Ingestor for Continue {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Continue sessions"
-    }
-
-    fn rule(&self) -> &'static str {
-        "an object with `sessionId` and a `history` of objects with `message`"
-    }
+    describe!(NAME, "Continue sessions", "an object with `sessionId` and a `history` of objects with `message`");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(is_session)
@@ -97,37 +89,37 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         Some("tool") => (Role::Tool, Kind::ToolResult),
         _ => (Role::System, Kind::Context),
     };
-    let mut told: Vec<(Role, Kind, String)> = Vec::new();
-    told.extend(text(&item["reasoning"]["text"]).map(|text| (Role::Assistant, Kind::Reasoning, text)));
-    told.push((role, kind, words(&said["content"])));
-    told.extend(pictures(&said["content"]).map(|label| (role, Kind::Attachment, label)));
+    let mut pieces: Vec<(Role, Kind, String)> = Vec::new();
+    pieces.extend(text(&item["reasoning"]["text"]).map(|text| (Role::Assistant, Kind::Reasoning, text)));
+    pieces.push((role, kind, words(&said["content"])));
+    pieces.extend(pictures(&said["content"]).map(|label| (role, Kind::Attachment, label)));
     for context in list(&item["contextItems"]) {
         let label = context["name"].as_str().or(context["description"].as_str()).unwrap_or_default();
         let content = context["content"].as_str().unwrap_or_default();
-        told.push((Role::System, Kind::Context, format!("{label}\n{content}")));
+        pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
     let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
     let calls: Vec<Value> = list(&said["toolCalls"]);
     for call in &calls {
-        told.push((Role::Assistant, Kind::ToolCall, call_of(call)));
+        pieces.push((Role::Assistant, Kind::ToolCall, call_of(call)));
     }
     for state in states.iter().filter(|state| state.is_object()) {
         let id = state["toolCallId"].as_str().or(state["toolCall"]["id"].as_str()).unwrap_or_default();
         if !calls.iter().any(|call| call["id"] == id) {
-            told.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
+            pieces.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
         }
         // Where the answer is a message of its own it is read there.
         if !answered.contains(id) {
             let outputs = list(&state["output"]);
             let output = outputs.iter().filter_map(|output| output["content"].as_str()).collect::<Vec<_>>().join("\n");
-            told.push((Role::Tool, Kind::ToolResult, without_data(&output)));
+            pieces.push((Role::Tool, Kind::ToolResult, without_data(&output)));
         }
     }
-    told.extend(text(&item["conversationSummary"]).map(|text| (Role::System, Kind::Summary, text)));
+    pieces.extend(text(&item["conversationSummary"]).map(|text| (Role::System, Kind::Summary, text)));
     let id = said["id"].as_str().unwrap_or_default();
     let message = |(role, kind, text)| Message { id: id.to_owned(), kind, ..Message::prose(role, text) };
-    told.into_iter().filter(|(.., text)| !text.trim().is_empty()).map(message).collect()
+    pieces.into_iter().filter(|(.., text)| !text.trim().is_empty()).map(message).collect()
 }
 
 fn words(content: &Value) -> String {
@@ -162,7 +154,7 @@ mod tests {
         read_input(&Continue, crate::open(path).unwrap()).0.remove(0)
     }
 
-    fn told(history: &Value) -> Vec<String> {
+    fn pieces(history: &Value) -> Vec<String> {
         let items = history.as_array().unwrap();
         let show = |message: Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
         items.iter().flat_map(|item| messages(item, &answered(items))).map(show).collect()
@@ -180,19 +172,12 @@ mod tests {
             {"message": {"role": "assistant", "content": "Done."}, "reasoning": {"text": "so"}, "conversationSummary": "They looked."},
         ]);
         assert_eq!(
-            told(&history),
+            pieces(&history),
             [
-                "User Prose: look",
-                "User Attachment: [image]",
-                "System Context: a.ts\nlet x",
-                "Assistant Reasoning: hm",
-                "Assistant ToolCall: read_file a.ts",
-                "Tool ToolResult: x = 1",
-                "Assistant ToolCall: read_file a.ts",
-                "Tool ToolResult: y = 2",
-                "Assistant Reasoning: so",
-                "Assistant Prose: Done.",
-                "System Summary: They looked.",
+                "User Prose: look", "User Attachment: [image]", "System Context: a.ts\nlet x",
+                "Assistant Reasoning: hm", "Assistant ToolCall: read_file a.ts", "Tool ToolResult: x = 1",
+                "Assistant ToolCall: read_file a.ts", "Tool ToolResult: y = 2", "Assistant Reasoning: so",
+                "Assistant Prose: Done.", "System Summary: They looked.",
             ]
         );
     }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::turn::{self, answer, call, message, text, user_words};
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, Role};
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "copilot-cli";
@@ -16,20 +16,14 @@ const CROSS_SESSION: &str = "<cross_session_message>";
 const NOTIFICATION: &str = "<system_notification>";
 
 /// Reads sessions of the Copilot command line.
-pub struct CopilotCli;
+pub(crate) struct CopilotCli;
 
 impl Ingestor for CopilotCli {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "GitHub Copilot CLI session events"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "GitHub Copilot CLI session events",
         "JSONL; lines with an object `data` and a dotted `type` such as `session.start` or `user.message`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.any_line(is_telling) && head.most_lines(is_event) || head.document.as_ref().is_some_and(is_telling)
@@ -98,7 +92,8 @@ impl Session {
                 self.has_id = true;
                 self.draft.set_external_id(identity::of_file(&self.stem, &message));
             }
-            let (id, time) = (event["id"].as_str().unwrap_or_default().to_owned(), turn::time(&event["timestamp"]));
+            let (id, time) =
+                (event["id"].as_str().unwrap_or_default().to_owned(), identity::stamp(&event["timestamp"]));
             self.draft.push(Message { id, time, ..message }, sink);
         }
     }
@@ -129,19 +124,21 @@ impl Session {
 
 /// Returns the messages in an event; lifecycle, hooks, permissions and counts give none.
 fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
-    let context = |key: &str| text(&data[key]).map(|words| message(Role::System, Kind::Context, words));
+    let context = |key: &str| text(&data[key]).map(|words| Message::new(Role::System, Kind::Context, words));
     let one = match kind {
         "user.message" => return user(data),
         "assistant.message" => return assistant(data),
-        "assistant.reasoning" => text(&data["content"]).map(|words| message(Role::Assistant, Kind::Reasoning, words)),
+        "assistant.reasoning" => {
+            text(&data["content"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words))
+        }
         "tool.execution_complete" => {
-            let told = [&data["result"]["content"], &data["error"]["message"]].into_iter().find_map(text);
-            told.map(answer)
+            let pieces = [&data["result"]["content"], &data["error"]["message"]].into_iter().find_map(text);
+            pieces.map(answer)
         }
         "session.compaction_complete" => {
-            text(&data["summaryContent"]).map(|words| message(Role::System, Kind::Summary, words))
+            text(&data["summaryContent"]).map(|words| Message::new(Role::System, Kind::Summary, words))
         }
-        "session.handoff" => text(&data["summary"]).map(|words| message(Role::System, Kind::Summary, words)),
+        "session.handoff" => text(&data["summary"]).map(|words| Message::new(Role::System, Kind::Summary, words)),
         "system.message" | "system.notification" | "skill.invoked" => context("content"),
         "session.error" | "session.warning" => context("message"),
         _ => None,
@@ -157,24 +154,24 @@ fn user(data: &Value) -> Vec<Message> {
         sent.replace(words, "").contains(CROSS_SESSION)
     };
     let mut messages = match text(&data["source"]).unwrap_or("user") {
-        "user" if words.starts_with(NOTIFICATION) => vec![message(Role::System, Kind::Context, words)],
+        "user" if words.starts_with(NOTIFICATION) => vec![Message::new(Role::System, Kind::Context, words)],
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),
         source if source.starts_with("agent-") => vec![Message::prose(Role::Other, words)],
         // The autopilot, skills, instructions and the like.
-        _ => vec![message(Role::System, Kind::Context, words)],
+        _ => vec![Message::new(Role::System, Kind::Context, words)],
     };
     for attachment in data["attachments"].as_array().into_iter().flatten() {
         let noun = if attachment["type"] == "image" { "image" } else { "file" };
         let path = ["displayName", "path", "filePath"].into_iter().find_map(|key| text(&attachment[key]));
         let name = path.and_then(|path| path.rsplit(['/', '\\']).next());
-        messages.push(message(Role::User, Kind::Attachment, file_label(noun, name)));
+        messages.push(Message::new(Role::User, Kind::Attachment, file_label(noun, name)));
     }
     messages
 }
 
 fn assistant(data: &Value) -> Vec<Message> {
-    let reasoning = text(&data["reasoningText"]).map(|words| message(Role::Assistant, Kind::Reasoning, words));
+    let reasoning = text(&data["reasoningText"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
     let spoken = text(&data["content"]).map(|words| Message::assistant(without_data(words)));
     let mut messages: Vec<_> = reasoning.into_iter().chain(spoken).collect();
     for request in data["toolRequests"].as_array().into_iter().flatten() {
@@ -229,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wrote_into_the_users_turn_is_told_by_the_source() {
+    fn who_wrote_into_the_users_turn_is_recognised_by_the_source() {
         let sent = |content: &str, extra: Value| {
             let mut data = json!({"content": content});
             data.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());

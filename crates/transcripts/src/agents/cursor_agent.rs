@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::turn::{self, answer, call, message, text, user_words};
-use crate::injected::between;
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, Role};
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::message::speaker::between;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cursor-agent";
@@ -16,20 +16,14 @@ const QUERY: &str = "user_query";
 const WORKSPACE: &str = "Workspace Path:";
 
 /// Reads transcripts of Cursor's agents.
-pub struct CursorAgent;
+pub(crate) struct CursorAgent;
 
 impl Ingestor for CursorAgent {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "agent transcripts of Cursor and its command line"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "agent transcripts of Cursor and its command line",
         "JSONL; lines of `role` and `message.content` without `uuid`, `sessionId` or `type`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.most_lines(is_line) || head.document.as_ref().is_some_and(is_line)
@@ -39,7 +33,7 @@ impl Ingestor for CursorAgent {
         let origin = input.path.display().to_string();
         let stem = input.stem();
         let fallback = identity::file_time(&input);
-        // Nothing in the file tells that an agent wrote the prompt; the folder does.
+        // Nothing in the file marks a prompt that an agent wrote; the folder does.
         let is_sub_agents = input.path.iter().any(|part| part == "subagents");
         let mut records = Records::lines(input);
         let mut draft: Option<Assembler> = None;
@@ -54,7 +48,7 @@ impl Ingestor for CursorAgent {
             if is_sub_agents {
                 turn::of_sub_agent(&mut messages);
             }
-            let time = turn::time(&line["timestamp"]).or(fallback);
+            let time = identity::stamp(&line["timestamp"]).or(fallback);
             for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {
                 let start = || Assembler::new(NAME, identity::of_file(&stem, &message), origin.as_str());
                 let draft = draft.get_or_insert_with(start);
@@ -90,14 +84,14 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
         "tool_use" => vec![call(block["name"].as_str().unwrap_or_default(), &block["input"])],
         "tool_result" => {
             let inner = block["content"].as_array().into_iter().flatten().filter_map(|one| text(&one["text"]));
-            let told = text(&block["content"]).map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
-            vec![answer(&told)]
+            let pieces = text(&block["content"]).map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
+            vec![answer(&pieces)]
         }
         "thinking" => {
             let thought = text(&block["thinking"]).or(words);
-            thought.map(|words| message(Role::Assistant, Kind::Reasoning, words)).into_iter().collect()
+            thought.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words)).into_iter().collect()
         }
-        "image" => vec![message(speaker, Kind::Attachment, file_label("image", None))],
+        "image" => vec![Message::new(speaker, Kind::Attachment, file_label("image", None))],
         _ => Vec::new(),
     }
 }
@@ -107,7 +101,7 @@ fn spoken(role: &str, words: &str) -> Vec<Message> {
         "user" => typed(words),
         "assistant" => vec![Message::assistant(without_data(words))],
         "tool" => vec![answer(words)],
-        _ => vec![message(Role::System, Kind::Context, words)],
+        _ => vec![Message::new(Role::System, Kind::Context, words)],
     }
 }
 
@@ -117,7 +111,7 @@ fn typed(text: &str) -> Vec<Message> {
     let (open, close) = (format!("<{QUERY}>"), format!("</{QUERY}>"));
     let before = text.split_once(&open).map_or("", |(before, _)| before);
     let after = text.split_once(&close).map_or("", |(_, after)| after);
-    let note = |words: &str| message(Role::System, Kind::Context, words.trim());
+    let note = |words: &str| Message::new(Role::System, Kind::Context, words.trim());
     [note(before), Message::user(query), note(after)].into_iter().filter(|message| !message.text.is_empty()).collect()
 }
 
@@ -145,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_told_from_what_stands_around_it() {
+    fn what_was_typed_is_separated_from_what_stands_around_it() {
         let text = concat!(
             r#"{"role":"user","message":{"content":[{"type":"text","text":"<user_info>\nOS: linux\nWorkspace Path: /home/eli/loom\n</user_info>\n<user_query>\nuse wool only\n</user_query>\n<note>x</note>"}]}}"#,
             "\n",

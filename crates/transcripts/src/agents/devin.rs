@@ -8,30 +8,20 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::Row;
 use serde_json::Value;
 
-use super::turn::{self, answer, call, message, text, user_words};
-use crate::database::{self, Database};
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::{Kind, Message, Role};
+use crate::agents::turn::{answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::reading::database::{self, Database};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "devin";
 
 /// Reads sessions of the Devin command line.
-pub struct Devin;
+pub(crate) struct Devin;
 
 impl Ingestor for Devin {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Devin CLI sessions (sessions.db)"
-    }
-
-    fn rule(&self) -> &'static str {
-        "SQLite with the tables `sessions` and `message_nodes`"
-    }
+    describe!(NAME, "Devin CLI sessions (sessions.db)", "SQLite with the tables `sessions` and `message_nodes`");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |name: &str| head.tables.iter().any(|table| table == name);
@@ -108,7 +98,7 @@ fn read_nodes(
             Ok((said, repaired)) => {
                 sink.repaired += usize::from(repaired);
                 let id = text(&said["message_id"]).unwrap_or_default();
-                let time = turn::time(&said["metadata"]["created_at"]);
+                let time = identity::stamp(&said["metadata"]["created_at"]);
                 for message in messages_of(&said) {
                     draft.push(Message { id: id.to_owned(), time, ..message }, sink);
                 }
@@ -176,7 +166,7 @@ fn is_left(
 
 fn messages_of(said: &Value) -> Vec<Message> {
     let words = words_of(&said["content"]);
-    let context = |words: String| message(Role::System, Kind::Context, words);
+    let context = |words: String| Message::new(Role::System, Kind::Context, words);
     let mut messages = match said["role"].as_str() {
         // The program also writes into the user's turn, and says so.
         Some("user") if said["metadata"]["is_user_input"] == false => vec![context(words)],
@@ -184,7 +174,7 @@ fn messages_of(said: &Value) -> Vec<Message> {
         Some("assistant") => {
             let thought = [&said["reasoning_content"], &said["thinking"], &said["thinking"]["thinking"]];
             let thought = thought.into_iter().find_map(text);
-            let reasoning = thought.map(|thought| message(Role::Assistant, Kind::Reasoning, thought));
+            let reasoning = thought.map(|thought| Message::new(Role::Assistant, Kind::Reasoning, thought));
             reasoning.into_iter().chain([Message::assistant(without_data(&words))]).collect()
         }
         Some("tool") => vec![answer(&words)],
@@ -255,12 +245,8 @@ mod tests {
         assert_eq!(
             shown(&seen[0]),
             [
-                "User Prose: before the compaction",
-                "User Prose: use epoxy",
-                "Assistant Reasoning: glue",
-                "Assistant Prose: ok",
-                "Assistant ToolCall: exec ls",
-                "Tool ToolResult: hull.rs\n[image]",
+                "User Prose: before the compaction", "User Prose: use epoxy", "Assistant Reasoning: glue",
+                "Assistant Prose: ok", "Assistant ToolCall: exec ls", "Tool ToolResult: hull.rs\n[image]",
                 "System Context: reminder",
             ]
         );

@@ -2,16 +2,16 @@
 //!
 //! A session that was compacted goes on in another, which holds only what was said since. A session that was branched
 //! off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule writes the
-//! user's turn is told by the session's source and its settings.
+//! user's turn is decided by the session's source and its settings.
 
 use rusqlite::Row;
 use serde_json::Value;
 
-use super::turn::{self, answer, call, message, text, user_words};
-use crate::database::{self, Database};
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::reading::database::{self, Database};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "hermes";
@@ -23,20 +23,14 @@ const PROGRAMS: &[&str] = &["tool", "cron", "subagent"];
 const SUMMARIES: &[&str] = &["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
 
 /// Reads sessions of Hermes Agent.
-pub struct Hermes;
+pub(crate) struct Hermes;
 
 impl Ingestor for Hermes {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Hermes Agent sessions: state.db"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Hermes Agent sessions: state.db",
         "SQLite with the tables `sessions`, with `system_prompt` and `parent_session_id`, and `messages`, with `tool_calls` and `timestamp`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let has = |column: &&str| head.columns.iter().any(|there| there == column);
@@ -116,7 +110,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
 }
 
 fn with_prompt(mut session: Session, prompt: Option<String>, sink: &mut Sink<'_>) -> Session {
-    let prompt = message(Role::System, Kind::Context, prompt.unwrap_or_default());
+    let prompt = Message::new(Role::System, Kind::Context, prompt.unwrap_or_default());
     session.draft.push(Message { id: "system".to_owned(), time: session.began, ..prompt }, sink);
     session
 }
@@ -187,7 +181,7 @@ fn is_taken_back(row: &Row<'_>) -> bool {
 
 fn messages_of(row: &Row<'_>) -> Vec<Message> {
     let words = database::text(row, 2).map(|content| words_of(&content)).unwrap_or_default();
-    let note = |kind| vec![message(Role::System, kind, words.as_str())];
+    let note = |kind| vec![Message::new(Role::System, kind, words.as_str())];
     let is_observed = database::text(row, 7).as_deref() == Some("1");
     let spoken = match database::text(row, 1).as_deref() {
         Some("user" | "assistant") if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
@@ -206,7 +200,7 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
         let function = if used["function"].is_object() { &used["function"] } else { used };
         call(function["name"].as_str().unwrap_or_default(), &function["arguments"])
     });
-    let reasoning = thought.map(|words| message(Role::Assistant, Kind::Reasoning, words));
+    let reasoning = thought.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
     reasoning.into_iter().chain(spoken).chain(calls).collect()
 }
 
@@ -262,8 +256,8 @@ mod tests {
         let input = crate::open(&path).unwrap();
         assert!(Hermes.sniff(&Head::of(&input)));
         let outcome = Hermes.read(input, &mut sink);
-        let told = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
-        (outcome, seen, told)
+        let pieces = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
+        (outcome, seen, pieces)
     }
 
     fn shown(transcript: &Transcript) -> Vec<String> {
@@ -273,7 +267,7 @@ mod tests {
 
     #[test]
     fn each_row_says_what_its_role_and_its_marks_tell() {
-        let (outcome, seen, told) = read(
+        let (outcome, seen, pieces) = read(
             r#"INSERT INTO sessions VALUES ('s', 'cli', 'm', NULL, 'be kind', NULL, 1772442000.5, 'Kites', '/home/oda/kites');
             INSERT INTO messages VALUES
               (1, 's', 'user', 'use bamboo', NULL, 1772442001.25, NULL, 0, 1, 1),
@@ -300,7 +294,7 @@ mod tests {
                 "User Prose: look\n[image]",
             ]
         );
-        assert_eq!(told, ["8: 1 messages whose session is not there"]);
+        assert_eq!(pieces, ["8: 1 messages whose session is not there"]);
         assert_eq!((seen[0].external_id.as_str(), seen[0].project.as_deref()), ("s", Some("/home/oda/kites")));
         let times: Vec<_> = seen[0].messages[1..6].iter().map(|one| one.time.unwrap()).collect();
         assert_eq!((times[0].at.to_string().as_str(), times[0].offset_seconds), ("2026-03-02T09:00:01.25Z", Some(0)));
@@ -309,7 +303,7 @@ mod tests {
 
     #[test]
     fn agents_and_schedules_are_no_persons_and_a_branch_begins_where_it_left() {
-        let (_, seen, told) = read(
+        let (_, seen, pieces) = read(
             r#"INSERT INTO sessions VALUES ('a', 'cli', '', NULL, '', NULL, 1, '', ''), ('b', 'cli', '', '{"_branched_from":"a"}', '', 'a', 2, '', ''),
               ('c', 'cli', '', '{"_delegate_from":"a"}', '', 'a', 3, '', ''), ('d', 'cron', '', NULL, '', NULL, 4, '', '');
             INSERT INTO messages (session_id, role, content, timestamp) VALUES
@@ -328,6 +322,6 @@ mod tests {
                 ("d", said(&["Other Prose: each morning"])),
             ]
         );
-        assert_eq!(told, ["5: 2 messages up to here repeat the session that this one was branched from"]);
+        assert_eq!(pieces, ["5: 2 messages up to here repeat the session that this one was branched from"]);
     }
 }

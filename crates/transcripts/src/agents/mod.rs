@@ -1,22 +1,21 @@
 //! Logs of agents that work on a project: coding agents and their like.
 
 mod turn;
-
-pub mod aider;
-pub mod antigravity;
-pub mod blockcell;
-pub mod claude_code;
-pub mod cline;
-pub mod codex;
-pub mod continue_dev;
-pub mod copilot_chat;
-pub mod copilot_cli;
-pub mod cursor;
-pub mod cursor_agent;
-pub mod devin;
-pub mod gemini_cli;
-pub mod goose;
-pub mod hermes;
-pub mod opencode;
-pub mod qwen_code;
-pub mod zed;
+pub(crate) mod aider;
+pub(crate) mod antigravity;
+pub(crate) mod blockcell;
+pub(crate) mod claude_code;
+pub(crate) mod cline;
+pub(crate) mod codex;
+pub(crate) mod continue_dev;
+pub(crate) mod copilot_chat;
+pub(crate) mod copilot_cli;
+pub(crate) mod cursor;
+pub(crate) mod cursor_agent;
+pub(crate) mod devin;
+pub(crate) mod gemini_cli;
+pub(crate) mod goose;
+pub(crate) mod hermes;
+pub(crate) mod opencode;
+pub(crate) mod qwen_code;
+pub(crate) mod zed;

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::gemini_cli::record;
-use crate::parts::call_on;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, lenient};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::agents::gemini_cli;
+use crate::message::blocks;
+use crate::message::parts::call_on;
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "qwen-code";
@@ -15,20 +17,14 @@ const NAME: &str = "qwen-code";
 const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];
 
 /// Reads Qwen Code sessions.
-pub struct QwenCode;
+pub(crate) struct QwenCode;
 
 impl Ingestor for QwenCode {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Qwen Code session recordings"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Qwen Code session recordings",
         "JSONL; lines with `uuid`, `sessionId` and a `message` of `role` and `parts`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.any_line(is_message) || head.document.as_ref().is_some_and(is_message)
@@ -75,7 +71,7 @@ impl Session {
             self.rewind(line["parentUuid"].as_str());
         }
         let id = line["uuid"].as_str().unwrap_or_default();
-        let logged = lenient::Text(line["timestamp"].as_str().map(str::to_owned)).time();
+        let logged = blocks::Text(line["timestamp"].as_str().map(str::to_owned)).time();
         let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
         self.last_time = logged.or(self.last_time);
         for message in messages {
@@ -115,12 +111,12 @@ impl Session {
 
 fn messages(line: &Value) -> Vec<Message> {
     let subtype = line["subtype"].as_str().unwrap_or_default();
-    let mut messages = record::turn(&line["message"]);
+    let mut messages = gemini_cli::turn(&line["message"]);
     match line["type"].as_str().unwrap_or_default() {
         "system" if subtype == "slash_command" => {
             let command = line["systemPayload"]["rawCommand"].as_str().unwrap_or_default();
             let is_call = !command.is_empty() && line["systemPayload"]["phase"] != "result";
-            let call = Message { kind: Kind::ToolCall, ..Message::prose(Role::User, call_on(command, "")) };
+            let call = Message::new(Role::User, Kind::ToolCall, call_on(command, ""));
             messages.extend(is_call.then_some(call));
         }
         "user" => {
@@ -154,7 +150,7 @@ mod tests {
         read_input(&QwenCode, Input::from_text("s.jsonl", &text)).0.remove(0)
     }
 
-    fn told(lines: &[Value]) -> Vec<String> {
+    fn pieces(lines: &[Value]) -> Vec<String> {
         let show = |message: &Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
         read(lines).messages.iter().map(show).collect()
     }
@@ -180,16 +176,11 @@ mod tests {
             command,
         ];
         assert_eq!(
-            told(&lines),
+            pieces(&lines),
             [
-                "User Prose: use tabs",
-                "Assistant Reasoning: hm",
-                "Assistant Prose: ok",
-                "Assistant ToolCall: edit a.py",
-                "Tool ToolResult: done",
-                "System Context: task done",
-                "System Context: go on towards the goal",
-                "User ToolCall: /model",
+                "User Prose: use tabs", "Assistant Reasoning: hm", "Assistant Prose: ok",
+                "Assistant ToolCall: edit a.py", "Tool ToolResult: done", "System Context: task done",
+                "System Context: go on towards the goal", "User ToolCall: /model",
             ]
         );
         assert_eq!(read(&lines).project.as_deref(), Some("/home/wei/teahouse"));
@@ -205,6 +196,6 @@ mod tests {
             say("a2", Some("u2"), "assistant"),
             say("u3", Some("a1"), "user"),
         ];
-        assert_eq!(told(&lines), ["User Prose: u1", "Assistant Prose: a1", "User Prose: u3"]);
+        assert_eq!(pieces(&lines), ["User Prose: u1", "Assistant Prose: a1", "User Prose: u3"]);
     }
 }

@@ -2,20 +2,15 @@
 
 use serde_json::Value;
 
-use crate::injected::without_leading_block;
-use crate::{Kind, Message, MessageTime, Role};
-use crate::{identity, parts};
-
-/// Returns a message without id and time.
-pub(super) fn message(role: Role, kind: Kind, text: impl Into<String>) -> Message {
-    Message { kind, ..Message::prose(role, text) }
-}
+use crate::message::parts;
+use crate::message::speaker::without_leading_block;
+use crate::{Kind, Message, Role};
 
 /// Returns what stands in the user's turn: the blocks that a program put first, and the words that were typed.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
     while let Some(after) = without_leading_block(rest) {
-        messages.push(message(Role::System, Kind::Context, &rest[..rest.len() - after.len()]));
+        messages.push(Message::new(Role::System, Kind::Context, &rest[..rest.len() - after.len()]));
         rest = after.trim_start();
     }
     if !rest.is_empty() {
@@ -32,12 +27,12 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Message {
         Value::String(text) => parts::call_line(name, text),
         other => parts::call_line(name, &other.to_string()),
     };
-    message(Role::Assistant, Kind::ToolCall, line)
+    Message::new(Role::Assistant, Kind::ToolCall, line)
 }
 
 /// Returns a tool's answer.
 pub(super) fn answer(text: &str) -> Message {
-    message(Role::Tool, Kind::ToolResult, parts::without_data(text))
+    Message::new(Role::Tool, Kind::ToolResult, parts::without_data(text))
 }
 
 /// Makes messages those of an agent that another agent started: neither a person nor the assistant speaks in them.
@@ -47,12 +42,6 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
             message.role = Role::Other;
         }
     }
-}
-
-/// Reads seconds or milliseconds since 1970, or a written time, as the time of a message.
-pub(super) fn time(value: &Value) -> Option<MessageTime> {
-    let written = value.as_str().and_then(|text| identity::written_time(text, crate::TimeSource::Log));
-    written.or_else(|| identity::instant(value).map(MessageTime::logged))
 }
 
 /// Returns the text that `value` is, if there is any.
@@ -79,23 +68,24 @@ pub(super) fn folder_path(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::identity;
     use serde_json::json;
 
     #[test]
     fn blocks_before_the_typed_words_are_context() {
-        let told = |text: &str| -> Vec<(Kind, String)> {
+        let pieces = |text: &str| -> Vec<(Kind, String)> {
             user_words(text).into_iter().map(|message| (message.kind, message.text)).collect()
         };
         assert_eq!(
-            told("<system-reminder>a</system-reminder>\n<user_info>b</user_info> use tabs"),
+            pieces("<system-reminder>a</system-reminder>\n<user_info>b</user_info> use tabs"),
             [
                 (Kind::Context, "<system-reminder>a</system-reminder>".to_owned()),
                 (Kind::Context, "<user_info>b</user_info>".to_owned()),
                 (Kind::Prose, "use tabs".to_owned())
             ]
         );
-        assert_eq!(told("<T> is generic"), [(Kind::Prose, "<T> is generic".to_owned())]);
-        assert_eq!(told("  "), []);
+        assert_eq!(pieces("<T> is generic"), [(Kind::Prose, "<T> is generic".to_owned())]);
+        assert_eq!(pieces("  "), []);
     }
 
     #[test]
@@ -117,7 +107,7 @@ mod tests {
         assert_eq!(call("Read", &json!({"filePath": "a.rs"})).text, "Read a.rs");
         assert_eq!(call("Read", &json!("{\"path\":\"a.rs\"}")).text, "Read a.rs");
         assert_eq!(call("", &Value::Null).text, "tool");
-        let at = |value| time(&value).map(|time| (time.at.to_string(), time.offset_seconds));
+        let at = |value| identity::stamp(&value).map(|time| (time.at.to_string(), time.offset_seconds));
         let expected = Some(("2026-01-02T00:00:00Z".to_owned(), Some(0)));
         assert_eq!(at(json!(1_767_312_000)), expected);
         assert_eq!(at(json!(1_767_312_000_000_i64)), expected);

@@ -2,76 +2,41 @@
 
 use serde_json::Value;
 
-use super::batch::{self, Line};
-use crate::chat::messages_of;
-use crate::exchange::{Conversation, Loose, answered, asked, own_id};
+use crate::api::batch::{self, Line};
+use crate::message::chat::messages_of;
+use crate::message::exchange::{Conversation, Loose, answered, asked, own_id};
 use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
 /// Blocks that other vendors' messages do not have.
 const OWN_BLOCKS: &[&str] = &[
-    "tool_use",
-    "tool_result",
-    "thinking",
-    "redacted_thinking",
-    "server_tool_use",
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "mcp_tool_use",
-    "mcp_tool_result",
-    "search_result",
+    "tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result",
+    "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "search_result",
     "container_upload",
 ];
 /// Blocks that others have as well.
 const SHARED_BLOCKS: &[&str] = &["text", "image", "document"];
 /// Fields that a message has; agents that keep the same messages add their own.
 const MESSAGE_FIELDS: &[&str] = &[
-    "role",
-    "content",
-    "id",
-    "type",
-    "model",
-    "stop_reason",
-    "stop_sequence",
-    "stop_details",
-    "usage",
-    "container",
-    "context_management",
-    "cache_control",
+    "role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container",
+    "context_management", "cache_control",
 ];
 /// Fields of sessions that hold such messages and belong to other formats.
 const FOREIGN: &[&str] = &[
-    "uuid",
-    "sessionId",
-    "projectHash",
-    "chat_messages",
-    "mapping",
-    "info",
-    "working_dir",
-    "_type",
-    "trace_id",
-    "run_type",
-    "chosen",
-    "v",
+    "uuid", "sessionId", "projectHash", "chat_messages", "mapping", "info", "working_dir", "_type", "trace_id",
+    "run_type", "chosen", "v",
 ];
 /// Tags that coding agents put around what their user typed, in files of the same shape that they keep themselves.
 const AGENT_TAGS: &[&str] = &["<task>", "<environment_details>", "<user_message>", "<feedback>"];
 
 /// Reads the Anthropic Messages API.
-pub struct Anthropic;
+pub(crate) struct Anthropic;
 
 impl Ingestor for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
-    }
-
-    fn about(&self) -> &'static str {
-        "Anthropic Messages API: requests, replies, pairs of both, messages, batch results"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "anthropic",
+        "Anthropic Messages API: requests, replies, pairs of both, messages, batch results",
         "`messages` beside `system`, or with blocks such as `tool_use`; replies with `stop_reason`; `custom_id` with `result`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
@@ -153,7 +118,7 @@ fn is_request(value: &Value) -> bool {
 /// Reads a line of a batch: a request, or a result.
 fn batch_line(value: &Value) -> Option<(&str, Line<'_>)> {
     let id = value["custom_id"].as_str()?;
-    let told = match value["result"]["type"].as_str() {
+    let pieces = match value["result"]["type"].as_str() {
         Some("succeeded") => Line::Reply(&value["result"]["message"]),
         Some(outcome @ ("errored" | "canceled" | "expired")) => {
             Line::Failed(format!("the request of the batch is marked {outcome}, so there is no answer"))
@@ -161,7 +126,7 @@ fn batch_line(value: &Value) -> Option<(&str, Line<'_>)> {
         _ if value["params"]["messages"].is_array() => Line::Request(&value["params"]),
         _ => return None,
     };
-    Some((id, told))
+    Some((id, pieces))
 }
 
 fn is_exchange(value: &Value) -> bool {
@@ -224,31 +189,26 @@ mod tests {
         let reply = json!({"id": "msg_0123456789", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn",
             "content": [{"type": "text", "text": "Stay in."}]});
         let pair = json!({"request": request, "response": reply});
-        let told = [
-            "System Context Be brief.",
-            "User Prose I row on Sundays.",
-            "Assistant Reasoning hm",
-            "Assistant Prose Let me see.",
-            "Assistant ToolCall weather Porto",
-            "Tool ToolResult rain",
-            "User Prose So?",
-            "Assistant Prose Stay in.",
+        let pieces = [
+            "System Context Be brief.", "User Prose I row on Sundays.", "Assistant Reasoning hm",
+            "Assistant Prose Let me see.", "Assistant ToolCall weather Porto", "Tool ToolResult rain",
+            "User Prose So?", "Assistant Prose Stay in.",
         ];
         for text in [pair.to_string(), json!([pair]).to_string(), format!("{pair}\n{pair}\n")] {
             assert!(sniffs(&Anthropic, &text), "{text}");
             let (seen, skipped) = read(&Anthropic, "log.json", &text);
-            assert_eq!((lines(&seen[0]), skipped), (told.map(str::to_owned).to_vec(), vec![]));
+            assert_eq!((lines(&seen[0]), skipped), (pieces.map(str::to_owned).to_vec(), vec![]));
             assert_eq!((seen[0].external_id.as_str(), seen[0].model.as_deref()), ("msg_0123456789", Some("claude-x")));
         }
         for part in [&request, &reply] {
             assert!(sniffs(&Anthropic, &part.to_string()));
         }
         assert!(sniffs(&Anthropic, &request["messages"].to_string()));
-        assert_eq!(lines(&read(&Anthropic, "a.json", &request["messages"].to_string()).0[0]), told[1..7]);
+        assert_eq!(lines(&read(&Anthropic, "a.json", &request["messages"].to_string()).0[0]), pieces[1..7]);
     }
 
     #[test]
-    fn failed_requests_of_a_batch_are_told() {
+    fn failed_requests_of_a_batch_are_reported() {
         let line = |outcome: &str| {
             json!({"custom_id": outcome, "result": {"type": outcome, "message": {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Two."}]}}}).to_string()
         };

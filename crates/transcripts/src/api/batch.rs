@@ -5,15 +5,15 @@ use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
-use crate::exchange::{Conversation, answered, asked, own_id};
-use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Object, Objects, Sink, identity};
-use crate::{Message, content_hash};
+use crate::message::exchange::{Conversation, answered, asked, own_id};
+use crate::message::identity;
+use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Message, Object, Objects, Sink, content_hash};
 
 /// Files beside a batch that are looked at for the other half of it.
 const MAX_SIBLINGS: usize = 64;
 
 /// What a line of a batch holds.
-pub enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// The body of a request.
     Request(&'a Value),
     /// The body of a reply.
@@ -23,7 +23,7 @@ pub enum Line<'a> {
 }
 
 /// How a vendor writes a line of a batch: its `custom_id`, and what it holds.
-pub type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
+pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
 /// The other half of a batch, as far as it stands in the files beside it.
 #[derive(Default)]
@@ -46,7 +46,7 @@ struct Half {
 ///
 /// # Errors
 /// As [`Objects::next`].
-pub fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let (stem, other) = (input.stem(), Other::beside(&input, line));
     if other.bytes > MAX_RECORD_BYTES {
         sink.skip(1, format!("requests and results over {} MiB are not joined", MAX_RECORD_BYTES >> 20));
@@ -54,7 +54,7 @@ pub fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<
     let mut objects = Objects::of(input);
     while let Some(object) = objects.next(sink)? {
         match line(&object.value) {
-            Some((id, told)) => join(source, &object, id, &told, &other, &stem, sink),
+            Some((id, pieces)) => join(source, &object, id, &pieces, &other, &stem, sink),
             None => sink.skip(object.number, "neither a request of a batch nor a result"),
         }
     }
@@ -65,7 +65,7 @@ fn join(
     source: &str,
     object: &Object,
     custom_id: &str,
-    told: &Line<'_>,
+    pieces: &Line<'_>,
     other: &Other,
     stem: &str,
     sink: &mut Sink<'_>,
@@ -75,7 +75,7 @@ fn join(
         sink.skip(object.number, "several files beside it have this `custom_id`; it is read without them");
     }
     let half = half.and_then(Option::as_ref);
-    let (mut question, mut answer, body) = match told {
+    let (mut question, mut answer, body) = match pieces {
         Line::Request(body) => (asked(body), Vec::new(), *body),
         Line::Reply(body) => (Vec::new(), answered(body), *body),
         Line::Failed(reason) => {
@@ -83,14 +83,14 @@ fn join(
             (Vec::new(), Vec::new(), &Value::Null)
         }
     };
-    let is_request = matches!(told, Line::Request(_));
+    let is_request = matches!(pieces, Line::Request(_));
     match half {
         Some(half) if half.is_request && !is_request => question.clone_from(&half.messages),
         Some(half) if !half.is_request && is_request => answer.clone_from(&half.messages),
         Some(_) | None => {}
     }
     if question.is_empty() && answer.is_empty() {
-        if !matches!(told, Line::Failed(_)) {
+        if !matches!(pieces, Line::Failed(_)) {
             sink.skip(object.number, "no conversation: a request or result without messages");
         }
         return;
@@ -114,14 +114,15 @@ impl Other {
         let wants_requests = {
             let head = Head::of(input);
             // A file of one line is a document.
-            !head.objects().chain(&head.lines).filter_map(line).any(|(_, told)| matches!(told, Line::Request(_)))
+            !head.objects().chain(&head.lines).filter_map(line).any(|(_, pieces)| matches!(pieces, Line::Request(_)))
         };
         let is_lines = |name: &String| name.to_ascii_lowercase().contains(".jsonl");
         for name in input.siblings().iter().filter(|name| is_lines(name)).take(MAX_SIBLINGS) {
             let Some(file) = input.sibling(name) else { continue };
             let head = Head::of(&file);
-            let is_half =
-                |value: &Value| line(value).is_some_and(|(_, told)| matches!(told, Line::Request(_)) == wants_requests);
+            let is_half = |value: &Value| {
+                line(value).is_some_and(|(_, pieces)| matches!(pieces, Line::Request(_)) == wants_requests)
+            };
             if head.objects().chain(&head.lines).any(is_half) {
                 drop(head);
                 other.collect(file, line, wants_requests);
@@ -134,13 +135,13 @@ impl Other {
     }
 
     fn collect(&mut self, file: Input, line: ReadLine, wants_requests: bool) {
-        // What is wrong with that file is told when it is read itself.
+        // What is wrong with that file is reported when it is read itself.
         let mut ignore = |_| {};
         let mut ignored = Sink::new(&mut ignore);
         let mut objects = Objects::of(file);
         while let Ok(Some(object)) = objects.next(&mut ignored) {
-            let Some((id, told)) = line(&object.value) else { continue };
-            let (is_request, body) = match told {
+            let Some((id, pieces)) = line(&object.value) else { continue };
+            let (is_request, body) = match pieces {
                 Line::Request(body) => (true, body),
                 Line::Reply(body) => (false, body),
                 Line::Failed(_) => continue,
@@ -153,8 +154,8 @@ impl Other {
             if self.bytes > MAX_RECORD_BYTES {
                 return;
             }
-            let told = ["model", "created", "created_at"].into_iter().map(|key| (key.to_owned(), body[key].clone()));
-            let half = Half { is_request, messages, facts: Value::Object(told.collect()) };
+            let pieces = ["model", "created", "created_at"].into_iter().map(|key| (key.to_owned(), body[key].clone()));
+            let half = Half { is_request, messages, facts: Value::Object(pieces.collect()) };
             match self.halves.entry(id.to_owned()) {
                 Entry::Vacant(place) => drop(place.insert(Some(half))),
                 Entry::Occupied(mut place)

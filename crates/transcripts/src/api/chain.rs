@@ -4,27 +4,26 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::Message;
-use crate::{Assembler, MAX_RECORD_BYTES, Sink};
+use crate::{Assembler, MAX_RECORD_BYTES, Message, Sink};
 
 /// One exchange of a chain.
-pub struct Turn {
+pub(crate) struct Turn {
     /// Its own id.
-    pub id: String,
+    pub(crate) id: String,
     /// The id of the one before it.
-    pub previous: Option<String>,
+    pub(crate) previous: Option<String>,
     /// The conversation that it was stored with, which takes the place of a chain.
-    pub conversation: Option<String>,
+    pub(crate) conversation: Option<String>,
     /// The prompt that it was made with, which is not handed on along a chain.
-    pub prompt: Option<Message>,
+    pub(crate) prompt: Option<Message>,
     /// Model that answered.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// When it was made.
-    pub created: Option<Timestamp>,
+    pub(crate) created: Option<Timestamp>,
     /// Where it stands.
-    pub origin: String,
+    pub(crate) origin: String,
     /// What was asked and answered.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
 }
 
 impl Turn {
@@ -37,7 +36,7 @@ impl Turn {
 ///
 /// Of two turns that follow the same one, the later continues its conversation; the other begins one of its own, with
 /// what was said from there on, so that nothing is read twice.
-pub struct Chains {
+pub(crate) struct Chains {
     source: &'static str,
     turns: Vec<Turn>,
     known: HashSet<String>,
@@ -47,14 +46,14 @@ pub struct Chains {
 impl Chains {
     /// Starts without any turn, for the format called `source`.
     #[must_use]
-    pub fn new(source: &'static str) -> Self {
+    pub(crate) fn new(source: &'static str) -> Self {
         Self { source, turns: Vec::new(), known: HashSet::new(), bytes: 0 }
     }
 
     /// Adds a turn; the record that it stands in is `number`.
     ///
     /// Where the file is larger than [`MAX_RECORD_BYTES`], a chain that reaches over that length becomes two.
-    pub fn add(&mut self, turn: Turn, number: usize, sink: &mut Sink<'_>) {
+    pub(crate) fn add(&mut self, turn: Turn, number: usize, sink: &mut Sink<'_>) {
         if turn.messages.iter().all(|message| message.text.trim().is_empty()) {
             return sink.skip(number, "a response without any text");
         }
@@ -69,7 +68,7 @@ impl Chains {
     }
 
     /// Hands over what is left.
-    pub fn finish(mut self, sink: &mut Sink<'_>) {
+    pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.settle(sink);
     }
 
@@ -87,11 +86,11 @@ impl Chains {
             for place in path {
                 let turn = &mut turns[place];
                 draft.meta().model = turn.model.take().or(draft.meta().model.take());
-                if let Some(told) = turn.prompt.take()
-                    && prompt.as_ref() != Some(&told.text)
+                if let Some(pieces) = turn.prompt.take()
+                    && prompt.as_ref() != Some(&pieces.text)
                 {
-                    prompt = Some(told.text.clone());
-                    draft.push(told, sink);
+                    prompt = Some(pieces.text.clone());
+                    draft.push(pieces, sink);
                 }
                 turn.messages.drain(..).for_each(|message| draft.push(message, sink));
             }

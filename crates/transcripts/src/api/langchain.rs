@@ -2,29 +2,24 @@
 
 use serde_json::Value;
 
-use super::threads::{Call, Threads};
-use crate::chat::{is_langchain, messages_of};
-use crate::exchange::{Conversation, Loose, answered, asked, own_id, without_repetition};
-use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
+use crate::api::threads::{Call, Threads};
+use crate::message::chat::{is_langchain, messages_of};
+use crate::message::exchange::{Conversation, Loose, answered, asked, own_id, without_repetition};
+use crate::message::identity;
+use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
-/// Metadata under which runs of one conversation are gathered, the most telling first.
+/// Metadata under which runs of one conversation are gathered, the most specific first.
 const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
 
 /// Reads `LangChain` messages and `LangSmith` runs.
-pub struct LangChain;
+pub(crate) struct LangChain;
 
 impl Ingestor for LangChain {
-    fn name(&self) -> &'static str {
-        "langchain"
-    }
-
-    fn about(&self) -> &'static str {
-        "LangChain messages (messages_to_dict, dumpd) and LangSmith runs as JSON"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "langchain",
+        "LangChain messages (messages_to_dict, dumpd) and LangSmith runs as JSON",
         "objects with `type` and `data`, with `lc` and `kwargs`, or with `run_type`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)
@@ -39,8 +34,8 @@ impl Ingestor for LangChain {
             if let Some(messages) = held(value) {
                 let messages = messages.iter().flat_map(messages_of).collect();
                 let id = own_id(&[value], &["conversation_id", "session_id", "thread_id"]);
-                let told = Conversation { source: self.name(), id, facts: vec![value], messages };
-                told.hand_over(&object, objects.layout, &stem, sink);
+                let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
+                pieces.hand_over(&object, objects.layout, &stem, sink);
             } else if is_langchain(value) {
                 for message in messages_of(value) {
                     loose.push(message, sink);
@@ -130,10 +125,7 @@ mod tests {
         assert!(sniffs(&LangChain, &dictionary.to_string()));
         let (seen, skipped) = read(&LangChain, "x.json", &dictionary.to_string());
         let expected = [
-            "System Context Be brief.",
-            "User Prose hi",
-            "Assistant ToolCall save Ana",
-            "Tool ToolResult ok",
+            "System Context Be brief.", "User Prose hi", "Assistant ToolCall save Ana", "Tool ToolResult ok",
             "Assistant Prose Hello.",
         ];
         assert_eq!((lines(&seen[0]), skipped), (expected.map(str::to_owned).to_vec(), vec![]));

@@ -2,30 +2,24 @@
 
 use serde_json::Value;
 
-use super::threads::{Call, Threads};
-use crate::MessageTime;
-use crate::exchange::{answered, asked, without_repetition};
-use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink, identity};
+use crate::api::threads::{Call, Threads};
+use crate::message::exchange::{answered, asked, without_repetition};
+use crate::message::identity;
+use crate::{Head, IngestError, Ingestor, Input, MessageTime, Object, Objects, Sink};
 
 /// Kinds of observations, of which only the first holds a call to a model.
 const KINDS: &[&str] =
     &["GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"];
 
 /// Reads Langfuse exports.
-pub struct Langfuse;
+pub(crate) struct Langfuse;
 
 impl Ingestor for Langfuse {
-    fn name(&self) -> &'static str {
-        "langfuse"
-    }
-
-    fn about(&self) -> &'static str {
-        "Langfuse traces with their observations, and exported rows of either"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "langfuse",
+        "Langfuse traces with their observations, and exported rows of either",
         "objects with `observations`, or with a trace id and an observation's `type`, or traces with `session_id`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_ours) || head.most_lines(is_ours)
@@ -94,15 +88,15 @@ fn is_ours(value: &Value) -> bool {
         || is_trace(value)
 }
 
-/// Reads a trace: its calls to a model, or, where none tells anything, its own input and output.
+/// Reads a trace: its calls to a model, or, where none has content, its own input and output.
 fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let trace = &object.value;
     let observations = trace["observations"].as_array().map_or(&[][..], Vec::as_slice);
-    let tells = |one: &&Value| {
+    let has_content = |one: &&Value| {
         one["type"] == "GENERATION" && !(asked(&one["input"]).is_empty() && answered(&one["output"]).is_empty())
     };
     let mut any = false;
-    for generation in observations.iter().filter(tells) {
+    for generation in observations.iter().filter(has_content) {
         any = true;
         add(generation, trace, object, threads, sink);
     }
@@ -179,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_steps_alone_are_told() {
+    fn rows_of_steps_alone_are_reported() {
         let step = |kind: &str, input: &str| json!({"id": "p", "trace_id": "t", "type": kind, "start_time": "2026-01-02 03:02:00", "input": input});
         let (seen, skipped) = read(&Langfuse, "x", &json!([step("SPAN", "hi"), step("AGENT", "ho")]).to_string());
-        let told = "observations that are no calls to a model: 2; export the calls or the traces too".to_owned();
-        assert_eq!((seen, skipped), (vec![], vec![(2, told)]));
+        let pieces = "observations that are no calls to a model: 2; export the calls or the traces too".to_owned();
+        assert_eq!((seen, skipped), (vec![], vec![(2, pieces)]));
     }
 
     #[test]

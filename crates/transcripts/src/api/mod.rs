@@ -1,13 +1,12 @@
-//! What programs keep of their calls to a model: requests, replies, traces.
+//! Requests, replies and traces that programs keep of their calls to a model.
 
 mod batch;
 mod chain;
 mod threads;
-
-pub mod anthropic;
-pub mod langchain;
-pub mod langfuse;
-pub mod openai_batch;
-pub mod openai_chat;
-pub mod openai_responses;
-pub mod otel_genai;
+pub(crate) mod anthropic;
+pub(crate) mod langchain;
+pub(crate) mod langfuse;
+pub(crate) mod openai_batch;
+pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
+pub(crate) mod otel_genai;

@@ -2,24 +2,18 @@
 
 use serde_json::Value;
 
-use super::batch::{self, Line};
+use crate::api::batch::{self, Line};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Reads the `OpenAI` Batch API.
-pub struct OpenAiBatch;
+pub(crate) struct OpenAiBatch;
 
 impl Ingestor for OpenAiBatch {
-    fn name(&self) -> &'static str {
-        "openai-batch"
-    }
-
-    fn about(&self) -> &'static str {
-        "OpenAI batch files: requests and results, joined where both stand in one folder"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "openai-batch",
+        "OpenAI batch files: requests and results, joined where both stand in one folder",
         "JSON lines with `custom_id`, and `body` with `url`, or `response` with `status_code`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_line = |value: &Value| line(value).is_some();
@@ -34,7 +28,7 @@ impl Ingestor for OpenAiBatch {
 fn line(value: &Value) -> Option<(&str, Line<'_>)> {
     let id = value["custom_id"].as_str()?;
     let response = &value["response"];
-    let told = if value["body"].is_object() && (value["url"].is_string() || value["method"].is_string()) {
+    let pieces = if value["body"].is_object() && (value["url"].is_string() || value["method"].is_string()) {
         Line::Request(&value["body"])
     } else if value["error"].is_object() {
         Line::Failed("the request failed, so there is no answer".to_owned())
@@ -45,7 +39,7 @@ fn line(value: &Value) -> Option<(&str, Line<'_>)> {
     } else {
         return None;
     };
-    Some((id, told))
+    Some((id, pieces))
 }
 
 #[cfg(test)]
@@ -78,10 +72,10 @@ mod tests {
         let [asked, answered] = ["in.jsonl", "out.jsonl"].map(|name| {
             let (seen, skipped) = read_input(&OpenAiBatch, open(&folder.path().join(name)).unwrap());
             assert_eq!(skipped, []);
-            let mut told: Vec<_> =
+            let mut pieces: Vec<_> =
                 seen.iter().map(|one| (one.external_id.clone(), lines(one), one.model.clone())).collect();
-            told.sort();
-            told
+            pieces.sort();
+            pieces
         });
         assert_eq!(asked, answered);
         let words: Vec<_> = asked.iter().flat_map(|(_, lines, _)| lines).map(String::as_str).collect();
@@ -91,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn one_file_alone_is_read_for_what_it_holds_and_failures_are_told() {
+    fn one_file_alone_is_read_for_what_it_holds_and_failures_are_reported() {
         let failed = json!({"id": "x", "custom_id": "c", "response": null, "error": {"code": "batch_expired"}});
         let refused = json!({"id": "x", "custom_id": "d", "error": null, "response": {"status_code": 429, "body": {"error": {}}}});
         let text = format!("{}\n{failed}\n{refused}\n{}\n", reply("a", "yes"), request("b", "no?"));
         assert!(sniffs(&OpenAiBatch, &text));
         let (seen, skipped) = read(&OpenAiBatch, "out.jsonl", &text);
-        let told: Vec<_> = seen.iter().flat_map(lines).collect();
-        assert_eq!(told, ["Assistant Prose yes", "User Prose no?"]);
+        let pieces: Vec<_> = seen.iter().flat_map(lines).collect();
+        assert_eq!(pieces, ["Assistant Prose yes", "User Prose no?"]);
         let reasons: Vec<_> = skipped.iter().map(|(number, reason)| (*number, reason.as_str())).collect();
         assert_eq!(
             reasons,

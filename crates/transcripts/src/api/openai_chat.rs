@@ -2,43 +2,25 @@
 
 use serde_json::Value;
 
-use crate::Message;
-use crate::chat::{is_item, is_message, messages_of};
-use crate::exchange::{Conversation, Loose, own_id};
-use crate::{Head, IngestError, Ingestor, Input, Objects, Sink};
+use crate::message::chat::{is_item, is_message, messages_of};
+use crate::message::exchange::{Conversation, Loose, own_id};
+use crate::{Head, IngestError, Ingestor, Input, Message, Objects, Sink};
 
 /// Keys that other formats with a `messages` array have and this one never has.
 const FOREIGN: &[&str] = &[
-    "uuid",
-    "sessionId",
-    "projectHash",
-    "guild",
-    "chat_messages",
-    "mapping",
-    "participants",
-    "messagesTree",
-    "info",
-    "system",
-    "shared_conversation_id",
-    "working_dir",
-    "_type",
+    "uuid", "sessionId", "projectHash", "guild", "chat_messages", "mapping", "participants", "messagesTree", "info",
+    "system", "shared_conversation_id", "working_dir", "_type",
 ];
 
 /// Reads chat messages in the shape of the `OpenAI` API.
-pub struct OpenAiChat;
+pub(crate) struct OpenAiChat;
 
 impl Ingestor for OpenAiChat {
-    fn name(&self) -> &'static str {
-        "openai-chat"
-    }
-
-    fn about(&self) -> &'static str {
-        "OpenAI-style chat messages: a JSON array, an object with `messages`, or JSONL of either"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "openai-chat",
+        "OpenAI-style chat messages: a JSON array, an object with `messages`, or JSONL of either",
         "objects with a known `role` and `content`, or with `messages` of such objects"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |value: &Value| is_bare(value) || conversation(value).is_some();
@@ -56,8 +38,8 @@ impl Ingestor for OpenAiChat {
                 let messages: Vec<Message> = items.iter().flat_map(|item| messages_of(item)).collect();
                 let facts = vec![value, &value["response"], &value["request"]];
                 let id = own_id(&facts, &["conversation_id", "session_id", "id"]);
-                let told = Conversation { source: self.name(), id, facts, messages };
-                told.hand_over(&object, objects.layout, &stem, sink);
+                let pieces = Conversation { source: self.name(), id, facts, messages };
+                pieces.hand_over(&object, objects.layout, &stem, sink);
             } else if is_message(value) {
                 for message in messages_of(value) {
                     loose.push(message, sink);

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::chain::{Chains, Turn};
-use crate::Message;
-use crate::chat::{is_item, messages_of};
-use crate::exchange::{Conversation, answered, asked, own_id, preamble};
-use crate::{Head, IngestError, Ingestor, Input, Layout, Object, Objects, Sink, identity};
+use crate::api::chain::{Chains, Turn};
+use crate::message::chat::{is_item, messages_of};
+use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
+use crate::message::identity;
+use crate::{Head, IngestError, Ingestor, Input, Layout, Message, Object, Objects, Sink};
 
 /// Kinds of content that only this API has.
 const OWN_PARTS: &[&str] = &["input_text", "output_text", "input_image", "input_file"];
@@ -18,20 +18,14 @@ const FOREIGN: &[&str] =
     &["custom_id", "trace_id", "traceId", "run_type", "payload", "chosen", "rejected", "observations"];
 
 /// Reads the `OpenAI` Responses API.
-pub struct OpenAiResponses;
+pub(crate) struct OpenAiResponses;
 
 impl Ingestor for OpenAiResponses {
-    fn name(&self) -> &'static str {
-        "openai-responses"
-    }
-
-    fn about(&self) -> &'static str {
-        "OpenAI Responses API: responses, requests with their input, conversation items"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "openai-responses",
+        "OpenAI Responses API: responses, requests with their input, conversation items",
         "`object` is `response`, or `list` with items as `data`; `input` or `output` of such items"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let (own, all) =
@@ -51,8 +45,8 @@ impl Ingestor for OpenAiResponses {
             if let Some(items) = listed(value) {
                 let messages = items.iter().flat_map(|item| messages_of(item)).collect();
                 let id = own_id(&[value], &["conversation_id", "session_id"]).or_else(|| first_item_id(&items));
-                let told = Conversation { source: self.name(), id, facts: vec![value], messages };
-                told.hand_over(&object, objects.layout, &stem, sink);
+                let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
+                pieces.hand_over(&object, objects.layout, &stem, sink);
             } else if is_record(value) {
                 chains.add(turn(&object, objects.layout, &stem), object.number, sink);
             } else if is_item(value) {
@@ -63,8 +57,8 @@ impl Ingestor for OpenAiResponses {
         }
         if !loose.is_empty() {
             let object = Object { number: 1, origin: path, value: Value::Null };
-            let told = Conversation { source: self.name(), id: None, facts: Vec::new(), messages: loose };
-            told.hand_over(&object, Layout::One, &stem, sink);
+            let pieces = Conversation { source: self.name(), id: None, facts: Vec::new(), messages: loose };
+            pieces.hand_over(&object, Layout::One, &stem, sink);
         }
         chains.finish(sink);
         Ok(())
@@ -93,8 +87,8 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    let is_told = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
-    value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || is_told)
+    let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
+    value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }
 
 /// Whether `value` is a response, a request, a pair of both, or a list of items.
@@ -195,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_chained_and_their_prompt_told_once() {
+    fn responses_are_chained_and_their_prompt_yielded_once() {
         let (one, two) = (response("resp_1", None, "one"), response("resp_2", Some("resp_1"), "two"));
         for text in [format!("{two}\n{one}\n"), json!([one, two]).to_string()] {
             assert!(sniffs(&OpenAiResponses, &text));

@@ -7,32 +7,31 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::{Assembler, MAX_RECORD_BYTES, Sink};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::{Assembler, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource};
 
 /// One call to a model.
 #[derive(Default)]
-pub struct Call {
+pub(crate) struct Call {
     /// The conversation that it belongs to.
-    pub thread: String,
+    pub(crate) thread: String,
     /// The trace that it was made in.
-    pub trace: String,
+    pub(crate) trace: String,
     /// When it was made.
-    pub start: Option<MessageTime>,
+    pub(crate) start: Option<MessageTime>,
     /// When it was answered.
-    pub end: Option<MessageTime>,
+    pub(crate) end: Option<MessageTime>,
     /// What was sent.
-    pub input: Vec<Message>,
+    pub(crate) input: Vec<Message>,
     /// What came back.
-    pub output: Vec<Message>,
+    pub(crate) output: Vec<Message>,
     /// Title of the conversation.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// Application that made the call.
-    pub project: Option<String>,
+    pub(crate) project: Option<String>,
     /// Model that answered.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Where it stands.
-    pub origin: String,
+    pub(crate) origin: String,
 }
 
 /// A call whose messages are shared with the calls that repeat them.
@@ -51,7 +50,7 @@ struct Shared {
 /// Collects the calls of a file, which may stand in any order.
 ///
 /// Repeated messages are held once, so what is held grows with what was said, not with how often it was sent.
-pub struct Threads {
+pub(crate) struct Threads {
     source: &'static str,
     held: Vec<Held>,
     pool: HashMap<Rc<str>, Rc<Message>>,
@@ -72,13 +71,13 @@ struct Thread {
 impl Threads {
     /// Starts without any call, for the format called `source`.
     #[must_use]
-    pub fn new(source: &'static str) -> Self {
+    pub(crate) fn new(source: &'static str) -> Self {
         let (held, open) = (Vec::new(), Vec::new());
         Self { source, held, pool: HashMap::new(), bytes: 0, open, places: HashMap::new() }
     }
 
     /// Adds a call. Once [`MAX_RECORD_BYTES`] are held, those so far are put together without waiting for earlier ones.
-    pub fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
+    pub(crate) fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
         let (input, output) = (std::mem::take(&mut call.input), std::mem::take(&mut call.output));
         self.bytes += size_of::<Held>();
         let input = input.into_iter().map(|message| self.shared(message)).collect();
@@ -90,7 +89,7 @@ impl Threads {
     }
 
     /// Hands over the conversations.
-    pub fn finish(mut self, sink: &mut Sink<'_>) {
+    pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.settle(sink);
         self.open.into_iter().for_each(|thread| thread.draft.finish(sink));
     }
@@ -188,7 +187,7 @@ mod tests {
         }
     }
 
-    fn told(calls: Vec<Call>) -> Vec<String> {
+    fn pieces(calls: Vec<Call>) -> Vec<String> {
         let mut seen = Vec::new();
         let mut accept = |one| seen.extend(crate::testing::lines(&one));
         let mut sink = Sink::new(&mut accept);
@@ -199,35 +198,27 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_history_is_told_once_whatever_the_order_of_the_calls() {
+    fn a_repeated_history_is_yielded_once_whatever_the_order_of_the_calls() {
         let calls = vec![
             call("b", 9, &["hi", "ho", "yes", "ok", "yes"], "fine"),
             call("a", 5, &["hi", "ho", "yes"], "ok"),
             call("a", 1, &["hi"], "ho"),
         ];
         let expected = [
-            "User Prose hi",
-            "Assistant Prose ho",
-            "User Prose yes",
-            "Assistant Prose ok",
-            "User Prose yes",
+            "User Prose hi", "Assistant Prose ho", "User Prose yes", "Assistant Prose ok", "User Prose yes",
             "Assistant Prose fine",
         ];
-        assert_eq!(told(calls), expected);
+        assert_eq!(pieces(calls), expected);
     }
 
     #[test]
-    fn a_log_of_new_messages_only_is_told_whole() {
+    fn a_log_of_new_messages_only_is_yielded_whole() {
         let calls = vec![call("a", 1, &["hi"], "ho"), call("b", 2, &["yes"], "ok"), call("c", 3, &["bye"], "ok")];
         let expected = [
-            "User Prose hi",
-            "Assistant Prose ho",
-            "User Prose yes",
-            "Assistant Prose ok",
-            "User Prose bye",
+            "User Prose hi", "Assistant Prose ho", "User Prose yes", "Assistant Prose ok", "User Prose bye",
             "Assistant Prose ok",
         ];
-        assert_eq!(told(calls), expected);
+        assert_eq!(pieces(calls), expected);
     }
 
     #[test]
@@ -238,12 +229,9 @@ mod tests {
             call("a", 3, &["plan a trip", "Let me ask."], "Done."),
         ];
         let expected = [
-            "User Prose plan a trip",
-            "Assistant Prose Let me ask.",
-            "Other Prose You find hotels.",
-            "Other Prose Three.",
-            "Assistant Prose Done.",
+            "User Prose plan a trip", "Assistant Prose Let me ask.", "Other Prose You find hotels.",
+            "Other Prose Three.", "Assistant Prose Done.",
         ];
-        assert_eq!(told(calls), expected);
+        assert_eq!(pieces(calls), expected);
     }
 }

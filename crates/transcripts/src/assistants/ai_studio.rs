@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::fields::{Clock, list, text, time};
-use crate::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::assistants::export::{Clock, list, text};
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Fields of a chunk that hold a file, and what to call it.
 const FILES: &[(&str, &str)] = &[
@@ -24,20 +24,10 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Reads prompts of Google AI Studio.
-pub struct AiStudio;
+pub(crate) struct AiStudio;
 
 impl Ingestor for AiStudio {
-    fn name(&self) -> &'static str {
-        "ai-studio"
-    }
-
-    fn about(&self) -> &'static str {
-        "Google AI Studio prompt from Google Drive"
-    }
-
-    fn rule(&self) -> &'static str {
-        "a JSON object with `chunkedPrompt.chunks`"
-    }
+    describe!("ai-studio", "Google AI Studio prompt from Google Drive", "a JSON object with `chunkedPrompt.chunks`");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| value["chunkedPrompt"]["chunks"].is_array())
@@ -72,15 +62,15 @@ fn read_prompt(
     sink: &mut Sink<'_>,
 ) {
     let chunks = shown(list(&prompt["chunkedPrompt"]["chunks"]));
-    let started = time(&prompt["createTime"]);
-    let first_stamp = chunks.iter().find_map(|chunk| time(&chunk["createTime"]));
+    let started = identity::stamp(&prompt["createTime"]);
+    let first_stamp = chunks.iter().find_map(|chunk| identity::stamp(&chunk["createTime"]));
     let mut clock = Clock::starting(started.or(first_stamp).or(changed));
     let mut messages = Vec::new();
     if let Some(words) = instruction(&prompt["systemInstruction"]) {
         messages.push(Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, words) });
     }
     for chunk in chunks {
-        let time = clock.next(time(&chunk["createTime"]));
+        let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
     let drafts = list(&prompt["chunkedPrompt"]["pendingInputs"]);
@@ -182,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_chunk_is_told_by_what_it_holds() {
+    fn each_chunk_is_recognised_by_what_it_holds() {
         let chunks = json!([
             {"role": "user", "text": "Sum these.", "driveDocument": {"id": "d"}},
             {"role": "user", "inlineFile": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
@@ -231,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_context_and_an_unsent_draft_is_told() {
+    fn instructions_are_context_and_an_unsent_draft_is_reported() {
         for instruction in [json!({"text": "Be brief."}), json!({"parts": [{"text": "Be brief."}]}), json!("Be brief.")]
         {
             let prompt = json!({"systemInstruction": instruction, "runSettings": {"model": "models/gemini-2.5-pro"},

@@ -2,29 +2,23 @@
 
 use serde_json::Value;
 
-use super::fields::{list, role_and_kind, text};
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, Role};
+use crate::assistants::export::{list, role_and_kind, text};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// Shortest id that is taken for an identity, in bytes; a shorter one is a counter that the next export repeats.
 const SHORTEST_ID: usize = 8;
 
 /// Reads the export of Chatbot UI.
-pub struct ChatbotUi;
+pub(crate) struct ChatbotUi;
 
 impl Ingestor for ChatbotUi {
-    fn name(&self) -> &'static str {
-        "chatbot-ui"
-    }
-
-    fn about(&self) -> &'static str {
-        "Chatbot UI export: all chats"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "chatbot-ui",
+        "Chatbot UI export: all chats",
         "a JSON object whose `history` lists objects with `name` and `messages`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| list(&value["history"]).iter().any(is_chat))
@@ -64,7 +58,7 @@ fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     draft.meta().title = text(&chat["name"]);
     draft.meta().model = text(&chat["model"]["id"]).or_else(|| text(&chat["model"]));
     if let Some(prompt) = text(&chat["prompt"]) {
-        draft.push(Message { kind: Kind::Context, ..Message::prose(Role::System, prompt) }, sink);
+        draft.push(Message::new(Role::System, Kind::Context, prompt), sink);
     }
     for message in messages {
         draft.push(message, sink);
@@ -83,8 +77,8 @@ fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         None => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
     };
     let images = parts.iter().filter(|part| part["type"] == "image_url").map(|_| file_label("image", None));
-    let images = images.map(|label| Message { kind: Kind::Attachment, ..Message::prose(role, label) });
-    std::iter::once(Message { kind, ..Message::prose(role, without_data(&words)) }).chain(images).collect()
+    let images = images.map(|label| Message::new(role, Kind::Attachment, label));
+    std::iter::once(Message::new(role, kind, without_data(&words))).chain(images).collect()
 }
 
 #[cfg(test)]
@@ -100,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn each_chat_is_read_and_what_is_none_is_told() {
+    fn each_chat_is_read_and_what_is_none_is_reported() {
         let chats = json!({"version": 4, "folders": [], "history": [
             {"id": "chat-0001-a", "name": "Tides", "prompt": "Be brief.", "model": {"id": "gpt-4"}, "messages": [
                 {"role": "user", "content": "When?"}, {"role": "assistant", "content": "Six."}, {"role": "ghost", "content": "boo"}]},
             {"name": "Broken"}, 7], "prompts": []});
         let (seen, skipped) = read(&chats);
-        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
-        assert_eq!(told, [(Kind::Context, "Be brief."), (Kind::Prose, "When?"), (Kind::Prose, "Six.")]);
+        let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        assert_eq!(pieces, [(Kind::Context, "Be brief."), (Kind::Prose, "When?"), (Kind::Prose, "Six.")]);
         assert_eq!((seen[0].external_id.as_str(), skipped), ("chat-0001-a", vec![1, 2, 3]));
     }
 

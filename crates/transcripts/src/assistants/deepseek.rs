@@ -2,41 +2,33 @@
 
 use serde_json::Value;
 
-use super::branch::{self, Node};
-use super::fields::{Clock, list, text, time};
-use super::rows;
-use crate::parts::file_label;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::message::identity;
+use crate::message::parts::file_label;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
 /// Reads the `DeepSeek` data export.
-pub struct DeepSeek;
+pub(crate) struct DeepSeek;
 
 impl Ingestor for DeepSeek {
-    fn name(&self) -> &'static str {
-        "deepseek"
-    }
-
-    fn about(&self) -> &'static str {
-        "DeepSeek data export: conversations.json"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "deepseek",
+        "DeepSeek data export: conversations.json",
         "JSON objects whose `mapping` holds messages with `fragments`, or which are dated by `inserted_at`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(is_conversation)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        rows::each(input, sink, read_conversation)
+        export::each(input, sink, read_conversation)
     }
 }
 
 /// Whether `value` is a conversation of this export and not one of `ChatGPT`, whose trees look the same.
 #[must_use]
-pub fn is_conversation(value: &Value) -> bool {
+pub(crate) fn is_conversation(value: &Value) -> bool {
     value["mapping"].as_object().is_some_and(|nodes| {
         value.get("inserted_at").is_some() || nodes.values().any(|node| node["message"]["fragments"].is_array())
     })
@@ -53,19 +45,19 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
             id,
             parent: node["parent"].as_str(),
             before: None,
-            time: time(&node["message"]["inserted_at"]).map(|time| time.at),
+            time: identity::stamp(&node["message"]["inserted_at"]).map(|time| time.at),
         })
         .collect();
     let is_users = |place: usize| {
         let (_, message) = messages[place];
         list(&message["fragments"]).iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
     };
-    let said: Vec<_> = branch::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
+    let said: Vec<_> = export::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
         .into_iter()
         .map(|place| messages[place])
         .filter(|(_, message)| message.is_object())
         .collect();
-    let started = time(&conversation["inserted_at"]);
+    let started = identity::stamp(&conversation["inserted_at"]);
     let id = text(&conversation["id"]).unwrap_or_else(|| {
         let first = said.first().map(|(_, message)| message["fragments"].to_string()).unwrap_or_default();
         identity::of_parts(&[&conversation["inserted_at"].to_string(), &first])
@@ -76,7 +68,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     draft.meta().created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
     for (id, message) in said {
-        let time = clock.next(time(&message["inserted_at"]));
+        let time = clock.next(identity::stamp(&message["inserted_at"]));
         for message in messages_of(id, message, time, number, sink) {
             draft.push(message, sink);
         }
@@ -84,7 +76,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     draft.finish(sink);
 }
 
-/// Whether `message` has the role by which older exports tell the user's.
+/// Whether `message` has the role by which older exports mark the user's.
 fn is_users(message: &Value) -> bool {
     message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"))
 }
@@ -177,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_without_dates_is_told_by_its_fragments() {
+    fn a_tree_without_dates_is_recognised_by_its_fragments() {
         let mut undated = one(&json!({"fragments": []}))[0].take();
         undated.as_object_mut().unwrap().shift_remove("inserted_at");
         assert!(is_conversation(&undated));

@@ -5,27 +5,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::branch::{self, Node};
-use super::fields::{self, Clock, list, text};
-use crate::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Reads the Grok data export.
-pub struct Grok;
+pub(crate) struct Grok;
 
 impl Ingestor for Grok {
-    fn name(&self) -> &'static str {
-        "grok"
-    }
-
-    fn about(&self) -> &'static str {
-        "Grok data export: prod-grok-backend.json"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "grok",
+        "Grok data export: prod-grok-backend.json",
         "a JSON object whose `conversations` have `conversation` and `responses`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |one: &Value| one["conversation"].is_object() && one["responses"].is_array();
@@ -94,7 +87,7 @@ fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec
         })
         .collect();
     let is_users = |place: usize| role_of(responses[place]) == Some(Role::User);
-    branch::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| responses[place]).collect()
+    export::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| responses[place]).collect()
 }
 
 fn id_of(response: &Value) -> &str {
@@ -105,9 +98,10 @@ fn id_of(response: &Value) -> &str {
 fn time(value: &Value) -> Option<MessageTime> {
     let wrapped = &value["$date"];
     let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok());
-    number
-        .map(Value::from)
-        .map_or_else(|| fields::time(if wrapped.is_null() { value } else { wrapped }), |number| fields::time(&number))
+    number.map(Value::from).map_or_else(
+        || identity::stamp(if wrapped.is_null() { value } else { wrapped }),
+        |number| identity::stamp(&number),
+    )
 }
 
 fn role_of(response: &Value) -> Option<Role> {
@@ -177,7 +171,7 @@ mod tests {
             response("c", Some("a"), "assistant", 1_767_312_003_000),
             response("d", Some("c"), "human", 1_767_312_004_250),
         ]))]));
-        let told: Vec<_> = seen[0]
+        let pieces: Vec<_> = seen[0]
             .messages
             .iter()
             .map(|message| (message.role, message.text.as_str(), message.time.unwrap().at.to_string()))
@@ -187,22 +181,22 @@ mod tests {
             (Role::Assistant, "c", "2026-01-02T00:00:03Z"),
             (Role::User, "d", "2026-01-02T00:00:04.25Z"),
         ];
-        assert_eq!(told, expected.map(|(role, text, at)| (role, text, at.to_owned())));
+        assert_eq!(pieces, expected.map(|(role, text, at)| (role, text, at.to_owned())));
         assert_eq!((seen[0].model.as_deref(), skipped.len()), (None, 0));
     }
 
     #[test]
-    fn marks_go_and_thoughts_and_files_are_told_apart() {
+    fn marks_go_and_thoughts_and_files_are_distinguished() {
         let answer = json!({"sender": "assistant", "agent_thinking_traces": [{"thinking_trace": "hm"}, "then"],
             "message": "Six.<grok:render id=\"1\"/><grok:render type=\"card\"><argument name=\"id\">0</argument></grok:render>", "file_attachments": ["0f3a"]});
         let (seen, skipped) = read(&json!([one(&json!([answer, {"sender": "ghost", "message": "boo"}]))]));
-        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
-        assert_eq!(told, [(Kind::Reasoning, "hm\nthen"), (Kind::Prose, "Six."), (Kind::Attachment, "[file]")]);
+        let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        assert_eq!(pieces, [(Kind::Reasoning, "hm\nthen"), (Kind::Prose, "Six."), (Kind::Attachment, "[file]")]);
         assert_eq!(skipped, ["a response whose sender is not known"]);
     }
 
     #[test]
-    fn temporary_and_unusable_conversations_are_told() {
+    fn temporary_and_unusable_conversations_are_reported() {
         let mut temporary = one(&json!([response("a", None, "human", 1)]));
         temporary["conversation"]["temporary"] = json!(true);
         let (seen, skipped) = read(&json!([temporary, {"conversation": {}}]));

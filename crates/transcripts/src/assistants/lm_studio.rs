@@ -2,26 +2,20 @@
 
 use serde_json::Value;
 
-use super::fields::{self, Clock, list, role_and_kind, text, time};
-use crate::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity};
-use crate::{Kind, Message, Role};
+use crate::assistants::export::{self, Clock, list, role_and_kind, text};
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// Reads conversations of LM Studio.
-pub struct LmStudio;
+pub(crate) struct LmStudio;
 
 impl Ingestor for LmStudio {
-    fn name(&self) -> &'static str {
-        "lm-studio"
-    }
-
-    fn about(&self) -> &'static str {
-        "LM Studio conversation: ~/.lmstudio/conversations/*.conversation.json"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "lm-studio",
+        "LM Studio conversation: ~/.lmstudio/conversations/*.conversation.json",
         "a JSON object whose `messages` have `versions` and `currentlySelected`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| message["versions"].is_array() && message.get("currentlySelected").is_some();
@@ -43,11 +37,11 @@ impl Ingestor for LmStudio {
 }
 
 fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usize, sink: &mut Sink<'_>) {
-    let started = time(&conversation["createdAt"]);
+    let started = identity::stamp(&conversation["createdAt"]);
     let mut clock = Clock::starting(started);
     let mut said = Vec::new();
     if let Some(prompt) = system_prompt(conversation) {
-        said.push(Message { kind: Kind::Context, ..Message::prose(Role::System, prompt) });
+        said.push(Message::new(Role::System, Kind::Context, prompt));
     }
     let mut model = text(&conversation["lastUsedModel"]["identifier"]);
     for message in list(&conversation["messages"]) {
@@ -99,7 +93,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
         said.extend(list(&step["content"]).iter().filter_map(|part| of_part(part, kind)));
     }
-    fields::messages("", role, None, said)
+    export::messages("", role, None, said)
 }
 
 /// Returns what a part of a step is; `None` for one that holds no words, such as a note on the speed.
@@ -151,7 +145,7 @@ mod tests {
     #[test]
     fn the_selected_versions_are_read_step_by_step() {
         let (seen, skipped) = read("1767312000000.conversation.json", &conversation());
-        let told: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
         let expected = [
             (Kind::Context, "Be brief."),
             (Kind::Prose, "When?"),
@@ -160,7 +154,7 @@ mod tests {
             (Kind::ToolResult, "six"),
             (Kind::Prose, "Six."),
         ];
-        assert_eq!((told, skipped), (expected.to_vec(), vec!["a message without a version".to_owned()]));
+        assert_eq!((pieces, skipped), (expected.to_vec(), vec!["a message without a version".to_owned()]));
         assert_eq!((seen[0].model.as_deref(), seen[0].title.as_deref()), (Some("qwen3-8b"), Some("Tides")));
         assert!(seen[0].messages.iter().all(|message| message.time.unwrap().source == TimeSource::Derived));
     }

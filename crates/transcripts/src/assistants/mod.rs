@@ -1,16 +1,14 @@
 //! Exports and stores of chat assistants.
 
-mod branch;
-mod fields;
-mod rows;
+mod export;
 
-pub mod ai_studio;
-pub mod chatbot_ui;
-pub mod chatgpt;
-pub mod claude_ai;
-pub mod deepseek;
-pub mod gemini_takeout;
-pub mod grok;
-pub mod librechat;
-pub mod lm_studio;
-pub mod open_webui;
+pub(crate) mod ai_studio;
+pub(crate) mod chatbot_ui;
+pub(crate) mod chatgpt;
+pub(crate) mod claude_ai;
+pub(crate) mod deepseek;
+pub(crate) mod gemini_takeout;
+pub(crate) mod grok;
+pub(crate) mod librechat;
+pub(crate) mod lm_studio;
+pub(crate) mod open_webui;

@@ -5,35 +5,27 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use super::branch::{self, Node};
-use super::fields::{self, Clock, list, role_and_kind, text, time};
-use super::rows;
-use crate::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::assistants::export::{self, Clock, Node, list, role_and_kind, text};
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
 /// Reads chats exported from `Open WebUI`.
-pub struct OpenWebUi;
+pub(crate) struct OpenWebUi;
 
 impl Ingestor for OpenWebUi {
-    fn name(&self) -> &'static str {
-        "open-webui"
-    }
-
-    fn about(&self) -> &'static str {
-        "Open WebUI export: all chats, or one"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "open-webui",
+        "Open WebUI export: all chats, or one",
         "JSON objects with `chat.history.messages`, or one with `history.messages` and `history.currentId`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.objects().any(|value| chat_of(value).is_some()) || head.most_lines(|value| chat_of(value).is_some())
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        rows::each(input, sink, |row, origin, number, sink| match chat_of(row) {
+        export::each(input, sink, |row, origin, number, sink| match chat_of(row) {
             Some(chat) => read_chat(row, chat, origin, number, sink),
             None => sink.skip(number, "no chat: it has no `history`"),
         })
@@ -49,7 +41,9 @@ fn chat_of(row: &Value) -> Option<&Value> {
 
 fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     let said = said(chat, number, sink);
-    let started = ["created_at", "timestamp"].into_iter().find_map(|key| time(&row[key]).or_else(|| time(&chat[key])));
+    let started = ["created_at", "timestamp"]
+        .into_iter()
+        .find_map(|key| identity::stamp(&row[key]).or_else(|| identity::stamp(&chat[key])));
     let id = text(&row["id"]).or_else(|| text(&chat["id"])).unwrap_or_else(|| {
         let first = said.first().map(|(id, message)| format!("{id}{}", message["content"])).unwrap_or_default();
         identity::of_parts(&[&first])
@@ -67,7 +61,7 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
         draft.push(prompt, sink);
     }
     for (id, message) in said {
-        let time = clock.next(time(&message["timestamp"]));
+        let time = clock.next(identity::stamp(&message["timestamp"]));
         for message in messages_of(id, message, time, number, sink) {
             draft.push(message, sink);
         }
@@ -94,11 +88,11 @@ fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str
             id,
             parent: message["parentId"].as_str(),
             before: None,
-            time: time(&message["timestamp"]).map(|time| time.at),
+            time: identity::stamp(&message["timestamp"]).map(|time| time.at),
         })
         .collect();
     let is_users = |place: usize| messages[place].1["role"] == "user";
-    let branch = branch::choose(&nodes, chat["history"]["currentId"].as_str(), is_users, number, sink);
+    let branch = export::choose(&nodes, chat["history"]["currentId"].as_str(), is_users, number, sink);
     branch.into_iter().map(|place| messages[place]).collect()
 }
 
@@ -121,7 +115,7 @@ fn messages_of(
         let name = file["name"].as_str().or_else(|| file["file"]["filename"].as_str());
         said.push((Kind::Attachment, file_label(noun, name)));
     }
-    fields::messages(id, role, time, said)
+    export::messages(id, role, time, said)
 }
 
 /// Returns the words of a message: a string, or a list of parts.
@@ -165,7 +159,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
     for found in BLOCK.captures_iter(text) {
         let (whole, attributes) = (found.get_match(), &found[1]);
         let inner = unescaped(SUMMARY.replace(&found[2], "").trim());
-        let told = match attribute(attributes, "type").as_deref() {
+        let pieces = match attribute(attributes, "type").as_deref() {
             Some("reasoning") => vec![(Kind::Reasoning, inner)],
             Some("tool_calls") => of_call(attributes, inner),
             Some("code_interpreter") => vec![(Kind::ToolCall, call_line("code", &inner))],
@@ -175,7 +169,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
         spoken.push_str(&text[end..whole.start()]);
         end = whole.end();
         flush(&mut spoken, &mut said);
-        said.extend(told);
+        said.extend(pieces);
     }
     spoken.push_str(&text[end..]);
     flush(&mut spoken, &mut said);
@@ -233,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_inside_an_answer_are_told_from_its_words() {
+    fn blocks_inside_an_answer_are_distinguished_from_its_words() {
         let text = "Let me look.\n<details type=\"reasoning\" done=\"true\"><summary>Thought</summary>\n&gt; tides first\n</details>\n<details type=\"tool_calls\" name=\"tides\" arguments=\"&quot;{\\&quot;query\\&quot;: \\&quot;Faro\\&quot;}&quot;\" result=\"&quot;high at six&quot;\"><summary>Done</summary>\n</details>\nRow at six.\n<details><summary>More</summary>Bring gloves.</details>";
         let expected = [
             (Kind::Prose, "Let me look.\n"),

@@ -1,16 +1,15 @@
 //! Putting a transcript together message by message, in bounded memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::identity;
-use crate::{Kind, Message, Transcript};
-use crate::{MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Sink};
+use crate::message::identity;
+use crate::{Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Message, Role, Sink, Transcript};
 
 /// Collects the messages of one conversation and hands it over in parts of at most [`MAX_PART_BYTES`].
 ///
 /// Messages get their position as id where the log gives none, and a `~2` behind a repeated id; their text is trimmed,
 /// clipped to the limit of its kind, and dropped when empty.
-pub struct Assembler {
+pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
     part: usize,
@@ -22,7 +21,7 @@ pub struct Assembler {
 impl Assembler {
     /// Starts a conversation of `source`, known as `external_id`, read from `origin`.
     #[must_use]
-    pub fn new(source: &str, external_id: impl Into<String>, origin: impl Into<String>) -> Self {
+    pub(crate) fn new(source: &str, external_id: impl Into<String>, origin: impl Into<String>) -> Self {
         let base_id = external_id.into();
         let transcript = Transcript {
             source: source.to_owned(),
@@ -34,18 +33,18 @@ impl Assembler {
     }
 
     /// Gives access to the title, project, model and start of the conversation.
-    pub fn meta(&mut self) -> &mut Transcript {
+    pub(crate) fn meta(&mut self) -> &mut Transcript {
         &mut self.transcript
     }
 
-    /// Changes the identity, for logs that tell it only after the first messages.
-    pub fn set_external_id(&mut self, external_id: impl Into<String>) {
+    /// Changes the identity, for logs that name it only after the first messages.
+    pub(crate) fn set_external_id(&mut self, external_id: impl Into<String>) {
         self.base_id = external_id.into();
         self.transcript.external_id = part_id(&self.base_id, self.part);
     }
 
     /// Adds the next message; hands over a part to `sink` when it is full.
-    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+    pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         self.hold(message);
         if self.is_full() {
             self.hand_over(sink);
@@ -56,7 +55,7 @@ impl Assembler {
     ///
     /// For formats in which a later record can take an earlier one back: the caller asks [`Assembler::is_full`] and
     /// then calls [`Assembler::hand_over`] itself.
-    pub fn hold(&mut self, mut message: Message) -> bool {
+    pub(crate) fn hold(&mut self, mut message: Message) -> bool {
         let limit = match message.kind {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
             Kind::Prose | Kind::Summary | Kind::Attachment => MAX_PROSE_BYTES,
@@ -74,24 +73,24 @@ impl Assembler {
 
     /// Whether what is held fills a part.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.bytes >= MAX_PART_BYTES
     }
 
     /// Keeps, of the messages not yet handed over, those for which `keep` holds; it may change them, but not their ids.
-    pub fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
         self.transcript.messages.retain_mut(keep);
         self.bytes = self.transcript.messages.iter().map(weight).sum();
     }
 
     /// Removes all but the first `count` of the messages not yet handed over.
-    pub fn truncate(&mut self, count: usize) {
+    pub(crate) fn truncate(&mut self, count: usize) {
         let count = count.min(self.transcript.messages.len());
         self.bytes -= self.transcript.messages.drain(count..).map(|message| weight(&message)).sum::<usize>();
     }
 
     /// Removes the last messages from the one called `id` on; returns whether it was still held.
-    pub fn rewind_to(&mut self, id: &str) -> bool {
+    pub(crate) fn rewind_to(&mut self, id: &str) -> bool {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
             self.truncate(place);
@@ -100,7 +99,7 @@ impl Assembler {
     }
 
     /// Hands over what is left.
-    pub fn finish(mut self, sink: &mut Sink<'_>) {
+    pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.hand_over(sink);
     }
 
@@ -112,7 +111,7 @@ impl Assembler {
     }
 
     /// Hands over what is held as a part of its own.
-    pub fn hand_over(&mut self, sink: &mut Sink<'_>) {
+    pub(crate) fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let Some(first) = self.transcript.messages.first() else { return };
         if self.base_id.trim().is_empty() {
             // A log may say nothing of its identity, or an empty text; without one, all such would be one conversation.
@@ -173,6 +172,117 @@ fn clip(text: String, limit: usize) -> String {
     let tail = trimmed.ceil_char_boundary(trimmed.len() - limit / 4);
     let clipped = format!("{}\n[… {} bytes cut …]\n{}", &trimmed[..head], tail - head, &trimmed[tail..]);
     if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
+}
+
+// Prompt histories: what a person typed to an agent over many sessions, without the answers.
+
+/// A prompt in a history.
+pub(crate) struct Prompt<'a> {
+    /// The session in which it was typed.
+    pub(crate) session: &'a str,
+    /// What the session's own log would be named by.
+    pub(crate) key: &'a str,
+    /// The folder in which it was typed.
+    pub(crate) project: Option<&'a str>,
+    /// The words.
+    pub(crate) message: Message,
+}
+
+/// Collects the prompts of each session that has no log of its own any more.
+pub(crate) struct Prompts {
+    source: &'static str,
+    origin: String,
+    /// What the logs beside the history are named by.
+    logged: HashSet<String>,
+    index: HashMap<String, usize>,
+    open: Vec<Assembler>,
+    /// The first prompt that was left to the session's own log, and how many there were.
+    passed: Option<(usize, usize)>,
+}
+
+impl Prompts {
+    /// Starts to read the history `input` of the agent `source`; beside it are logs named by `logged`.
+    #[must_use]
+    pub(crate) fn new(source: &'static str, input: &Input, logged: HashSet<String>) -> Self {
+        let origin = input.path.display().to_string();
+        Self { source, origin, logged, index: HashMap::new(), open: Vec::new(), passed: None }
+    }
+
+    /// Adds a prompt, unless it stands in the session's own log too.
+    pub(crate) fn take(&mut self, number: usize, prompt: Prompt<'_>, sink: &mut Sink<'_>) {
+        let Prompt { session, key, project, message } = prompt;
+        if self.logged.contains(key) {
+            let (_, count) = self.passed.get_or_insert((number, 0));
+            *count += 1;
+            return;
+        }
+        let place = *self.index.entry(session.to_owned()).or_insert_with(|| {
+            self.open.push(Assembler::new(self.source, format!("prompts/{session}"), self.origin.as_str()));
+            self.open.len() - 1
+        });
+        let draft = &mut self.open[place];
+        let meta = draft.meta();
+        meta.project = meta.project.take().or(project.map(str::to_owned));
+        draft.push(message, sink);
+    }
+
+    /// Hands over what is left, and reports what was left to other logs.
+    pub(crate) fn finish(self, sink: &mut Sink<'_>) {
+        if let Some((number, count)) = self.passed {
+            let reason = format!("{count} prompts from here on belong to sessions whose own logs are kept beside this");
+            sink.skip(number, reason);
+        }
+        for draft in self.open {
+            draft.finish(sink);
+        }
+    }
+}
+
+// The message that a reply answers, where that is not the one right before it.
+
+/// Messages back to which a reply is followed.
+const REMEMBERED: usize = 2_000;
+/// Longest part of the answered message that is shown, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// The last messages of a conversation, as they are shown above a reply to them.
+#[derive(Default)]
+pub(crate) struct Replies {
+    shown: HashMap<String, String>,
+    order: VecDeque<String>,
+}
+
+impl Replies {
+    /// Notes that `message` was said.
+    pub(crate) fn note(&mut self, message: &Message) {
+        let line = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut start: String = line.chars().take(SHOWN_CHARS).collect();
+        if start.len() < line.len() {
+            start.push('…');
+        }
+        let shown = format!("[in reply to {}: {start}]", message.speaker.as_deref().unwrap_or("somebody"));
+        if self.shown.insert(message.id.clone(), shown).is_none() {
+            self.order.push_back(message.id.clone());
+        }
+        if self.order.len() > REMEMBERED {
+            let oldest = self.order.pop_front();
+            oldest.and_then(|id| self.shown.remove(&id));
+        }
+    }
+
+    /// Returns the placeholder that stands before an answer of `speaker` to the message called `id`; none if that is
+    /// the last one, since then nothing is unclear.
+    ///
+    /// It is no context: as such it would forbid memories of what the answered message really says.
+    pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
+        if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
+            return None;
+        }
+        let shown =
+            self.shown.get(id).cloned().unwrap_or_else(|| "[in reply to a message that is not here]".to_owned());
+        let speaker = speaker.map(str::to_owned);
+        Some(Message { kind: Kind::Attachment, speaker, ..Message::prose(Role::User, shown) })
+    }
 }
 
 #[cfg(test)]
@@ -244,5 +354,35 @@ mod tests {
             assert_eq!(clip(text.to_owned(), 100), kept);
         }
         assert!(!clip("a\0".repeat(1_000), 100).contains('\0'));
+    }
+}
+
+#[cfg(test)]
+mod replies_tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_shows_the_start_of_an_earlier_message_only() {
+        let mut replies = Replies::default();
+        for (id, text) in [("1", "We ship on\nMonday."), ("2", "ok")] {
+            let speaker = Some("Ana".to_owned());
+            replies.note(&Message { id: id.to_owned(), speaker, ..Message::user(text) });
+        }
+        let shown = |id: &str| replies.mark(id, Some("Luís")).map(|mark| (mark.kind, mark.text));
+        assert_eq!(shown("1"), Some((Kind::Attachment, "[in reply to Ana: We ship on Monday.]".to_owned())));
+        assert_eq!(shown("2"), None);
+        assert_eq!(shown(""), None);
+        assert_eq!(shown("9"), Some((Kind::Attachment, "[in reply to a message that is not here]".to_owned())));
+    }
+
+    #[test]
+    fn long_messages_are_cut_and_old_ones_forgotten() {
+        let mut replies = Replies::default();
+        for number in 0..=REMEMBERED {
+            replies.note(&Message { id: number.to_string(), ..Message::user("é".repeat(200)) });
+        }
+        assert_eq!(replies.shown.len(), REMEMBERED);
+        assert!(replies.mark("0", None).unwrap().text.contains("not here"));
+        assert!(replies.mark("7", None).unwrap().text.ends_with("é…]"));
     }
 }

@@ -1,14 +1,160 @@
-//! The blocks that messages and tool answers of coding agents are made of, read leniently.
+//! Lenient field types, and the content blocks of coding agents built from them.
+//!
+//! A field takes the JSON shapes it understands and passes over the rest, so that a wrong type never costs a record.
+
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, IgnoredAny, MapAccess, SeqAccess};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::lenient::{Flag, Object, Shape, Text, deserialize_by_shape};
+use crate::MessageTime;
+
+/// What a type makes of each JSON shape; by default nothing.
+pub(crate) trait Shape<'de>: Default {
+    fn from_text(_text: &str) -> Self {
+        Self::default()
+    }
+    fn from_flag(_flag: bool) -> Self {
+        Self::default()
+    }
+    fn from_number(_number: i64) -> Self {
+        Self::default()
+    }
+    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+}
+
+pub(crate) struct Any<T>(pub(crate) PhantomData<T>);
+
+impl<'de, T: Shape<'de>> Visitor<'de> for Any<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any value")
+    }
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::from_text(text))
+    }
+    fn visit_bool<E>(self, flag: bool) -> Result<T, E> {
+        Ok(T::from_flag(flag))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<T, E> {
+        Ok(T::from_number(number))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<T, E> {
+        Ok(i64::try_from(number).map_or_else(|_| T::default(), T::from_number))
+    }
+    fn visit_i128<E>(self, _number: i128) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_u128<E>(self, _number: u128) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_f64<E>(self, _number: f64) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<T, A::Error> {
+        T::from_seq(seq)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_map(map)
+    }
+}
+
+/// Makes types deserialise from any value by their [`Shape`].
+macro_rules! deserialize_by_shape {
+    ($($name:ty),*) => {$(
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::message::blocks::Any(std::marker::PhantomData))
+            }
+        }
+    )*};
+}
+deserialize_by_shape!(Text, Flag, Number, Nothing, Argument, Target, Output, Inner, Content, Block);
+
+/// A string, or nothing; an empty string is nothing.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Text(pub(crate) Option<String>);
+
+impl Text {
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// Reads it as the RFC 3339 time of a message.
+    pub(crate) fn time(&self) -> Option<MessageTime> {
+        let (at, offset) = crate::parse_rfc3339(self.0.as_deref()?)?;
+        Some(MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) })
+    }
+}
+
+impl Shape<'_> for Text {
+    fn from_text(text: &str) -> Self {
+        Self((!text.is_empty()).then(|| text.to_owned()))
+    }
+}
+
+/// `true`, or anything else.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct Flag(pub(crate) bool);
+
+impl Shape<'_> for Flag {
+    fn from_flag(flag: bool) -> Self {
+        Self(flag)
+    }
+}
+
+/// A whole number, or nothing.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct Number(pub(crate) Option<i64>);
+
+impl Shape<'_> for Number {
+    fn from_number(number: i64) -> Self {
+        Self(Some(number))
+    }
+}
+
+/// Whatever stands there, passed over.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct Nothing;
+
+impl Shape<'_> for Nothing {}
+
+/// An object read as `T`, or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Object<T>(pub(crate) Option<T>);
+
+impl<T> Default for Object<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Shape<'de> for Object<T> {
+    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|value| Self(Some(value)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Any(PhantomData))
+    }
+}
 
 /// Longest argument of a tool that is read, in bytes; a target is shown with far less.
 const MAX_ARGUMENT_BYTES: usize = 512;
-
-deserialize_by_shape!(Argument, Target, Output, Inner, Content, Block);
 
 /// One argument of a tool: a string, or a list of strings joined by spaces; only its start.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -31,23 +177,12 @@ impl<'de> Shape<'de> for Argument {
 
 /// What a tool call is about: the first argument in the order of [`TARGET_KEYS`].
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Target(pub String);
+pub(crate) struct Target(pub(crate) String);
 
-/// Arguments that say what a call is about, the most telling first.
+/// Arguments that say what a call is about, the most specific first.
 const TARGET_KEYS: &[&str] = &[
-    "file_path",
-    "notebook_path",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "path",
-    "skill",
-    "description",
-    "task_name",
-    "name",
-    "id",
+    "file_path", "notebook_path", "command", "cmd", "pattern", "query", "url", "path", "skill", "description",
+    "task_name", "name", "id",
 ];
 
 impl<'de> Shape<'de> for Target {
@@ -73,7 +208,7 @@ impl<'de> Shape<'de> for Target {
 
 /// Text as a string or as a list of blocks, whose texts are joined by line ends and whose pictures are named.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Output(pub String);
+pub(crate) struct Output(pub(crate) String);
 
 impl<'de> Shape<'de> for Output {
     fn from_text(text: &str) -> Self {
@@ -93,7 +228,7 @@ impl<'de> Shape<'de> for Output {
 
 /// The blocks of a message; a plain string, and a bare string among the blocks, counts as a text block.
 #[derive(Debug, Default, PartialEq)]
-pub struct Content(pub Vec<Block>);
+pub(crate) struct Content(pub(crate) Vec<Block>);
 
 impl<'de> Shape<'de> for Content {
     fn from_text(text: &str) -> Self {
@@ -113,21 +248,21 @@ impl<'de> Shape<'de> for Content {
 
 /// One block of a message.
 #[derive(Debug, Default, PartialEq)]
-pub struct Block {
+pub(crate) struct Block {
     /// `text`, `tool_use`, `input_text` and so on.
-    pub kind: String,
+    pub(crate) kind: String,
     /// The words, of whichever kind.
-    pub text: Text,
+    pub(crate) text: Text,
     /// Name of the tool that is called.
-    pub name: Text,
+    pub(crate) name: Text,
     /// What the call is about.
-    pub input: Target,
+    pub(crate) input: Target,
     /// What the tool answered.
-    pub content: Output,
+    pub(crate) content: Output,
     /// Whether the tool failed or was refused.
-    pub is_error: Flag,
+    pub(crate) is_error: Flag,
     /// Placeholder for the picture or document in it.
-    pub attachment: Option<String>,
+    pub(crate) attachment: Option<String>,
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -231,5 +366,39 @@ mod tests {
         let output = |json| serde_json::from_str::<Output>(json).unwrap().0;
         assert_eq!(output(r#"[{"type":"text","text":"a"},{"type":"image"},"b"]"#), "a\n[image]\nb");
         assert_eq!(output(r#""a""#), "a");
+    }
+}
+
+#[cfg(test)]
+mod lenient_tests {
+    use super::*;
+    use crate::message::blocks::{Output, Target};
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[serde(default)]
+    struct Sample {
+        text: Text,
+        flag: Flag,
+        number: Number,
+        target: Target,
+        output: Output,
+        object: Object<Part>,
+    }
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[serde(default)]
+    struct Part {
+        text: Text,
+    }
+
+    #[test]
+    fn a_wrong_type_reads_as_nothing_whatever_it_is() {
+        for wrong in ["null", "1.5", "99999999999999999999", "[1,[2]]", r#"{"x":{"y":[]}}"#] {
+            let json = format!(
+                r#"{{"text":{wrong},"flag":{wrong},"number":{wrong},"target":{wrong},"output":{wrong},"object":{{"text":{wrong}}}}}"#
+            );
+            let expected = Sample { object: Object(Some(Part::default())), ..Sample::default() };
+            assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), expected, "{wrong}");
+        }
     }
 }

@@ -2,37 +2,25 @@
 
 use serde_json::Value;
 
-use crate::chat::{messages_of, plain, role_named};
-use crate::json;
-use crate::{Assembler, Input, Layout, Object, Sink, identity};
-use crate::{Kind, Message, Role, content_hash};
+use crate::message::chat::{messages_of, plain, role_named};
+use crate::message::identity;
+use crate::{Assembler, Input, Kind, Layout, Message, Object, Role, Sink, content_hash, json};
 
 /// Shortest id of a record that is taken for its identity, in bytes; a shorter one is a counter that the next file
-/// repeats, so it cannot tell conversations apart.
+/// repeats, so it does not distinguish conversations.
 const SHORTEST_ID: usize = 8;
 /// Envelopes that are opened one inside the other before the search for messages ends.
 const MAX_ENVELOPES: usize = 6;
 
 /// Where a request keeps its prompt besides the messages.
 const PREAMBLES: &[&str] = &["system", "instructions", "system_instruction"];
-/// Where a request keeps what was asked, the most telling first.
+/// Where a request keeps what was asked, the most specific first.
 const ASKED: &[&str] =
     &["messages", "input", "inputs", "prompt", "body", "params", "request", "kwargs", "question", "query", "text"];
-/// Where a reply keeps what was answered, the most telling first.
+/// Where a reply keeps what was answered, the most specific first.
 const ANSWERED: &[&str] = &[
-    "choices",
-    "generations",
-    "messages",
-    "message",
-    "output",
-    "outputs",
-    "body",
-    "response",
-    "result",
-    "content",
-    "answer",
-    "completion",
-    "text",
+    "choices", "generations", "messages", "message", "output", "outputs", "body", "response", "result", "content",
+    "answer", "completion", "text",
 ];
 
 /// Which half of an exchange is read.
@@ -44,13 +32,13 @@ enum Half {
 
 /// Returns the messages of a request: its prompt, then what was said so far; text alone is a user's.
 #[must_use]
-pub fn asked(request: &Value) -> Vec<Message> {
+pub(crate) fn asked(request: &Value) -> Vec<Message> {
     spoken(request, Half::Question, MAX_ENVELOPES)
 }
 
 /// Returns the messages of a reply, the first where there are several to choose from; text alone is the assistant's.
 #[must_use]
-pub fn answered(reply: &Value) -> Vec<Message> {
+pub(crate) fn answered(reply: &Value) -> Vec<Message> {
     spoken(reply, Half::Answer, MAX_ENVELOPES)
 }
 
@@ -71,10 +59,10 @@ fn spoken(value: &Value, half: Half, depth: usize) -> Vec<Message> {
 }
 
 fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
-    let mut told = Vec::new();
+    let mut pieces = Vec::new();
     let keys = match half {
         Half::Question => {
-            told.extend(PREAMBLES.iter().filter_map(|key| preamble(&value[*key])));
+            pieces.extend(PREAMBLES.iter().filter_map(|key| preamble(&value[*key])));
             ASKED
         }
         Half::Answer => ANSWERED,
@@ -97,24 +85,24 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             found.push(said(half, text));
         }
         if !found.is_empty() {
-            told.extend(found);
+            pieces.extend(found);
             break;
         }
     }
-    told
+    pieces
 }
 
 /// Returns the prompt that a request carries beside its messages.
 #[must_use]
-pub fn preamble(value: &Value) -> Option<Message> {
+pub(crate) fn preamble(value: &Value) -> Option<Message> {
     let text = plain(value);
-    let is_told = !text.trim().is_empty();
-    is_told.then(|| Message { kind: Kind::Context, ..Message::prose(Role::System, text) })
+    let has_text = !text.trim().is_empty();
+    has_text.then(|| Message::new(Role::System, Kind::Context, text))
 }
 
 /// Parses text that is itself JSON, as telemetry writes messages.
 #[must_use]
-pub fn embedded(text: &str) -> Option<Value> {
+pub(crate) fn embedded(text: &str) -> Option<Value> {
     let starts = text.trim_start().starts_with(['{', '[']);
     let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
     (value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Value::is_object))).then_some(value)
@@ -131,7 +119,7 @@ fn said(half: Half, text: &str) -> Message {
 
 /// Returns what `output` adds to `input`, where it begins by repeating all of it.
 #[must_use]
-pub fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
+pub(crate) fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
     let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
     if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
         output.drain(..input.len());
@@ -139,15 +127,15 @@ pub fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Me
     output
 }
 
-/// Returns the first id in `facts` that is long enough to tell conversations apart.
+/// Returns the first id in `facts` that is long enough to distinguish conversations.
 #[must_use]
-pub fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
+pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
     let texts = keys.iter().flat_map(|key| facts.iter().filter_map(|fact| fact[*key].as_str()));
     texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
 }
 
 /// The conversation of messages that stand by themselves, which is that of the file.
-pub struct Loose {
+pub(crate) struct Loose {
     source: &'static str,
     stem: String,
     path: String,
@@ -158,12 +146,12 @@ pub struct Loose {
 impl Loose {
     /// Starts without any message, for the format `source` and the file `input`.
     #[must_use]
-    pub fn of(source: &'static str, input: &Input) -> Self {
+    pub(crate) fn of(source: &'static str, input: &Input) -> Self {
         Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
     }
 
     /// Adds the next message; the first of a person, or else the first, gives the conversation its identity.
-    pub fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
+    pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
         let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
         if !self.is_known && message.is_human() {
@@ -174,7 +162,7 @@ impl Loose {
     }
 
     /// Hands it over, if there was any message.
-    pub fn finish(self, sink: &mut Sink<'_>) {
+    pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some(draft) = self.draft {
             draft.finish(sink);
         }
@@ -182,24 +170,24 @@ impl Loose {
 }
 
 /// One conversation that is wholly known.
-pub struct Conversation<'a> {
+pub(crate) struct Conversation<'a> {
     /// Name of the format.
-    pub source: &'a str,
-    /// Its identity, if the log tells one.
-    pub id: Option<String>,
-    /// Objects that may tell its title, model and time, the most telling first.
-    pub facts: Vec<&'a Value>,
+    pub(crate) source: &'a str,
+    /// Its identity, if the log has one.
+    pub(crate) id: Option<String>,
+    /// Objects that may hold its title, model and time, the most specific first.
+    pub(crate) facts: Vec<&'a Value>,
     /// What was said.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
 }
 
 impl Conversation<'_> {
     /// Hands it over; `object` is the record that it was read from, `layout` and `stem` are the file's.
-    pub fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
+    pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
-        let told = || messages.iter().filter(|message| !message.text.trim().is_empty());
-        // A program sends the same prompt before each conversation, so what a person said first tells them apart.
-        let Some(first) = told().find(|message| message.is_human()).or_else(|| told().next()) else {
+        let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
+        // A program sends the same prompt before each conversation, so they differ in what a person said first.
+        let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };
         let id = id.unwrap_or_else(|| match layout {
@@ -258,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn two_files_of_one_name_and_prompt_are_told_apart_by_what_a_person_said() {
+    fn two_files_of_one_name_and_prompt_are_distinguished_by_what_a_person_said() {
         let id = |words: &str, text: &str| {
             let mut seen = Vec::new();
             let mut accept = |one: crate::Transcript| seen.push(one.external_id);

@@ -5,18 +5,17 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::Offset;
 use sha2::{Digest, Sha256};
 
-use crate::{Input, parse_rfc3339};
-use crate::{Message, MessageTime, TimeSource, hex};
+use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
 /// Returns the identity of a file that holds one conversation: it survives growth at the end and a change of folder.
 #[must_use]
-pub fn of_file(stem: &str, first: &Message) -> String {
+pub(crate) fn of_file(stem: &str, first: &Message) -> String {
     of_parts(&[stem, &first.content_hash()])
 }
 
 /// Returns an identity derived from `parts`, in their order: 32 hex digits.
 #[must_use]
-pub fn of_parts(parts: &[&str]) -> String {
+pub(crate) fn of_parts(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.as_bytes());
@@ -25,18 +24,18 @@ pub fn of_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns the time that the file's name tells, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
+/// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
 #[must_use]
-pub fn named_time(stem: &str) -> Option<MessageTime> {
+pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
         let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
         if follows_digit { None } else { zoom_stamp(&stem[start..]).or_else(|| iso_stamp(&stem[start..])) }
     })
 }
 
-/// Returns the time that the file's name tells, or else when the file was last changed.
+/// Returns the time in the file's name, or else when the file was last changed.
 #[must_use]
-pub fn file_time(input: &Input) -> Option<MessageTime> {
+pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
         at: at.round(jiff::Unit::Second).unwrap_or(at),
         offset_seconds: None,
@@ -47,7 +46,7 @@ pub fn file_time(input: &Input) -> Option<MessageTime> {
 
 /// Returns the time that `text` writes out as a date, with or without a time of day and an offset.
 #[must_use]
-pub fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
+pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
     let text = text.trim().trim_matches(['"', '\'']);
     if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
         return Some(MessageTime { at, offset_seconds: Some(offset), source });
@@ -62,7 +61,7 @@ pub fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
 ///
 /// A number is counted at UTC; a written time has an offset only if it names one.
 #[must_use]
-pub fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
+pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     match value.as_str() {
         Some(text) => written_time(text, TimeSource::Log),
         None => instant(value).map(MessageTime::logged),
@@ -72,7 +71,7 @@ pub fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
 /// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
 const FIRST_SECONDS: f64 = 1e8;
 
-/// Returns the instant that a number since 1970 or a written time stands for; the number's size tells whether it counts
+/// Returns the instant that a number since 1970 or a written time stands for; the number's size decides whether it counts
 /// seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
@@ -93,17 +92,17 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
 
 /// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets are.
 #[must_use]
-pub fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
+pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     const QUARTER: i64 = 900;
     let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;
     let quarters = difference.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
     let offset = i32::try_from(quarters * QUARTER).ok()?;
-    // A clock far from every offset was set wrong, and tells nothing of the place.
+    // A clock far from every offset was set wrong, and says nothing about the place.
     let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
     is_offset.then_some(offset)
 }
 
-/// A name that tells the moment is a recorder's own and sure of it; a day alone may as well be what the file is about.
+/// A name with a time of day was made by a recorder and is reliable; a day alone may as well be what the file is about.
 fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
     let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
     let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
@@ -151,7 +150,7 @@ mod tests {
 
     #[test]
     fn file_names_tell_dates_in_two_spellings() {
-        let told = |stem| named_time(stem).map(|time| (time.at.to_string(), time.offset_seconds));
+        let pieces = |stem| named_time(stem).map(|time| (time.at.to_string(), time.offset_seconds));
         let rows = [
             ("GMT20260304-100000_Recording", Some(("2026-03-04T10:00:00Z", Some(0)))),
             ("notes 2026-03-04", Some(("2026-03-04T00:00:00Z", None))),
@@ -161,17 +160,17 @@ mod tests {
             ("plan", None),
         ];
         for (stem, expected) in rows {
-            assert_eq!(told(stem), expected.map(|(at, offset)| (at.to_owned(), offset)), "{stem}");
+            assert_eq!(pieces(stem), expected.map(|(at, offset)| (at.to_owned(), offset)), "{stem}");
         }
     }
 
     #[test]
     fn numbers_are_read_by_their_size_and_nonsense_is_no_time() {
-        let told = |value| instant(&value).map(|at| at.to_string());
-        assert_eq!(told(serde_json::json!(1_767_312_000.5)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
-        assert_eq!(told(serde_json::json!(1_767_312_000_500_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
-        assert_eq!(told(serde_json::json!(1_767_312_000_500_000_000_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
-        assert_eq!(told(serde_json::json!("2026-01-02 03:04Z")).as_deref(), Some("2026-01-02T03:04:00Z"));
+        let pieces = |value| instant(&value).map(|at| at.to_string());
+        assert_eq!(pieces(serde_json::json!(1_767_312_000.5)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(pieces(serde_json::json!(1_767_312_000_500_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(pieces(serde_json::json!(1_767_312_000_500_000_000_u64)).as_deref(), Some("2026-01-02T00:00:00.5Z"));
+        assert_eq!(pieces(serde_json::json!("2026-01-02 03:04Z")).as_deref(), Some("2026-01-02T03:04:00Z"));
         for nonsense in [
             serde_json::json!(0),
             serde_json::json!(12.5),
@@ -179,7 +178,7 @@ mod tests {
             serde_json::json!("soon"),
             serde_json::json!(null),
         ] {
-            assert_eq!(told(nonsense), None);
+            assert_eq!(pieces(nonsense), None);
         }
     }
 

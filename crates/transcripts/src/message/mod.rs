@@ -1,15 +1,9 @@
-//! What formats share when they make messages out of records.
+//! Shared parts of the formats: turning the records of a log into messages.
 
-pub mod assemble;
-pub mod blocks;
-pub mod chat;
-pub mod exchange;
-pub mod gemini_parts;
-pub mod identity;
-pub mod injected;
-pub mod label;
-pub mod lenient;
-pub mod parts;
-pub mod prompts;
-pub mod replies;
-pub mod speaker;
+pub(crate) mod assemble;
+pub(crate) mod blocks;
+pub(crate) mod chat;
+pub(crate) mod exchange;
+pub(crate) mod identity;
+pub(crate) mod parts;
+pub(crate) mod speaker;

@@ -5,30 +5,19 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::Kind;
+
 /// Longest target of a call that is shown, in characters.
 const TARGET_CHARS: usize = 100;
-/// Arguments that tell what a call is about, the most telling first.
+/// Arguments that name the target of a call, the most specific first.
 const TARGETS: &[&str] = &[
-    "file_path",
-    "filePath",
-    "target_file",
-    "targetFile",
-    "path",
-    "notebook_path",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "q",
-    "url",
-    "prompt",
-    "name",
-    "id",
+    "file_path", "filePath", "target_file", "targetFile", "path", "notebook_path", "command", "cmd", "pattern",
+    "query", "q", "url", "prompt", "name", "id",
 ];
 
 /// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
 #[must_use]
-pub fn call_line(tool: &str, arguments: &str) -> String {
+pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
     let target = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
         Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
@@ -38,7 +27,7 @@ pub fn call_line(tool: &str, arguments: &str) -> String {
 
 /// Returns a call as one line: the tool's name and the start of its target.
 #[must_use]
-pub fn call_on(tool: &str, target: &str) -> String {
+pub(crate) fn call_on(tool: &str, target: &str) -> String {
     // Words are taken only as far as they are shown: a target may be a whole file.
     let mut folded = String::new();
     for word in target.split_whitespace() {
@@ -62,7 +51,7 @@ fn plain(value: &Value) -> String {
 
 /// Returns the placeholder of a file: `[image: plan.png]`, or `[image]` where it has no name.
 #[must_use]
-pub fn file_label(kind: &str, name: Option<&str>) -> String {
+pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => format!("[{kind}: {name}]"),
         None => format!("[{kind}]"),
@@ -71,7 +60,7 @@ pub fn file_label(kind: &str, name: Option<&str>) -> String {
 
 /// Returns the last part of an address, if it names a file; a data address names none.
 #[must_use]
-pub fn address_name(address: &str) -> Option<&str> {
+pub(crate) fn address_name(address: &str) -> Option<&str> {
     let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let path = path.split(['?', '#']).next()?;
     path.rsplit_once('/').map(|(_, name)| name).filter(|name| name.contains('.'))
@@ -79,12 +68,90 @@ pub fn address_name(address: &str) -> Option<&str> {
 
 /// Replaces data addresses inside `text` by `[data: image/png]`.
 #[must_use]
-pub fn without_data(text: &str) -> String {
+pub(crate) fn without_data(text: &str) -> String {
     static DATA: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("data:([a-zA-Z]{1,20}/[a-zA-Z0-9.+-]{1,80})(?:;[a-zA-Z0-9=._-]{1,80}){0,4};base64,[A-Za-z0-9+/=_-]*")
             .expect("the pattern is constant")
     });
     DATA.replace_all(text, "[data: $1]").into_owned()
+}
+
+// The parts that messages to and from Gemini models are made of.
+
+/// What stands between a prompt and the files that it names with `@`.
+const FILES_FOLLOW: &str = "--- Content from referenced files ---";
+
+/// Returns what each part says, in order, texts of one kind joined; `content` is one part, a string, or an array of either.
+pub(crate) fn gemini_parts(content: &Value) -> Vec<(Kind, String)> {
+    let mut pieces = Vec::new();
+    match content {
+        Value::Array(gemini_parts) => gemini_parts.iter().for_each(|part| pieces.extend(gemini_part(part))),
+        one => pieces.extend(gemini_part(one)),
+    }
+    let files = pieces.iter().position(|(_, text)| text.trim_start().starts_with(FILES_FOLLOW));
+    if let Some(files) = files {
+        pieces[files..].iter_mut().filter(|(kind, _)| *kind == Kind::Prose).for_each(|(kind, _)| *kind = Kind::Context);
+    }
+    joined(pieces)
+}
+
+fn gemini_part(part: &Value) -> Option<(Kind, String)> {
+    let text = part.as_str().or_else(|| part["text"].as_str());
+    if let Some(text) = text {
+        let kind = if part["thought"] == true { Kind::Reasoning } else { Kind::Prose };
+        return Some((kind, without_data(text)));
+    }
+    let field = |names: [&str; 2]| names.into_iter().map(|name| &part[name]).find(|value| value.is_object());
+    if let Some(data) = field(["inlineData", "inline_data"]) {
+        return Some((Kind::Attachment, media_label(data["mimeType"].as_str().or(data["mime_type"].as_str()))));
+    }
+    if let Some(file) = field(["fileData", "file_data"]) {
+        let name = file["displayName"].as_str().or(file["fileUri"].as_str());
+        return Some((Kind::Attachment, file_label("file", name)));
+    }
+    if let Some(call) = field(["functionCall", "function_call"]) {
+        return Some((Kind::ToolCall, gemini_call(call)));
+    }
+    if let Some(code) = field(["executableCode", "executable_code"]) {
+        return Some((Kind::ToolCall, call_line("code", code["code"].as_str().unwrap_or_default())));
+    }
+    let answer = field(["functionResponse", "function_response"])
+        .map(|answer| gemini_answer(&answer["response"]))
+        .or_else(|| Some(gemini_text(&field(["codeExecutionResult", "code_execution_result"])?["output"])))?;
+    Some((Kind::ToolResult, answer))
+}
+
+/// Returns a call as one line: the tool's name and its main target.
+pub(crate) fn gemini_call(call: &Value) -> String {
+    call_line(call["name"].as_str().unwrap_or("tool"), &call["args"].to_string())
+}
+
+fn gemini_answer(response: &Value) -> String {
+    let pieces = ["output", "error", "content", "result"].into_iter().map(|key| &response[key]);
+    gemini_text(pieces.into_iter().find(|value| !value.is_null()).unwrap_or(response))
+}
+
+fn gemini_text(value: &Value) -> String {
+    without_data(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn media_label(kind: Option<&str>) -> String {
+    let noun = kind.and_then(|kind| kind.split('/').next()).filter(|noun| matches!(*noun, "image" | "audio" | "video"));
+    file_label(noun.unwrap_or("file"), kind)
+}
+
+/// Joins texts of one kind that follow each other: a long answer comes in many parts.
+fn joined(pieces: Vec<(Kind, String)>) -> Vec<(Kind, String)> {
+    let mut joined: Vec<(Kind, String)> = Vec::new();
+    for (kind, text) in pieces {
+        match joined.last_mut() {
+            Some((last, before)) if *last == kind && matches!(kind, Kind::Prose | Kind::Context | Kind::Reasoning) => {
+                before.push_str(&text);
+            }
+            _ => joined.push((kind, text)),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]

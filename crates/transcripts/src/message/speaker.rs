@@ -1,6 +1,7 @@
 //! Recognising who speaks from what stands at the start of a line.
 
-use crate::Role;
+use crate::message::identity;
+use crate::{MessageTime, Role, TimeSource};
 
 /// Words before a colon that head a note, a field or a log line rather than name a person.
 const NO_NAMES: &str = "\
@@ -32,25 +33,8 @@ const SIDES: &[(Role, &[&str])] = &[
     (
         Role::Assistant,
         &[
-            "assistant",
-            "ai",
-            "bot",
-            "chatgpt",
-            "gpt",
-            "gpt-4",
-            "gpt-4o",
-            "gpt-5",
-            "claude",
-            "gemini",
-            "copilot",
-            "agent",
-            "ai assistant",
-            "助手",
-            "ai助手",
-            "ai 助手",
-            "助理",
-            "机器人",
-            "アシスタント",
+            "assistant", "ai", "bot", "chatgpt", "gpt", "gpt-4", "gpt-4o", "gpt-5", "claude", "gemini", "copilot",
+            "agent", "ai assistant", "助手", "ai助手", "ai 助手", "助理", "机器人", "アシスタント",
         ],
     ),
     (Role::System, &["system", "developer", "系统"]),
@@ -59,7 +43,7 @@ const SIDES: &[(Role, &[&str])] = &[
 
 /// Returns the side that `label` stands for, if it is no person's name.
 #[must_use]
-pub fn side(label: &str) -> Option<Role> {
+pub(crate) fn side(label: &str) -> Option<Role> {
     let label = label.trim().to_lowercase();
     SIDES.iter().find(|(_, labels)| labels.contains(&label.as_str())).map(|(role, _)| *role)
 }
@@ -67,7 +51,7 @@ pub fn side(label: &str) -> Option<Role> {
 /// Whether `label` could be a person's name: up to five words, each capitalised, and not the head of a note; among
 /// the words there may be pictures, and pronouns in brackets.
 #[must_use]
-pub fn looks_like_name(label: &str) -> bool {
+pub(crate) fn looks_like_name(label: &str) -> bool {
     const PARTICLES: &[&str] = &["da", "de", "del", "der", "di", "dos", "el", "la", "of", "van", "von", "y"];
     let words: Vec<&str> = label.split_whitespace().collect();
     let is_word = |word: &str| {
@@ -95,7 +79,7 @@ fn heads_a_note(label: &str) -> bool {
 ///
 /// So could the first words of a sentence, so it needs to come several times.
 #[must_use]
-pub fn looks_like_account(label: &str) -> bool {
+pub(crate) fn looks_like_account(label: &str) -> bool {
     let is_word = |word: &str| {
         word.starts_with(char::is_alphabetic)
             && word.chars().all(|c| c.is_alphanumeric() || is_mark(c) || "._-@'’".contains(c))
@@ -106,7 +90,7 @@ pub fn looks_like_account(label: &str) -> bool {
 
 /// Whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`, or a part of a program.
 #[must_use]
-pub fn is_of_a_log(name: &str) -> bool {
+pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
     words.clone().next_back().is_some_and(|last| LEVELS.split(' ').any(|level| level == last))
@@ -115,14 +99,224 @@ pub fn is_of_a_log(name: &str) -> bool {
 
 /// Whether `c` combines with the letter before it, joins or parts letters, or steers the direction of writing.
 #[must_use]
-pub fn is_mark(c: char) -> bool {
+pub(crate) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
 /// Whether `c` belongs to a picture such as a flower, which people put behind their names.
 #[must_use]
-pub fn is_picture(c: char) -> bool {
+pub(crate) fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}')
+}
+
+// The lines of a text that name a speaker, in each of the forms in which people and tools write them.
+
+/// Longest text in brackets behind a name that is searched for a time, in bytes.
+const LONGEST_NOTE: usize = 120;
+
+/// How a file marks its speakers; a file keeps to one form, so that the others are words in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `_**User (2026-01-02 03:04Z)**_`
+    Stamped,
+    /// `**User:** hello`
+    Bold,
+    /// `## User`
+    Heading,
+    /// `You said:`
+    Said,
+    /// `<|im_start|>user`
+    Tagged,
+    /// `User: hello`
+    Prefix,
+}
+
+impl Form {
+    /// Every form, the most specific first.
+    pub(crate) const ALL: &[Self] = &[Self::Stamped, Self::Tagged, Self::Said, Self::Bold, Self::Heading, Self::Prefix];
+}
+
+/// A line that names a speaker.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Label {
+    /// 0-based line.
+    pub(crate) line: usize,
+    /// How it is written.
+    pub(crate) form: Form,
+    /// The name as written.
+    pub(crate) name: String,
+    /// The side that the name stands for; `None` for a person's own name.
+    pub(crate) role: Option<Role>,
+    /// The time written beside the name.
+    pub(crate) time: Option<MessageTime>,
+    /// What stands behind the name on the same line.
+    pub(crate) rest: String,
+}
+
+/// Returns every line of `lines` that could name a speaker, code blocks and indented lines left out.
+///
+/// In a text that a program wrote in one form from its first line on, a speaker of that form ends a code block that
+/// was left open.
+#[must_use]
+pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
+    let first = lines.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
+    let sure = match first {
+        first if first.starts_with("<!-- Generated by SpecStory") => Some(Form::Stamped),
+        first if first.starts_with("<|im_start|>") => Some(Form::Tagged),
+        _ => None,
+    };
+    let mut fence: Option<char> = None;
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let trimmed = line.trim_start();
+        let mark = ['`', '~'].into_iter().find(|mark| trimmed.starts_with(&mark.to_string().repeat(3)));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(_), _) => {
+                if let Some(label) = label(number, line).filter(|label| Some(label.form) == sure) {
+                    fence = None;
+                    found.push(label);
+                }
+            }
+            (None, None) => found.extend(label(number, line)),
+        }
+    }
+    found
+}
+
+fn label(line: usize, text: &str) -> Option<Label> {
+    if text.starts_with([' ', '\t', '|', '>']) {
+        return None;
+    }
+    let (form, head, rest) = stamped(text)
+        .or_else(|| tagged(text))
+        .or_else(|| said(text))
+        .or_else(|| bold(text))
+        .or_else(|| heading(text))
+        .or_else(|| prefix(text))?;
+    let (name, note) = split_note(head);
+    let role = side(name);
+    let known_only = matches!(form, Form::Heading | Form::Tagged | Form::Stamped);
+    if role.is_none() && (known_only || !looks_like_name(name)) {
+        return None;
+    }
+    let time = note.and_then(stamp);
+    Some(Label { line, form, name: name.to_owned(), role, time, rest: rest.trim().to_owned() })
+}
+
+/// Splits `User (2026-01-02)` into the name and what stands in the brackets.
+fn split_note(head: &str) -> (&str, Option<&str>) {
+    match head.trim().strip_suffix(')').and_then(|head| head.split_once('(')) {
+        Some((name, note)) if stamp(note).is_some() || side(name).is_some() => (name.trim(), Some(note)),
+        Some(_) | None => (head.trim(), None),
+    }
+}
+
+/// Reads the time at the end of a note such as `claude-x 2026-01-02 03:04Z`.
+fn stamp(note: &str) -> Option<MessageTime> {
+    if note.len() > LONGEST_NOTE {
+        return None;
+    }
+    let start =
+        note.find(|c: char| c.is_ascii_digit()).into_iter().chain(note.match_indices(' ').map(|(place, _)| place + 1));
+    let texts: Vec<&str> = start.filter_map(|place| note.get(place..)).collect();
+    texts.into_iter().find_map(|text| identity::written_time(text, TimeSource::Log))
+}
+
+type Split<'a> = (Form, &'a str, &'a str);
+
+fn stamped(text: &str) -> Option<Split<'_>> {
+    let head = text.trim_end().strip_prefix("_**")?.strip_suffix("**_")?;
+    Some((Form::Stamped, head, ""))
+}
+
+fn tagged(text: &str) -> Option<Split<'_>> {
+    let rest = text.strip_prefix("<|im_start|>")?;
+    let end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+    Some((Form::Tagged, &rest[..end], &rest[end..]))
+}
+
+fn said(text: &str) -> Option<Split<'_>> {
+    let text = text.trim().trim_start_matches('#').trim();
+    let head = text.strip_suffix([':', '：'])?;
+    let name = head.strip_suffix(" said").or_else(|| head.strip_suffix('说'))?;
+    Some((Form::Said, name, ""))
+}
+
+fn bold(text: &str) -> Option<Split<'_>> {
+    let (head, rest) = text.strip_prefix("**")?.split_once("**")?;
+    if let Some(name) = head.trim().strip_suffix([':', '：']) {
+        return Some((Form::Bold, name, rest));
+    }
+    if let Some(rest) = rest.strip_prefix([':', '：']) {
+        return Some((Form::Bold, head, rest));
+    }
+    (rest.trim().is_empty() && side(split_note(head).0).is_some()).then_some((Form::Bold, head, ""))
+}
+
+fn heading(text: &str) -> Option<Split<'_>> {
+    let rest = text.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
+    Some((Form::Heading, rest.trim().trim_matches(['*', ':', '：', ' ']), ""))
+}
+
+fn prefix(text: &str) -> Option<Split<'_>> {
+    let place = text.char_indices().take(60).find(|(_, c)| matches!(c, ':' | '：'))?.0;
+    let (name, rest) = (&text[..place], &text[place..]);
+    let (is_wide, rest) = (rest.starts_with('：'), rest.trim_start_matches([':', '：']));
+    let spaced = is_wide || rest.is_empty() || rest.starts_with(char::is_whitespace);
+    // Written without a space behind the colon, only a known side is a speaker.
+    let known = side(name).is_some() && !rest.starts_with(['/', ':']);
+    (spaced || known).then_some((Form::Prefix, name, rest))
+}
+
+// Distinguishing text that a program wrote into the user's turn from what the user typed.
+
+/// Tags around text that agents and their plug-ins put into a user's turn.
+const INJECTED_TAGS: &[&str] = &[
+    "system-reminder", "system_reminder", "system-instruction", "system_instruction", "environment_context",
+    "environment_details", "user_instructions", "permissions instructions", "collaboration_mode", "turn_aborted",
+    "hook_prompt", "hook_context", "session_context", "user_info", "current_datetime", "relevant_memories",
+    "persisted-output", "task-notification", "ide_opened_file", "ide_selection", "ide_diagnostics",
+    "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
+];
+
+/// Whether `text` is nothing but injected blocks; a block that is never closed reaches to the end.
+pub(crate) fn is_only_injected(text: &str) -> bool {
+    let mut rest = text.trim();
+    let mut found = false;
+    while let Some(after) = without_leading_block(rest) {
+        rest = after.trim_start();
+        found = true;
+    }
+    found && rest.is_empty()
+}
+
+/// Returns what follows the injected block that `text` begins with; `None` if it begins with none.
+pub(crate) fn without_leading_block(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('<')?;
+    let tag = INJECTED_TAGS.iter().find(|tag| {
+        inner.strip_prefix(**tag).is_some_and(|after| after.starts_with(|c: char| c == '>' || c.is_whitespace()))
+    })?;
+    let close = format!("</{tag}>");
+    Some(text.find(&close).map_or("", |place| &text[place + close.len()..]))
+}
+
+/// Returns what stands between `<tag>` and `</tag>`, trimmed.
+pub(crate) fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("<{tag}>"))?;
+    let inner = after.split_once(&format!("</{tag}>")).map_or(after, |(inner, _)| inner);
+    Some(inner.trim())
+}
+
+/// Splits `/name argument`, a command to the program, into its name without the slash and its argument.
+pub(crate) fn slash_command(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let (name, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = name.strip_prefix('/')?;
+    let is_name =
+        !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b':'));
+    is_name.then(|| (name, argument.trim()))
 }
 
 #[cfg(test)]
@@ -130,22 +324,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_the_heads_of_notes() {
+    fn names_are_distinguished_from_the_heads_of_notes() {
         for name in [
-            "Ana",
-            "Luís",
-            "Ana de la Cruz",
-            "李雷",
-            "Speaker 2",
-            "Silva, Luís (Ext)",
-            "O'Neil",
-            "Jose\u{301}",
-            "Mia 🌸",
-            "🌟 Mia",
-            "Mia❤\u{fe0f}",
-            "Sol (she/her)",
-            "علی\u{200c}رضا",
-            "\u{200f}דנה לוי",
+            "Ana", "Luís", "Ana de la Cruz", "李雷", "Speaker 2", "Silva, Luís (Ext)", "O'Neil", "Jose\u{301}",
+            "Mia 🌸", "🌟 Mia", "Mia❤\u{fe0f}", "Sol (she/her)", "علی\u{200c}رضا", "\u{200f}דנה לוי",
         ] {
             assert!(looks_like_name(name), "{name}");
         }
@@ -190,6 +372,90 @@ mod tests {
         }
         for name in ["Ana Silva", "Dawn", "+351 912 345 678", "Info Desk Ana"] {
             assert!(!is_of_a_log(name), "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod label_tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Option<(Form, String, Option<Role>, String)> {
+        label(0, text).map(|label| (label.form, label.name, label.role, label.rest))
+    }
+
+    #[test]
+    fn each_form_names_its_speaker() {
+        let rows = [
+            ("_**User (2026-01-02 03:04Z)**_", Form::Stamped, "User", Some(Role::User), ""),
+            ("_**Agent (claude-x 2026-01-02 03:04Z)**_", Form::Stamped, "Agent", Some(Role::Assistant), ""),
+            ("**User:** hi", Form::Bold, "User", Some(Role::User), "hi"),
+            ("**Assistant**: hi", Form::Bold, "Assistant", Some(Role::Assistant), "hi"),
+            ("## User", Form::Heading, "User", Some(Role::User), ""),
+            ("### **Human:**", Form::Heading, "Human", Some(Role::User), ""),
+            ("You said:", Form::Said, "You", Some(Role::User), ""),
+            ("ChatGPT 说：", Form::Said, "ChatGPT", Some(Role::Assistant), ""),
+            ("<|im_start|>system", Form::Tagged, "system", Some(Role::System), ""),
+            ("User:hi", Form::Prefix, "User", Some(Role::User), "hi"),
+            ("用户：你好", Form::Prefix, "用户", Some(Role::User), "你好"),
+            ("Luís: é: sim", Form::Prefix, "Luís", None, "é: sim"),
+        ];
+        for (text, form, name, role, rest) in rows {
+            assert_eq!(pieces(text), Some((form, name.to_owned(), role, rest.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_lines_name_nobody() {
+        for text in [
+            "Note: x", "  User: x", "| User: | x |", "> User: x", "https://e.org", "## Usage", "Ana:x", "key: value",
+            "10:30 x", "**bold** text",
+        ] {
+            assert_eq!(pieces(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn stamps_are_times_with_their_offset() {
+        let time = label(0, "_**Agent (claude-x 2026-01-02 03:04Z)**_").and_then(|label| label.time).unwrap();
+        assert_eq!((time.at.to_string().as_str(), time.offset_seconds), ("2026-01-02T03:04:00Z", Some(0)));
+    }
+
+    #[test]
+    fn code_blocks_hold_no_speakers() {
+        let lines = ["User: a", "```", "User: b", "~~~", "```", "User: c"];
+        let found: Vec<_> = labels(&lines).into_iter().map(|label| label.line).collect();
+        assert_eq!(found, [0, 5]);
+    }
+
+    #[test]
+    fn a_programs_own_speaker_lines_end_a_code_block_left_open() {
+        let lines = ["<|im_start|>user", "```", "<|im_start|>assistant", "ok"];
+        assert_eq!(labels(&lines).len(), 2);
+        let quoted = ["# Templates", "```", "<|im_start|>user", "```"];
+        assert_eq!(labels(&quoted).len(), 0);
+    }
+}
+
+#[cfg(test)]
+mod injected_tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_injected_texts_are_distinguished() {
+        assert!(is_only_injected("<system-reminder>a</system-reminder>\n<ide_selection x=\"1\">b</ide_selection>"));
+        assert!(is_only_injected("<permissions instructions>never closed"));
+        assert!(!is_only_injected("<system-reminder>a</system-reminder> use tabs"));
+        assert!(!is_only_injected("<skillful>a</skillful>"));
+        assert!(!is_only_injected(""));
+    }
+
+    #[test]
+    fn commands_are_distinguished_from_paths_and_words() {
+        assert_eq!(slash_command("/ask why  not?"), Some(("ask", "why  not?")));
+        assert_eq!(slash_command(" /mcp:list "), Some(("mcp:list", "")));
+        for other in ["/usr/lib is full", "/", "/ x", "把 x", "ask", ""] {
+            assert_eq!(slash_command(other), None, "{other}");
         }
     }
 }

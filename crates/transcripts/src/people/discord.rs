@@ -8,9 +8,12 @@ use jiff::civil::DateTime;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-use crate::replies::Replies;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity, parse_rfc3339, parts};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::message::assemble::Replies;
+use crate::message::{identity, parts};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+    parse_rfc3339,
+};
 
 /// Milliseconds from 1970 to the first of January 2015, at which Discord's ids begin to count.
 const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
@@ -25,20 +28,14 @@ static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"<@!?(\d{1,20})>|<a?(:\w{1,64}:)\d{1,20}>").expect("the pattern is constant"));
 
 /// Reads channels of Discord.
-pub struct Discord;
+pub(crate) struct Discord;
 
 impl Ingestor for Discord {
-    fn name(&self) -> &'static str {
-        "discord"
-    }
-
-    fn about(&self) -> &'static str {
-        "Discord channel exported with DiscordChatExporter as JSON"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "discord",
+        "Discord channel exported with DiscordChatExporter as JSON",
         "an object with `guild`, `channel` and `messages`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
@@ -207,7 +204,7 @@ mod tests {
         message
     }
 
-    fn told(messages: &[Value]) -> Vec<(String, Kind, Role, String)> {
+    fn pieces(messages: &[Value]) -> Vec<(String, Kind, Role, String)> {
         let messages = read(&export(messages)).0.remove(0).messages;
         messages.into_iter().map(|one| (one.id, one.kind, one.role, one.text)).collect()
     }
@@ -233,7 +230,7 @@ mod tests {
             ),
         ];
         assert_eq!(
-            told(&messages),
+            pieces(&messages),
             [
                 row("a", Kind::Context, Role::User, "Joined the server."),
                 row("b", Kind::Prose, Role::Other, "Built."),
@@ -255,7 +252,7 @@ mod tests {
             message("c", "<@!7> yes <a:wave:12> <@8>", &reply),
         ];
         assert_eq!(
-            told(&messages)[2..],
+            pieces(&messages)[2..],
             [
                 row("c/reply", Kind::Attachment, Role::User, "[in reply to Ana: Ship it?]"),
                 row("c", Kind::Prose, Role::User, "@bo yes :wave: <@8>"),
@@ -284,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_channel_are_told_apart_and_what_is_no_message_is_reported() {
+    fn parts_of_a_channel_are_distinguished_and_what_is_no_message_is_reported() {
         let (first, skipped) = read(&export(&[json!(7), message("a", "one", &json!({}))]));
         let (second, _) = read(&export(&[message("b", "two", &json!({}))]));
         assert_eq!((first[0].external_id.as_str(), second[0].external_id.as_str()), ("2/a", "2/b"));

@@ -3,29 +3,22 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::dates::written_in;
-use super::meeting::{Meeting, Speech, clock};
-use crate::speaker::looks_like_name;
+use crate::message::speaker::looks_like_name;
+use crate::people::meeting::{Meeting, Speech, clock, written_in};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
 
 /// Reads Google Meet transcripts.
-pub struct GoogleMeet;
+pub(crate) struct GoogleMeet;
 
 impl Ingestor for GoogleMeet {
-    fn name(&self) -> &'static str {
-        "google-meet"
-    }
-
-    fn about(&self) -> &'static str {
-        "Google Meet transcript saved as text"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "google-meet",
+        "Google Meet transcript saved as text",
         "lines such as `00:05:00` between lines such as `Ana: hello`, under a heading `Transcript` or `Attendees`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim).collect();
@@ -143,14 +136,14 @@ mod tests {
     fn names_open_speeches_and_clock_lines_date_them() {
         let text = "Weekly sync (2024-03-04 10:00 GMT) - Transcript\nAttendees\nAna Silva, luis\nTranscript\n\n00:00:00\n\nAna Silva: Hello.\nNote: one more.\nluis: Hi.\n\n00:05:00\n\nAna Silva: Next.\n\nTranscription ended after 00:06:10\n\nThis editable transcript was computer generated.\n";
         let transcript = read("x.txt", text);
-        let told: Vec<_> = transcript
+        let pieces: Vec<_> = transcript
             .messages
             .iter()
             .filter(|one| one.kind == Kind::Prose)
             .map(|one| (one.speaker.as_deref().unwrap(), one.text.as_str(), one.time.unwrap().at.to_string()))
             .collect();
         assert_eq!(
-            told,
+            pieces,
             [
                 ("Ana Silva", "Hello.\nNote: one more.", "2024-03-04T10:00:00Z".to_owned()),
                 ("luis", "Hi.", "2024-03-04T10:00:00Z".to_owned()),

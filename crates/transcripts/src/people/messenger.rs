@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Records, Sink, identity, parts};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::message::{identity, parts};
+use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Highest number that a part may have.
 const MOST_PARTS: usize = 10_000;
@@ -19,38 +19,19 @@ const ATTACHED: &[(&str, &str)] = &[
 
 /// How notes of the program go on behind the name of who did something.
 const NOTED: &[&str] = &[
-    "added ",
-    "changed ",
-    "created ",
-    "joined ",
-    "left the ",
-    "missed ",
-    "named the ",
-    "pinned ",
-    "removed ",
-    "sent a ",
-    "sent an ",
-    "set ",
-    "started ",
-    "turned ",
-    "unsent ",
+    "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "removed ",
+    "sent a ", "sent an ", "set ", "started ", "turned ", "unsent ",
 ];
 
 /// Reads Messenger and Instagram downloads.
-pub struct Messenger;
+pub(crate) struct Messenger;
 
 impl Ingestor for Messenger {
-    fn name(&self) -> &'static str {
-        "messenger"
-    }
-
-    fn about(&self) -> &'static str {
-        "Messenger or Instagram conversation, downloaded as JSON"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "messenger",
+        "Messenger or Instagram conversation, downloaded as JSON",
         "an object with `participants` and `messages` that have a `sender_name` and a `timestamp_ms`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| sender(message).is_some() && stamp(message).is_some();
@@ -135,7 +116,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Starts the conversation that `fields` tell of; its path names it, or else its title and oldest message.
+    /// Starts the conversation that `fields` describe; its path names it, or else its title and oldest message.
     fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
         let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(mended);
         let title = field(&["title", "threadName"]);
@@ -224,7 +205,7 @@ mod tests {
         json!({"sender_name": "Ana", "timestamp_ms": at, "content": words})
     }
 
-    fn told(messages: &[Value]) -> Vec<(Kind, String)> {
+    fn pieces(messages: &[Value]) -> Vec<(Kind, String)> {
         let messages = read(Input::from_text("x.json", &thread(messages).to_string())).0.remove(0).messages;
         messages.into_iter().map(|one| (one.kind, one.text)).collect()
     }
@@ -266,7 +247,7 @@ mod tests {
             (Kind::Attachment, "[link: https://e.org]"),
             (Kind::Context, "shared: Their words"),
         ];
-        assert_eq!(told(&messages), rows.map(|(kind, text)| (kind, text.to_owned())));
+        assert_eq!(pieces(&messages), rows.map(|(kind, text)| (kind, text.to_owned())));
     }
 
     #[test]

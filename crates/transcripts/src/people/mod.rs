@@ -1,19 +1,14 @@
 //! Conversations among people: meetings, chats, mail.
 
-mod blocks;
-mod cues;
-mod dates;
 mod meeting;
 
-pub mod discord;
-pub mod google_meet;
-pub mod mbox;
-pub mod messenger;
-pub mod otter;
-pub mod slack;
-pub mod srt;
-pub mod teams_text;
-pub mod telegram;
-pub mod webvtt;
-pub mod whatsapp;
-pub mod zoom_chat;
+pub(crate) mod captions;
+pub(crate) mod discord;
+pub(crate) mod google_meet;
+pub(crate) mod mbox;
+pub(crate) mod messenger;
+pub(crate) mod paragraphs;
+pub(crate) mod slack;
+pub(crate) mod telegram;
+pub(crate) mod whatsapp;
+pub(crate) mod zoom_chat;

@@ -5,28 +5,24 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
-use crate::replies::Replies;
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Records, Sink, identity, parts};
-use crate::{Kind, Message, MessageTime, Role, TimeSource};
+use crate::message::assemble::Replies;
+use crate::message::{identity, parts};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// Where messages stand: in the one chat, or in each chat of the account.
 const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.messages"];
 
 /// Reads exports of Telegram Desktop.
-pub struct Telegram;
+pub(crate) struct Telegram;
 
 impl Ingestor for Telegram {
-    fn name(&self) -> &'static str {
-        "telegram"
-    }
-
-    fn about(&self) -> &'static str {
-        "Telegram Desktop export in JSON: one chat or a whole account"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "telegram",
+        "Telegram Desktop export in JSON: one chat or a whole account",
         "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` hold such"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
@@ -255,7 +251,7 @@ mod tests {
         json!({"id": id, "type": "message", "date": "2026-03-04T11:00:00", "from": from, "from_id": "user1", "text": text})
     }
 
-    fn told(chat: &Value) -> Vec<(String, Kind, Role, String)> {
+    fn shown(chat: &Value) -> Vec<(String, Kind, Role, String)> {
         let messages = read(&chat.to_string()).0.remove(0).messages;
         messages.into_iter().map(|one| (one.id, one.kind, one.role, one.text)).collect()
     }
@@ -274,7 +270,7 @@ mod tests {
         sticker["sticker_emoji"] = json!("🐈");
         let pieces = json!(["see ", {"type": "text_link", "text": "here", "href": "https://e.org"}, 7, {"type": "blockquote", "text": "a\nb"}, {"type": "bold", "text": "now"}]);
         assert_eq!(
-            told(&chat(&[entry(1, "Ana", &pieces), file, sticker])),
+            shown(&chat(&[entry(1, "Ana", &pieces), file, sticker])),
             [
                 row("1", Kind::Prose, Role::User, "see here (https://e.org)\n> a\n> b\nnow"),
                 row("2/file", Kind::Attachment, Role::User, "[file: plan.pdf]"),
@@ -300,7 +296,7 @@ mod tests {
             with(6, "forwarded_from_id", json!("user1")),
             with(7, "saved_from", json!("News")),
         ];
-        let kinds: Vec<_> = told(&chat(&entries)).into_iter().map(|(_, kind, _, text)| (kind, text)).collect();
+        let kinds: Vec<_> = shown(&chat(&entries)).into_iter().map(|(_, kind, _, text)| (kind, text)).collect();
         let expected = [
             (Kind::Context, "forwarded from News: We moved to Porto."),
             (Kind::Context, "forwarded from somebody: We moved to Porto."),
@@ -323,7 +319,7 @@ mod tests {
         let mut bot_chat = chat(&[entry(1, "Ana", &json!("Shall we?")), entry(2, "Ana", &json!("ok")), late, bot]);
         bot_chat["type"] = json!("bot_chat");
         assert_eq!(
-            told(&bot_chat)[2..],
+            shown(&bot_chat)[2..],
             [
                 row("3/reply", Kind::Attachment, Role::User, "[in reply to Ana: Shall we?]"),
                 row("3", Kind::Prose, Role::User, "Yes."),
@@ -352,14 +348,14 @@ mod tests {
         let text = account.to_string().replace("BAD", r"a \x1F b");
         assert!(Telegram.sniff(&Head::new(text.as_str().into(), true)));
         let (seen, skipped) = read(&text);
-        let told: Vec<_> = seen
+        let shown: Vec<_> = seen
             .iter()
             .map(|one| {
                 (one.external_id.as_str(), one.title.as_deref().unwrap(), one.project.as_deref(), one.origin.as_str())
             })
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 ("user42", "Ana", None, "result.json#user42"),
                 ("channel42", "Rowers", Some("Rowers"), "result.json#channel42"),

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use jiff::tz::Offset;
 use regex::Regex;
 
-use super::meeting::clock;
-use crate::speaker::{is_of_a_log, looks_like_name};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
-use crate::{Kind, Message, MessageTime, Role};
+use crate::message::identity;
+use crate::message::speaker::{is_of_a_log, looks_like_name};
+use crate::people::meeting::clock;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
 static SAVED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$")
@@ -23,20 +23,14 @@ static PRIVATE: LazyLock<Regex> =
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
 /// Reads the chats of Zoom meetings.
-pub struct ZoomChat;
+pub(crate) struct ZoomChat;
 
 impl Ingestor for ZoomChat {
-    fn name(&self) -> &'static str {
-        "zoom-chat"
-    }
-
-    fn about(&self) -> &'static str {
-        "chat of a Zoom meeting, saved as text"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "zoom-chat",
+        "chat of a Zoom meeting, saved as text",
         "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words parted by tabs"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| header(line.trim_end()).is_some())
@@ -97,7 +91,7 @@ fn header(line: &str) -> Option<Line<'_>> {
         Some((from, to)) => (from.trim(), Some(to.trim())),
         None => (public, None),
     };
-    // Without an addressee only the name tells the line from one of a log.
+    // Without an addressee only the name distinguishes the line from one of a log.
     if to.is_none() && !looks_like_name(from) {
         return None;
     }
@@ -191,7 +185,7 @@ mod tests {
         (seen.remove(0), skipped)
     }
 
-    fn told(text: &str) -> Vec<(Kind, String, String)> {
+    fn pieces(text: &str) -> Vec<(Kind, String, String)> {
         let messages = read("chat.txt", text).0.messages;
         messages.into_iter().map(|one| (one.kind, one.speaker.unwrap_or_default(), one.text)).collect()
     }
@@ -211,16 +205,16 @@ mod tests {
         ];
         for (text, words) in rows {
             assert!(ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");
-            assert_eq!(told(text), [said("Ana Silva", words)], "{text}");
+            assert_eq!(pieces(text), [said("Ana Silva", words)], "{text}");
         }
     }
 
     #[test]
-    fn direct_messages_quotes_and_reactions_are_told_from_words() {
+    fn direct_messages_quotes_and_reactions_are_distinguished_from_words() {
         let text = "10:00:00\t From Luís to Ana (Ext)(Direct Message):\n\tthanks\n10:01:00\t From Ana to Everyone:\n\tReplying to \"link is https...\"\n\t\n\tIt works.\n10:02:00\t From Rui to Everyone:\n\tReacted to \"It works.\" with 👍\n10:03:00 From Rui to Ana (Privately) : bye\n";
         let row = |kind, from: &str, words: &str| (kind, from.to_owned(), words.to_owned());
         assert_eq!(
-            told(text),
+            pieces(text),
             [
                 row(Kind::Attachment, "Luís", "[direct message to Ana (Ext)]"),
                 said("Luís", "thanks"),
@@ -238,9 +232,9 @@ mod tests {
         let text = "23:59:00\t From Ana to Everyone:\n\tone\n00:01:00\t From Ana to Everyone:\n\ttwo\n";
         let (chat, _) = read("2026-03-04 23.30.00 Late sync 890/meeting_saved_chat.txt", text);
         let times: Vec<_> = chat.messages.iter().map(|one| one.time.unwrap()).collect();
-        let told: Vec<_> = times.iter().map(|time| (time.at.to_string(), time.offset_seconds)).collect();
+        let pieces: Vec<_> = times.iter().map(|time| (time.at.to_string(), time.offset_seconds)).collect();
         let expected = ["2026-03-04T23:59:00Z", "2026-03-05T00:01:00Z"];
-        assert_eq!(told, expected.map(|at| (at.to_owned(), None)));
+        assert_eq!(pieces, expected.map(|at| (at.to_owned(), None)));
         assert_eq!(chat.title.as_deref(), Some("2026-03-04 23.30.00 Late sync 890"));
         let (recorded, _) = read("GMT20260304-233000_chat.txt", "00:45:00\tAna:\tone\n");
         assert_eq!(recorded.messages[0].time.unwrap().at.to_string(), "2026-03-05T00:15:00Z");
@@ -255,12 +249,8 @@ mod tests {
     #[test]
     fn logs_are_refused() {
         for text in [
-            "10:02:33 From here on nothing works",
-            "10:02:33 From now on: nothing",
-            "10:02:33\tINFO\tstarted",
-            "10:02:33\tINFO:\tstarted",
-            "10:02:33\tWorker 2:\tstarted",
-            "Ana: hi\nLuís: ho\n",
+            "10:02:33 From here on nothing works", "10:02:33 From now on: nothing", "10:02:33\tINFO\tstarted",
+            "10:02:33\tINFO:\tstarted", "10:02:33\tWorker 2:\tstarted", "Ana: hi\nLuís: ho\n",
         ] {
             assert!(!ZoomChat.sniff(&Head::new(text.into(), true)), "{text}");
         }

@@ -8,18 +8,17 @@ use rusqlite::{Connection, OpenFlags, Row, Rows, Statement, ToSql};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use crate::json;
-use crate::{IngestError, Input, MAX_RECORD_BYTES};
+use crate::{IngestError, Input, MAX_RECORD_BYTES, json};
 
 /// The first bytes of every `SQLite` file.
-pub const MAGIC: &str = "SQLite format 3\0";
+pub(crate) const MAGIC: &str = "SQLite format 3\0";
 /// Length of the head of a write-ahead log.
 const LOG_HEAD_BYTES: u64 = 32;
 /// How often database and log are copied before their owner is held to write without pause.
 const COPY_ATTEMPTS: usize = 5;
 
 /// A database that is only read.
-pub struct Database {
+pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
     /// Where the copy lives, if one had to be made; removed with it.
@@ -41,7 +40,7 @@ impl std::ops::Deref for Database {
 ///
 /// # Errors
 /// [`IngestError::Database`].
-pub fn open(path: &Path) -> Result<Database, IngestError> {
+pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
     let failed = |reason: String| IngestError::Database { path: path.to_owned(), reason };
     let copy = copy_with_log(path, || ()).map_err(|error| failed(error.to_string()))?;
     let connection = match &copy {
@@ -55,7 +54,7 @@ pub fn open(path: &Path) -> Result<Database, IngestError> {
 /// Copies database and log; `None` where there is no log. `between` runs between the two copies.
 ///
 /// Its owner may move the log into the database and begin it anew meanwhile, and the two copies would not fit. Each
-/// beginning writes another head, so the head tells.
+/// beginning writes another head, so a changed head means that the copies do not fit.
 fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
     for _ in 0..COPY_ATTEMPTS {
@@ -88,7 +87,7 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 /// [`IngestError::Database`], also for a database in an archive or on standard input, to which no path leads.
-pub fn of(input: &Input) -> Result<Option<Database>, IngestError> {
+pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
     if !input.head().starts_with(MAGIC) {
         return Ok(None);
     }
@@ -101,13 +100,13 @@ pub fn of(input: &Input) -> Result<Option<Database>, IngestError> {
 
 /// Returns the names of the tables in the database at `path`; none if it cannot be read.
 #[must_use]
-pub fn tables(path: &Path) -> Vec<String> {
+pub(crate) fn tables(path: &Path) -> Vec<String> {
     names(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 }
 
 /// Returns the columns of all tables in the database at `path`, each as `table.column`; none if it cannot be read.
 #[must_use]
-pub fn all_columns(path: &Path) -> Vec<String> {
+pub(crate) fn all_columns(path: &Path) -> Vec<String> {
     names(
         path,
         "SELECT t.name || '.' || c.name FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
@@ -131,7 +130,7 @@ fn names(path: &Path, sql: &str) -> Vec<String> {
 impl Database {
     /// Returns the names of the columns of `table`; none if there is no such table.
     #[must_use]
-    pub fn columns(&self, table: &str) -> Vec<String> {
+    pub(crate) fn columns(&self, table: &str) -> Vec<String> {
         let listed = || -> rusqlite::Result<Vec<String>> {
             self.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
                 .query_map([table], |row| row.get(0))?
@@ -141,15 +140,15 @@ impl Database {
     }
 
     /// Returns an error that names the database and what was wrong with it.
-    pub fn error(&self, reason: impl std::fmt::Display) -> IngestError {
+    pub(crate) fn error(&self, reason: impl std::fmt::Display) -> IngestError {
         IngestError::Database { path: self.path.clone(), reason: reason.to_string() }
     }
 
-    /// Makes sure that `table` has all of `columns`, so that a changed layout is told and not read as an empty log.
+    /// Makes sure that `table` has all of `columns`, so that a changed layout is an error and not an empty log.
     ///
     /// # Errors
     /// [`IngestError::Database`] naming what is missing.
-    pub fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
+    pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
         let there = self.columns(table);
         let missing = columns.iter().find(|column| !there.iter().any(|name| name == *column));
         match missing {
@@ -165,7 +164,7 @@ impl Database {
 
     /// Returns `column` for use in a statement, or `NULL` where `table` has no such column.
     #[must_use]
-    pub fn or_null<'a>(&self, table: &str, column: &'a str) -> &'a str {
+    pub(crate) fn or_null<'a>(&self, table: &str, column: &'a str) -> &'a str {
         if self.columns(table).iter().any(|name| name == column) { column } else { "NULL" }
     }
 
@@ -173,7 +172,7 @@ impl Database {
     ///
     /// # Errors
     /// [`IngestError::Database`].
-    pub fn statement(&self, sql: &str) -> Result<Statement<'_>, IngestError> {
+    pub(crate) fn statement(&self, sql: &str) -> Result<Statement<'_>, IngestError> {
         self.prepare(sql).map_err(|error| self.error(error))
     }
 
@@ -181,7 +180,11 @@ impl Database {
     ///
     /// # Errors
     /// [`IngestError::Database`].
-    pub fn rows<'a>(&self, statement: &'a mut Statement<'_>, values: &[&dyn ToSql]) -> Result<Rows<'a>, IngestError> {
+    pub(crate) fn rows<'a>(
+        &self,
+        statement: &'a mut Statement<'_>,
+        values: &[&dyn ToSql],
+    ) -> Result<Rows<'a>, IngestError> {
         statement.query(values).map_err(|error| self.error(error))
     }
 
@@ -189,14 +192,14 @@ impl Database {
     ///
     /// # Errors
     /// [`IngestError::Database`], for a damaged page.
-    pub fn next<'a, 'b>(&self, rows: &'a mut Rows<'b>) -> Result<Option<&'a Row<'b>>, IngestError> {
+    pub(crate) fn next<'a, 'b>(&self, rows: &'a mut Rows<'b>) -> Result<Option<&'a Row<'b>>, IngestError> {
         rows.next().map_err(|error| self.error(error))
     }
 }
 
 /// Returns the text in a column, whichever way it is stored; `None` if there is none, or more than a record may have.
 #[must_use]
-pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
+pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Integer(number) => Some(number.to_string()),
         ValueRef::Real(number) => Some(number.to_string()),
@@ -209,21 +212,21 @@ pub fn text(row: &Row<'_>, column: usize) -> Option<String> {
 
 /// Returns the bytes in a column, whether they are stored as text or not.
 #[must_use]
-pub fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
+pub(crate) fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     row.get_ref(column).ok()?.as_bytes().ok()
 }
 
 /// Returns the whole number in a column as the number of a record; 0 if there is none.
 #[must_use]
-pub fn record_number(row: &Row<'_>, column: usize) -> usize {
+pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
     row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
-/// Parses the JSON in a column; tells whether it had to be repaired.
+/// Parses the JSON in a column, and returns with it whether it had to be repaired.
 ///
 /// # Errors
 /// Why it cannot be used, in words that repeat none of its text.
-pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
+pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
     let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     if size > MAX_RECORD_BYTES {
         return Err(format!("record of {} MiB is over the limit of {} MiB", size >> 20, MAX_RECORD_BYTES >> 20));
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn another_layout_is_told_by_what_it_lacks() {
+    fn another_layout_is_reported_by_what_it_lacks() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE chat (id, words);").unwrap();

@@ -1,14 +1,17 @@
 //! One opened log: decompressed, decoded lazily, with the little that is known of it from outside.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use zip::{CompressionMethod, ZipArchive};
 
-use super::archive::Archive;
-use super::encoding;
-use super::folder::Folder;
 use crate::IngestError;
 
 /// Bytes of a file that detection sees.
@@ -48,7 +51,7 @@ pub fn open(path: &Path) -> Result<Input, IngestError> {
 }
 
 /// Opens the file called `name` in `archive`, which is what `folder` stands for.
-pub(super) fn open_in_archive(folder: &Folder, archive: &Archive, name: &str) -> Result<Input, IngestError> {
+fn open_in_archive(folder: &Folder, archive: &Archive, name: &str) -> Result<Input, IngestError> {
     let path = folder.path().join(name);
     let (raw, modified) = archive.read(name).map_err(|source| IngestError::Read { path: path.clone(), source })?;
     start(path, raw, modified, Some((folder.clone(), name.to_owned())))
@@ -139,7 +142,7 @@ impl Input {
     /// Opens the file called `name` in the same directory or archive, e.g. one that holds the title; `None` if there
     /// is none.
     #[must_use]
-    pub fn sibling(&self, name: &str) -> Option<Self> {
+    pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
             Some((folder, own)) => {
                 let beside =
@@ -153,7 +156,7 @@ impl Input {
     /// Returns the directory or archive in which it stands, and what stands before its own name there: nothing, or
     /// folders and a `/`. `None` for standard input.
     #[must_use]
-    pub fn place(&self) -> Option<(Folder, String)> {
+    pub(crate) fn place(&self) -> Option<(Folder, String)> {
         match &self.inside {
             Some((folder, own)) => {
                 let parent = own.rfind('/').map_or("", |end| &own[..=end]);
@@ -169,7 +172,7 @@ impl Input {
 
     /// Returns the names of all files in the folder called `name` beside this file, e.g. one that holds newer logs.
     #[must_use]
-    pub fn names_beside(&self, name: &str) -> Vec<String> {
+    pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         if !self.is_in_archive() {
             return Folder::directory(&folder.path().join(name)).all_files();
@@ -180,7 +183,7 @@ impl Input {
 
     /// Returns the names of the other files in the same directory or archive, sorted; none for standard input.
     #[must_use]
-    pub fn siblings(&self) -> Vec<String> {
+    pub(crate) fn siblings(&self) -> Vec<String> {
         let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         let names = folder.files(parent.trim_end_matches('/')).into_iter();
@@ -201,7 +204,7 @@ impl Input {
 
     /// Whether [`Input::head`] is the whole file.
     #[must_use]
-    pub fn head_is_all(&self) -> bool {
+    pub(crate) fn head_is_all(&self) -> bool {
         self.head.len() < HEAD_BYTES - BOM.len()
     }
 
@@ -213,7 +216,7 @@ impl Input {
 
     /// Returns the bytes, decompressed and without byte-order mark.
     #[must_use]
-    pub fn into_reader(self) -> Box<dyn BufRead + Send> {
+    pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
         self.reader
     }
 
@@ -234,7 +237,331 @@ impl Input {
         if bytes.len() > limit {
             return Ok(None);
         }
-        Ok(Some(encoding::decoded(bytes).replace("\r\n", "\n")))
+        Ok(Some(decoded(bytes).replace("\r\n", "\n")))
+    }
+}
+
+// A directory or an archive: files that may only together be a log.
+
+/// A directory, or a zip file that is read as if it were one. Names are relative, with `/` between their parts.
+#[derive(Clone)]
+pub struct Folder {
+    path: PathBuf,
+    archive: Option<Arc<Archive>>,
+}
+
+impl Folder {
+    /// Returns the directory at `path`, which need not be there.
+    #[must_use]
+    pub fn directory(path: &Path) -> Self {
+        Self { path: path.to_owned(), archive: None }
+    }
+
+    /// Opens the zip file at `path`.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if it is damaged.
+    pub fn archive(path: &Path) -> Result<Self, IngestError> {
+        let archive = Archive::open(path)?;
+        Ok(Self { path: archive.path().to_owned(), archive: Some(Arc::new(archive)) })
+    }
+
+    /// Returns the path of the directory or zip file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is a file, or a folder, called `name`.
+    #[must_use]
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match &self.archive {
+            Some(archive) => {
+                let is_there = |prefix: &str| archive.names_below(prefix).next();
+                is_there(name) == Some(name) || is_there(&format!("{name}/")).is_some()
+            }
+            None => self.on_disk(name).is_some_and(|path| path.exists()),
+        }
+    }
+
+    /// Returns the folders directly in `name`, or in the folder itself for `""`, sorted.
+    #[must_use]
+    pub(crate) fn folders(&self, name: &str) -> Vec<String> {
+        self.children(name, true)
+    }
+
+    /// Returns the files directly in `name`, or in the folder itself for `""`, sorted.
+    #[must_use]
+    pub fn files(&self, name: &str) -> Vec<String> {
+        self.children(name, false)
+    }
+
+    /// Returns all files, in folders of any depth, sorted.
+    #[must_use]
+    pub fn all_files(&self) -> Vec<String> {
+        let Some(archive) = &self.archive else {
+            let walk = walkdir::WalkDir::new(&self.path).sort_by_file_name().into_iter().flatten();
+            return walk
+                .filter(|entry| entry.file_type().is_file())
+                .filter_map(|entry| Some(slashed(entry.path().strip_prefix(&self.path).ok()?)))
+                .collect();
+        };
+        archive.names().map(str::to_owned).collect()
+    }
+
+    /// Opens the file called `name`.
+    ///
+    /// # Errors
+    /// As [`open`]; [`IngestError::Read`] for a name that leads out of the folder.
+    pub fn open(&self, name: &str) -> Result<Input, IngestError> {
+        if let Some(archive) = &self.archive {
+            return open_in_archive(self, archive, name);
+        }
+        let outside = || IngestError::Read { path: self.path.join(name), source: io::ErrorKind::NotFound.into() };
+        open(&self.on_disk(name).ok_or_else(outside)?)
+    }
+
+    fn children(&self, parent: &str, are_folders: bool) -> Vec<String> {
+        let prefix = if parent.is_empty() { String::new() } else { format!("{parent}/") };
+        let mut names: Vec<String> = match &self.archive {
+            Some(archive) => {
+                let below = archive.names_below(&prefix).filter_map(|name| name.strip_prefix(&prefix));
+                below
+                    .filter_map(|rest| match rest.split_once('/') {
+                        Some((folder, _)) => are_folders.then_some(folder),
+                        None => (!are_folders).then_some(rest),
+                    })
+                    .map(|name| format!("{prefix}{name}"))
+                    .collect()
+            }
+            None => self
+                .on_disk(parent)
+                .and_then(|path| std::fs::read_dir(path).ok())
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter(|entry| {
+                    entry.file_type().is_ok_and(|kind| if are_folders { kind.is_dir() } else { kind.is_file() })
+                })
+                .map(|entry| format!("{prefix}{}", entry.file_name().to_string_lossy()))
+                .collect(),
+        };
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Returns where `name` is on disk, unless it leads out of the folder.
+    fn on_disk(&self, name: &str) -> Option<PathBuf> {
+        let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        inside.then(|| if name.is_empty() { self.path.clone() } else { self.path.join(name) })
+    }
+}
+
+fn slashed(path: &Path) -> String {
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}
+
+// The entries of a zip file, each of which is read as if it were a file. Nothing is ever unpacked to disk.
+
+/// Most entries that are looked at.
+const MAX_ENTRIES: usize = 200_000;
+/// An entry of more than this many bytes must not have been compressed by more than [`MAX_RATIO`].
+const RATIO_FREE_BYTES: u64 = 64 << 20;
+/// No conversation compresses like this; a file that was made to fill the memory does.
+const MAX_RATIO: u64 = 1_000;
+
+/// A zip file whose list of entries has been read.
+#[derive(Debug)]
+struct Archive {
+    path: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// One file in the archive.
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    start: u64,
+    packed: u64,
+    size: u64,
+    crc: u32,
+    method: CompressionMethod,
+    is_encrypted: bool,
+    modified: Option<Timestamp>,
+}
+
+impl Archive {
+    /// Reads the list of entries of the zip file at `path`.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if it is damaged or holds too many entries.
+    pub(crate) fn open(path: &Path) -> Result<Self, IngestError> {
+        let failed = |source| IngestError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| failed(io::Error::other(error)))?;
+        if zip.len() > MAX_ENTRIES {
+            let source = io::Error::other(format!("{} entries are over the limit of {MAX_ENTRIES}", zip.len()));
+            return Err(failed(source));
+        }
+        let entries = (0..zip.len()).map(|index| entry(&mut zip, index)).collect::<Result<Vec<_>, _>>();
+        let mut entries: Vec<_> =
+            entries.map_err(|error| failed(io::Error::other(error)))?.into_iter().flatten().collect();
+        strip_common_folder(&mut entries);
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { path: path.to_owned(), entries })
+    }
+
+    /// Returns the path of the zip file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the names of the files in it, sorted; a folder that holds all of them is left out of the names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// Returns the names that begin with `prefix`, sorted; the others are not looked at.
+    pub(crate) fn names_below(&self, prefix: &str) -> impl Iterator<Item = &str> {
+        let start = self.entries.partition_point(|entry| entry.name.as_str() < prefix);
+        self.entries[start..].iter().map(|entry| entry.name.as_str()).take_while(move |name| name.starts_with(prefix))
+    }
+
+    /// Opens the entry called `name` for reading, with the time of its last change.
+    ///
+    /// # Errors
+    /// The system's, or one that says what is wrong with the entry.
+    pub(crate) fn read(&self, name: &str) -> io::Result<(Box<dyn Read + Send>, Option<Timestamp>)> {
+        let place = self.entries.partition_point(|entry| entry.name.as_str() < name);
+        let entry = self.entries.get(place).filter(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
+        if entry.is_encrypted {
+            return Err(io::Error::other("the entry is encrypted; unpack the archive and give the folder"));
+        }
+        if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
+            return Err(io::Error::other("the entry would unpack to far more than a log can hold"));
+        }
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(entry.start))?;
+        let packed = BufReader::new(file.take(entry.packed));
+        let plain: Box<dyn Read + Send> = match entry.method {
+            CompressionMethod::Stored => Box::new(packed),
+            CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
+            other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
+        };
+        let checked = Checked { inner: plain.take(entry.size + 1), crc: Crc::new(), size: entry.size, sum: entry.crc };
+        Ok((Box::new(checked), entry.modified))
+    }
+}
+
+/// Returns entry `index` unless it is a folder or a desktop's own note beside the files.
+fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
+    let file = zip.by_index_raw(index)?;
+    let name = file.name()?.replace('\\', "/");
+    if file.is_dir() || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") {
+        return Ok(None);
+    }
+    let modified = file.last_modified().and_then(|at| {
+        let civil = DateTime::new(
+            i16::try_from(at.year()).ok()?,
+            i8::try_from(at.month()).ok()?,
+            i8::try_from(at.day()).ok()?,
+            i8::try_from(at.hour()).ok()?,
+            i8::try_from(at.minute()).ok()?,
+            i8::try_from(at.second()).ok()?,
+            0,
+        );
+        Offset::UTC.to_timestamp(civil.ok()?).ok()
+    });
+    Ok(Some(Entry {
+        start: file.data_start().unwrap_or_default(),
+        packed: file.compressed_size(),
+        size: file.size(),
+        crc: file.crc32(),
+        method: file.compression(),
+        is_encrypted: file.encrypted(),
+        modified,
+        name,
+    }))
+}
+
+/// Takes the one folder in which everything stands out of the names, as packing a folder makes it.
+fn strip_common_folder(entries: &mut [Entry]) {
+    let common = |entries: &[Entry]| {
+        let (folder, _) = entries.first()?.name.split_once('/')?;
+        let folder = format!("{folder}/");
+        entries.iter().all(|entry| entry.name.starts_with(&folder)).then_some(folder)
+    };
+    if let Some(folder) = common(entries) {
+        for entry in entries {
+            entry.name.drain(..folder.len());
+        }
+    }
+}
+
+/// Reads to the end and then compares length and checksum with what the archive says.
+struct Checked<R> {
+    inner: R,
+    crc: Crc,
+    size: u64,
+    sum: u32,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.crc.update(&buffer[..count]);
+        let ended = count == 0 && !buffer.is_empty();
+        #[expect(clippy::cast_possible_truncation, reason = "the checksum counts modulo 2^32")]
+        let is_whole = self.crc.amount() == self.size as u32 && self.crc.sum() == self.sum;
+        if ended && !is_whole {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the entry of the archive is damaged"));
+        }
+        Ok(count)
+    }
+}
+
+// From bytes to text, for files whose encoding nothing declares.
+
+/// Decodes `bytes` as UTF-8, or as Windows-1252 where not one character in them is UTF-8 beyond ASCII.
+///
+/// A text that is UTF-8 but for some damage keeps its characters, and U+FFFD stands where it is damaged.
+fn decoded(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let bytes = error.as_bytes();
+        let is_cut = error.utf8_error().error_len().is_none();
+        let is_western = !is_cut && bytes.utf8_chunks().all(|chunk| chunk.valid().is_ascii());
+        if is_western {
+            encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
+        } else {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    })
+}
+
+/// What stands at a path.
+pub enum Logs {
+    /// A file.
+    File(Box<Input>),
+    /// A directory or an archive.
+    Folder(Folder),
+}
+
+impl Logs {
+    /// Opens what stands at `path`, or standard input for `-`.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] for a file without content.
+    pub fn open(path: &Path) -> Result<Self, IngestError> {
+        if path.is_dir() {
+            return Ok(Self::Folder(Folder::directory(path)));
+        }
+        let input = crate::reading::input::open(path)?;
+        if path != Path::new("-") && input.head().starts_with("PK\u{3}\u{4}") {
+            return Folder::archive(path).map(Self::Folder);
+        }
+        Ok(Self::File(Box::new(input)))
     }
 }
 
@@ -258,6 +585,111 @@ mod tests {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).unwrap();
             assert_eq!(open(&path).unwrap().into_text(1_000).unwrap(), Some(text.clone()), "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod folder_tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn packed(path: &Path, files: &[(&str, &[u8])]) {
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
+        for (name, bytes) in files {
+            let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+            zip.start_file(*name, options).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap();
+    }
+
+    #[test]
+    fn an_archive_reads_like_the_folder_that_was_packed() {
+        let place = tempfile::tempdir().unwrap();
+        let files: [(&str, &[u8]); 3] =
+            [("a.json", b"[1]"), ("general/2026-01-02.json", "é".as_bytes()), ("general/x/y", b"z")];
+        for (name, bytes) in files {
+            let path = place.path().join("plain").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let zipped = place.path().join("packed.zip");
+        packed(&zipped, &files.map(|(name, bytes)| (name, bytes)));
+        for folder in [Folder::directory(&place.path().join("plain")), Folder::archive(&zipped).unwrap()] {
+            assert_eq!(folder.all_files(), ["a.json", "general/2026-01-02.json", "general/x/y"]);
+            assert_eq!((folder.files(""), folder.folders("")), (vec!["a.json".to_owned()], vec!["general".to_owned()]));
+            assert_eq!((folder.files("general").len(), folder.folders("general").len()), (1, 1));
+            assert!(
+                folder.has("general") && folder.has("a.json") && !folder.has("gen") && !folder.has("../plain/a.json")
+            );
+            let input = folder.open("general/2026-01-02.json").unwrap();
+            assert_eq!(input.head(), "é");
+            assert_eq!(input.sibling("x/y").unwrap().head(), "z");
+            assert!(folder.open("../packed.zip").is_err());
+        }
+    }
+
+    #[test]
+    fn names_that_begin_alike_are_distinguished_in_an_archive() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("export.zip");
+        packed(&path, &[("dev-2/1.json", b"a"), ("dev.json", b"b"), ("dev/1.json", b"c"), ("x", b"d")]);
+        let folder = Folder::archive(&path).unwrap();
+        assert_eq!(
+            (folder.folders(""), folder.files("")),
+            (vec!["dev".into(), "dev-2".into()], vec!["dev.json".into(), "x".into()])
+        );
+        assert_eq!(folder.files("dev"), ["dev/1.json"]);
+        assert_eq!(
+            ["dev", "dev.json", "dev-2", "de", "dev/1", "y"].map(|name| folder.has(name)),
+            [true, true, true, false, false, false]
+        );
+        assert_eq!(["dev/1.json", "x"].map(|name| folder.open(name).unwrap().head().into_owned()), ["c", "d"]);
+        assert!(folder.open("dev/1").is_err());
+    }
+
+    #[test]
+    fn one_folder_around_everything_is_left_out_of_the_names() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("export.zip");
+        packed(&path, &[("Export Jan/users.json", b"[]"), ("Export Jan/dev/1.json", b"[]"), ("__MACOSX/x", b"")]);
+        assert_eq!(Folder::archive(&path).unwrap().all_files(), ["dev/1.json", "users.json"]);
+    }
+
+    #[test]
+    fn a_damaged_entry_is_an_error_and_not_half_a_text() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("export.zip");
+        let text: Vec<u8> = (0..40_000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect();
+        packed(&path, &[("a.bin", &text)]);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[100_000] ^= 0x55;
+        std::fs::write(&path, bytes).unwrap();
+        let folder = Folder::archive(&path).unwrap();
+        let mut all = Vec::new();
+        let read = folder.open("a.bin").and_then(|input| {
+            input.into_reader().read_to_end(&mut all).map_err(|source| IngestError::Read { path, source })
+        });
+        assert!(read.is_err());
+    }
+}
+
+#[cfg(test)]
+mod encoding_tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_no_utf_8_at_all_is_windows_1252() {
+        let rows: [(&[u8], &str); 5] = [
+            ("Luís: é — sim".as_bytes(), "Luís: é — sim"),
+            (b"Lu\xEDs: \x93n\xE3o\x94 \x97 10 \x80", "Luís: “não” — 10 €"),
+            (b"\xC3\xA9 and \xFF", "é and \u{fffd}"),
+            (b"cut \xC3", "cut \u{fffd}"),
+            (b"", ""),
+        ];
+        for (bytes, expected) in rows {
+            assert_eq!(decoded(bytes.to_vec()), expected);
         }
     }
 }

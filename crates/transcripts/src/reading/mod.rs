@@ -1,13 +1,6 @@
-//! From a path to bytes: files, compressed files, archives, folders and databases; and telling formats apart.
+//! From a path to bytes, records and rows: files, compressed files, archives, folders and databases.
 
-mod archive;
-pub mod database;
-pub mod detect;
-pub mod discover;
-mod encoding;
-pub mod folder;
-pub mod input;
-mod nested;
-pub mod objects;
-pub mod records;
-mod value;
+pub(crate) mod database;
+pub(crate) mod head;
+pub(crate) mod input;
+pub(crate) mod records;

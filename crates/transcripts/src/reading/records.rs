@@ -6,10 +6,7 @@ use std::sync::LazyLock;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::nested::{Nested, Stop};
-use super::value::{Raw, read_value, skip_space};
-use crate::json;
-use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink};
+use crate::{Head, IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 
 /// One record's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +71,7 @@ impl Records {
     /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] goes on to the next that has
     /// such an array. A document with one needs no call of it.
     #[must_use]
-    pub fn elements_of(input: Input, paths: &[&'static str]) -> Self {
+    pub(crate) fn elements_of(input: Input, paths: &[&'static str]) -> Self {
         let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
         Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
     }
@@ -82,7 +79,7 @@ impl Records {
     /// Returns the other fields of the object whose elements are read, as far as they stand before the place that is
     /// reached: all of them once [`Records::next`] has ended. A field over 1 MiB is left out.
     #[must_use]
-    pub fn fields(&self) -> &Map<String, Value> {
+    pub(crate) fn fields(&self) -> &Map<String, Value> {
         static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         match &self.shape {
             Shape::Nested(nested, _) => &nested.fields,
@@ -95,7 +92,7 @@ impl Records {
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file breaks off.
-    pub fn next_object(&mut self) -> Result<bool, IngestError> {
+    pub(crate) fn next_object(&mut self) -> Result<bool, IngestError> {
         let failed = |source| IngestError::Read { path: self.path.clone(), source };
         let Shape::Nested(nested, place) = &mut self.shape else { return Ok(false) };
         while matches!(place, Place::Inside | Place::Before) {
@@ -198,6 +195,386 @@ impl Records {
         };
         *place = if stop == Stop::Element { Place::Inside } else { Place::Behind };
         if stop == Stop::Element { read_value(&mut self.reader, false, MAX_RECORD_BYTES) } else { Ok(None) }
+    }
+}
+
+// The JSON values of a log that may be JSONL, an array or a single document, one at a time.
+
+/// How a file holds its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// One on each line.
+    Lines,
+    /// The elements of one array.
+    Elements,
+    /// The file is one.
+    One,
+}
+
+impl Layout {
+    /// Returns how the file that begins with `head` holds its records.
+    #[must_use]
+    pub(crate) fn of(head: &Head<'_>) -> Self {
+        if !head.lines.is_empty() {
+            Self::Lines
+        } else if head.text.trim_start().starts_with('[') {
+            Self::Elements
+        } else {
+            Self::One
+        }
+    }
+}
+
+/// One record, and where it stands.
+pub(crate) struct Object {
+    /// 1-based line, or element of the array.
+    pub(crate) number: usize,
+    /// The path, with the number behind it where the file holds several.
+    pub(crate) origin: String,
+    /// What it holds.
+    pub(crate) value: Value,
+}
+
+/// Reads the records of a file in whichever layout it has, holding one at a time.
+pub(crate) struct Objects {
+    /// How the file holds them.
+    pub(crate) layout: Layout,
+    path: String,
+    records: Records,
+}
+
+impl Objects {
+    /// Looks at the start of `input` and reads it from there.
+    #[must_use]
+    pub(crate) fn of(input: Input) -> Self {
+        let (path, layout) = (input.path.display().to_string(), Layout::of(&Head::of(&input)));
+        let records = if layout == Layout::Lines { Records::lines(input) } else { Records::elements(input) };
+        Self { layout, path, records }
+    }
+
+    /// Returns the next record; those that are no JSON are reported and passed over.
+    ///
+    /// # Errors
+    /// As [`Records::next`].
+    pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Object>, IngestError> {
+        let next = self.records.next_json::<Value>(sink)?;
+        Ok(next.map(|(number, value)| {
+            // A first line that is longer than what was looked at is taken for a document until another follows.
+            if number > 1 && self.layout == Layout::One {
+                self.layout = Layout::Lines;
+            }
+            let several = self.layout != Layout::One;
+            let origin = if several { format!("{}#{number}", self.path) } else { self.path.clone() };
+            Object { number, origin, value }
+        }))
+    }
+}
+
+// Finding the elements of arrays that stand inside the objects of one large JSON document, without holding it.
+
+/// Longest field beside the elements that is kept, in bytes.
+const MAX_FIELD_BYTES: usize = 1 << 20;
+/// Longest key that is compared with a path, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+/// Deepest nesting that is walked into.
+const MAX_FRAMES: usize = 64;
+
+/// Where a walk stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Before an element of a wanted array.
+    Element,
+    /// Behind an object that had a wanted array; its other fields are all known.
+    Holder,
+    /// At the end of the document, or where it is cut off.
+    End,
+}
+
+/// An object or array that is open.
+struct Frame {
+    is_array: bool,
+    /// Keys that lead here.
+    depth: usize,
+    /// Whether it is an object in which a wanted array was found.
+    holds: bool,
+}
+
+/// Walks through a document to the elements of the arrays at some paths.
+///
+/// A path is the keys from the outermost object to the array, parted by dots; arrays on the way do not count, so that
+/// `chats.list.messages` leads to the `messages` of each element of `list`.
+struct Nested {
+    paths: Vec<Vec<&'static str>>,
+    keys: Vec<String>,
+    frames: Vec<Frame>,
+    started: bool,
+    /// The other fields of the innermost object that has a wanted array, as far as they have been read.
+    fields: Map<String, Value>,
+}
+
+impl Nested {
+    fn new(paths: &[&'static str]) -> Self {
+        let paths = paths.iter().map(|path| path.split('.').collect()).collect();
+        Self { paths, keys: Vec::new(), frames: Vec::new(), started: false, fields: Map::new() }
+    }
+
+    /// Walks on to the next stop.
+    fn seek(&mut self, reader: &mut dyn BufRead) -> io::Result<Stop> {
+        loop {
+            let Some(byte) = skip_space(reader)? else { return Ok(Stop::End) };
+            let Some(frame) = self.frames.last() else {
+                if self.started || !matches!(byte, b'{' | b'[') {
+                    return Ok(Stop::End);
+                }
+                self.started = true;
+                self.enter(reader, byte);
+                continue;
+            };
+            match (frame.is_array, byte) {
+                (true, b']') | (false, b'}') => {
+                    reader.consume(1);
+                    if self.leave() {
+                        return Ok(Stop::Holder);
+                    }
+                }
+                (true, _) if self.is_wanted() => return Ok(Stop::Element),
+                (true, b'{' | b'[') if self.frames.len() < MAX_FRAMES => self.enter(reader, byte),
+                (true, b'}') => reader.consume(1),
+                (true, _) => drop(read_value(reader, false, 0)?),
+                (false, b'"') => self.field(reader)?,
+                (false, _) => reader.consume(1),
+            }
+        }
+    }
+
+    fn enter(&mut self, reader: &mut dyn BufRead, byte: u8) {
+        reader.consume(1);
+        self.frames.push(Frame { is_array: byte == b'[', depth: self.keys.len(), holds: false });
+        if byte == b'{' && self.paths.iter().any(|path| self.holds_last_of(path)) {
+            self.fields.clear();
+        }
+        if byte == b'[' && self.is_wanted() {
+            let holder = self.frames.iter_mut().rev().find(|frame| !frame.is_array);
+            holder.into_iter().for_each(|frame| frame.holds = true);
+        }
+    }
+
+    /// Closes the innermost object or array; returns whether it was an object with a wanted array.
+    fn leave(&mut self) -> bool {
+        let left = self.frames.pop();
+        self.keys.truncate(self.frames.last().map_or(0, |frame| frame.depth.min(self.keys.len())));
+        left.is_some_and(|frame| frame.holds)
+    }
+
+    /// Reads a key and its value: walks into it, keeps it or passes it over.
+    fn field(&mut self, reader: &mut dyn BufRead) -> io::Result<()> {
+        let key = read_key(reader)?;
+        if skip_space(reader)? != Some(b':') {
+            return Ok(());
+        }
+        reader.consume(1);
+        let opens = skip_space(reader)?.filter(|byte| matches!(byte, b'{' | b'['));
+        let is_kept = self.paths.iter().any(|path| self.holds_last_of(path));
+        self.keys.push(key);
+        let leads = self.paths.iter().any(|path| leads(&self.keys, path));
+        // Only an array can be the wanted one; an object in its place is a field.
+        let opens = opens.filter(|byte| leads && (*byte == b'[' || !self.is_path()));
+        if let (Some(byte), true) = (opens, self.frames.len() < MAX_FRAMES) {
+            self.enter(reader, byte);
+            return Ok(());
+        }
+        let limit = if is_kept { MAX_FIELD_BYTES } else { 0 };
+        let value = read_value(reader, true, limit)?;
+        let key = self.keys.pop().unwrap_or_default();
+        if let Some(Raw { bytes, total, .. }) = value.filter(|_| is_kept)
+            && total <= limit
+            && let Ok((value, _)) = json::parse(&String::from_utf8_lossy(&bytes))
+        {
+            self.fields.insert(key, value);
+        }
+        Ok(())
+    }
+
+    /// Whether the keys are a wanted path.
+    fn is_path(&self) -> bool {
+        self.paths.iter().any(|path| leads(&self.keys, path) && path.len() == self.keys.len())
+    }
+
+    /// Whether the innermost frame is a wanted array, and not an array inside one.
+    fn is_wanted(&self) -> bool {
+        let outer = self.frames.iter().rev().nth(1);
+        self.frames.last().is_some_and(|frame| frame.is_array)
+            && outer.is_none_or(|frame| !frame.is_array)
+            && self.is_path()
+    }
+
+    /// Whether an object here would have the array of `path` as a field.
+    fn holds_last_of(&self, path: &[&str]) -> bool {
+        path.len() == self.keys.len() + 1 && leads(&self.keys, path)
+    }
+}
+
+fn leads(keys: &[String], path: &[&str]) -> bool {
+    path.len() >= keys.len() && keys.iter().zip(path).all(|(key, step)| key == step)
+}
+
+/// Reads a key in quotes; a long one is cut, since it is nobody's.
+fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
+    reader.consume(1);
+    let (mut key, mut escaped) = (Vec::new(), false);
+    loop {
+        let buffer = reader.fill_buf()?;
+        let Some(&byte) = buffer.first() else { break };
+        reader.consume(1);
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => break,
+            _ => {}
+        }
+        if key.len() < MAX_KEY_BYTES {
+            key.push(byte);
+        }
+    }
+    Ok(String::from_utf8_lossy(&key).into_owned())
+}
+
+// One JSON value of a stream, found by its brackets and strings alone, without parsing it.
+
+/// Passes over white space and commas, and returns the byte behind them without taking it.
+fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        let Some(&first) = buffer.first() else { return Ok(None) };
+        if !first.is_ascii_whitespace() && first != b',' {
+            return Ok(Some(first));
+        }
+        reader.consume(1);
+    }
+}
+
+/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the length is kept.
+fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
+    let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
+    if is_field {
+        scan.ends = b",}]";
+    }
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok((raw.total > 0).then_some(raw));
+        }
+        let end = scan.end_in(buffer);
+        let taken = end.unwrap_or(buffer.len());
+        raw.extend(&buffer[..taken]);
+        reader.consume(taken);
+        if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
+            raw.complete = true;
+            return Ok(Some(raw));
+        }
+    }
+}
+
+/// The bytes of a record or field.
+#[derive(Default)]
+struct Raw {
+    bytes: Vec<u8>,
+    complete: bool,
+    total: usize,
+    limit: usize,
+}
+
+impl Raw {
+    fn extend(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        if self.total <= self.limit {
+            self.bytes.extend_from_slice(bytes);
+        } else {
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+/// Follows brackets and strings through the bytes of one array element or field.
+struct Scan {
+    /// The bytes that end the value outside its own brackets.
+    ends: &'static [u8],
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    reached: Reached,
+}
+
+/// How far a value was followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Nothing,
+    Something,
+    /// The bracket that closed it.
+    End,
+}
+
+impl Default for Scan {
+    /// Follows an element of an array from its start.
+    fn default() -> Self {
+        Self { ends: b",]", depth: 0, in_string: false, escaped: false, reached: Reached::Nothing }
+    }
+}
+
+impl Scan {
+    /// Returns where in `buffer`, the next bytes, the element ends; `None` if it goes on behind them.
+    fn end_in(&mut self, buffer: &[u8]) -> Option<usize> {
+        let mut place = 0;
+        while place < buffer.len() {
+            if self.in_string {
+                place += self.rest_of_string(&buffer[place..]);
+            } else if self.ends_before(buffer[place]) {
+                return Some(place);
+            } else {
+                place += 1;
+            }
+        }
+        None
+    }
+
+    /// Goes to the end of the string it is in, or of `buffer`, and returns how many bytes that took.
+    fn rest_of_string(&mut self, buffer: &[u8]) -> usize {
+        let mut place = usize::from(std::mem::take(&mut self.escaped));
+        while let Some(found) = buffer.get(place..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            place += found + 1;
+            if buffer[place - 1] == b'"' {
+                self.in_string = false;
+                return place;
+            }
+            self.escaped = place == buffer.len();
+            place += 1;
+        }
+        buffer.len()
+    }
+
+    /// Takes the next byte outside strings, and says whether the element ended before it.
+    fn ends_before(&mut self, byte: u8) -> bool {
+        match byte {
+            _ if self.depth == 0 && self.ends.contains(&byte) => return true,
+            // Documents may follow each other without a comma, as the lines of a JSONL file do.
+            b'{' | b'[' if self.reached == Reached::End => return true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.reached = if self.depth == 0 { Reached::End } else { Reached::Something };
+                return false;
+            }
+            b'"' => self.in_string = true,
+            _ => {}
+        }
+        if self.reached == Reached::Nothing {
+            self.reached = Reached::Something;
+        }
+        false
+    }
+
+    fn closed(&self) -> bool {
+        self.reached != Reached::Nothing && self.depth == 0 && !self.in_string
     }
 }
 
@@ -314,13 +691,8 @@ mod tests {
     #[test]
     fn damage_ends_no_walk_early_and_never_holds_it_up() {
         for text in [
-            r#"{"messages":[1,}2]}"#,
-            r#"{"a"]:1,"messages":[1,2]}"#,
-            r#"{:,"x":}{"messages":[[1"#,
-            r#"{"messages":[1,2"#,
-            r#"{"mess"#,
-            "}{[]",
-            "{{[[",
+            r#"{"messages":[1,}2]}"#, r#"{"a"]:1,"messages":[1,2]}"#, r#"{:,"x":}{"messages":[[1"#,
+            r#"{"messages":[1,2"#, r#"{"mess"#, "}{[]", "{{[[",
         ] {
             assert!(objects(&["messages"], text).len() <= 1, "{text}");
         }
@@ -332,5 +704,22 @@ mod tests {
     fn a_large_field_is_left_out_and_large_neighbours_cost_nothing() {
         let text = format!(r#"{{"big":"{}","id":1,"messages":[2]}}"#, "x".repeat(2 << 20));
         assert_eq!(objects(&["messages"], &text), [object(&["2"], r#"{"id":1}"#)]);
+    }
+}
+
+#[cfg(test)]
+mod value_tests {
+    use super::*;
+
+    #[test]
+    fn an_element_ends_at_the_same_place_wherever_the_buffer_does() {
+        let text = br#"{"a\\":"]\",[\\","b":[{}],"c":"\\\""},2"#;
+        let mut whole = Scan::default();
+        assert_eq!(whole.end_in(text), Some(text.len() - 2));
+        for cut in 0..text.len() - 1 {
+            let mut scan = Scan::default();
+            let first = scan.end_in(&text[..cut]);
+            assert_eq!(first.or_else(|| scan.end_in(&text[cut..]).map(|end| end + cut)), Some(text.len() - 2), "{cut}");
+        }
     }
 }

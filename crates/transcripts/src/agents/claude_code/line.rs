@@ -3,10 +3,9 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::words;
-use crate::blocks::{Block, Content, Output};
-use crate::lenient::{Flag, Object, Text};
-use crate::parts::call_on;
+use crate::message::blocks::{Block, Content, Flag, Object, Output, Text};
+use crate::message::parts::call_on;
+use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
 /// A line, as far as it is read; what is missing or of a wrong type is empty.
@@ -112,14 +111,14 @@ impl Line {
 
     /// Returns what a queue operation is about: words of the user, a bare command, or a note of the program.
     pub(super) fn queued(&self) -> Message {
-        let (role, kind, text) = words::classify(&self.content.0);
-        message(role, kind, text)
+        let (role, kind, text) = classify(&self.content.0);
+        Message::new(role, kind, text)
     }
 
     /// Returns the command that arrives with the line, as it was typed.
     pub(super) fn typed_command(&self) -> Option<String> {
         let blocks = self.message.0.as_ref()?.content.0.iter();
-        blocks.filter(|_| self.kind.as_str() == "user").find_map(|block| words::typed_command(block.text.as_str()))
+        blocks.filter(|_| self.kind.as_str() == "user").find_map(|block| typed_command(block.text.as_str()))
     }
 
     /// Whether it should hold a message and holds none that can be read.
@@ -139,12 +138,12 @@ impl Line {
             "assistant" => self.take_assistant(),
             "system" => {
                 let kind = if self.subtype.as_str() == "away_summary" { Kind::Summary } else { Kind::Context };
-                vec![message(Role::System, kind, std::mem::take(&mut self.content.0))]
+                vec![Message::new(Role::System, kind, std::mem::take(&mut self.content.0))]
             }
             "summary" => self.take_blocks(|block| prose(block, Role::System, Kind::Summary)),
             "attachment" => self.take_attachment(),
             // What is queued and typed is the session's to sort out; all else is bookkeeping, or unknown.
-            "queue-operation" => vec![message(Role::System, Kind::Context, std::mem::take(&mut self.content.0))],
+            "queue-operation" => vec![Message::new(Role::System, Kind::Context, std::mem::take(&mut self.content.0))],
             _ => Vec::new(),
         }
     }
@@ -176,14 +175,14 @@ impl Line {
         self.take_blocks(|block| match (block.kind.as_str(), &carrier) {
             ("tool_result", _) => tool_answer(block),
             (_, Carrier::Typed) if block.text.0.is_some() => {
-                let (role, kind, text) = words::classify(block.text.as_str());
-                vec![message(role, kind, text)]
+                let (role, kind, text) = classify(block.text.as_str());
+                vec![Message::new(role, kind, text)]
             }
             (_, Carrier::Typed) => prose(block, Role::User, Kind::Prose),
             (_, Carrier::Injected) => prose(block, Role::System, Kind::Context),
             (_, Carrier::Compacted) => prose(block, Role::System, Kind::Summary),
             (_, Carrier::Agent) => {
-                let kind = if words::is_typed(block.text.as_str()) { Kind::Prose } else { Kind::Context };
+                let kind = if is_typed(block.text.as_str()) { Kind::Prose } else { Kind::Context };
                 prose(block, Role::Other, kind)
             }
             (_, Carrier::ToolAnswer) => prose(block, Role::Tool, Kind::ToolResult),
@@ -196,7 +195,7 @@ impl Line {
         let spoken = if self.is_api_error_message.0 || synthetic { Kind::Context } else { Kind::Prose };
         self.take_blocks(|block| match block.kind.as_str() {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                vec![message(role, Kind::ToolCall, call_on(block.name.as_str(), &block.input.0))]
+                vec![Message::new(role, Kind::ToolCall, call_on(block.name.as_str(), &block.input.0))]
             }
             "thinking" => prose(block, role, Kind::Reasoning),
             kind if kind.ends_with("tool_result") => tool_answer(block),
@@ -207,15 +206,15 @@ impl Line {
     fn take_attachment(&mut self) -> Vec<Message> {
         let Some(attachment) = self.attachment.0.take() else { return Vec::new() };
         if attachment.kind.as_str() == "queued_command" {
-            let (role, kind, text) = words::classify(&attachment.prompt.0);
+            let (role, kind, text) = classify(&attachment.prompt.0);
             let role = if self.is_sidechain.0 { Role::Other } else { role };
-            return vec![message(role, kind, text)];
+            return vec![Message::new(role, kind, text)];
         }
         let blocking = attachment.blocking_error.0.unwrap_or_default().blocking_error.0.unwrap_or_default();
         [attachment.content.0, attachment.stdout.0, attachment.stderr.0, blocking]
             .into_iter()
             .find(|text| !text.trim().is_empty())
-            .map(|text| message(Role::System, Kind::Context, text))
+            .map(|text| Message::new(Role::System, Kind::Context, text))
             .into_iter()
             .collect()
     }
@@ -223,18 +222,116 @@ impl Line {
 
 /// Returns the answer of a tool, and what the user said when refusing the call.
 fn tool_answer(block: Block) -> Vec<Message> {
-    let refusal = if block.is_error.0 { words::refusal_words(&block.content.0) } else { None };
+    let refusal = if block.is_error.0 { refusal_words(&block.content.0) } else { None };
     let words = refusal.map(Message::user);
-    std::iter::once(message(Role::Tool, Kind::ToolResult, block.content.0)).chain(words).collect()
+    std::iter::once(Message::new(Role::Tool, Kind::ToolResult, block.content.0)).chain(words).collect()
 }
 
 /// Returns the text of a block, or the placeholder of its picture.
 fn prose(block: Block, role: Role, kind: Kind) -> Vec<Message> {
-    let text = block.text.0.map(|text| message(role, kind, text));
-    let attachment = block.attachment.map(|name| message(role, Kind::Attachment, name));
+    let text = block.text.0.map(|text| Message::new(role, kind, text));
+    let attachment = block.attachment.map(|name| Message::new(role, Kind::Attachment, name));
     text.into_iter().chain(attachment).collect()
 }
 
-fn message(role: Role, kind: Kind, text: String) -> Message {
-    Message { kind, ..Message::prose(role, text) }
+// Classifying the text in a user's turn: typed by a person, or written by the program.
+
+/// How the program's own notes in the user's turn begin.
+const NOTES: &[&str] =
+    &["Caveat: The messages below", "[Request interrupted by user", "<local-command-", "<task-notification>"];
+const CONTINUATION: &str = "This session is being continued from a previous conversation";
+const REFUSAL: &str = "The user doesn't want to";
+const REFUSAL_WORDS: &str = "the user said:";
+
+/// Returns whose text it is, what it is, and the part of it that counts.
+///
+/// Of a slash command its arguments are the user's words; a command without any is no words at all.
+pub(super) fn classify(text: &str) -> (Role, Kind, String) {
+    let trimmed = text.trim();
+    let whole = || trimmed.to_owned();
+    if is_command(trimmed) {
+        match between(trimmed, "command-args").filter(|arguments| !arguments.is_empty()) {
+            Some(arguments) => (Role::User, Kind::Prose, arguments.to_owned()),
+            None => (Role::System, Kind::Context, whole()),
+        }
+    } else if let Some(command) = between(trimmed, "bash-input").filter(|_| trimmed.starts_with("<bash-input>")) {
+        (Role::User, Kind::ToolCall, call_on("Bash", command))
+    } else if trimmed.starts_with("<bash-stdout>") || trimmed.starts_with("<bash-stderr>") {
+        (Role::Tool, Kind::ToolResult, whole())
+    } else if trimmed.starts_with("<teammate-message") {
+        (Role::Other, Kind::Prose, whole())
+    } else if trimmed.starts_with(CONTINUATION) {
+        (Role::System, Kind::Summary, whole())
+    } else if is_typed(trimmed) {
+        (Role::User, Kind::Prose, whole())
+    } else {
+        (Role::System, Kind::Context, whole())
+    }
+}
+
+/// Returns the command as it was typed, of a text in which the program spells it in tags.
+pub(super) fn typed_command(text: &str) -> Option<String> {
+    let name = between(text, "command-name").filter(|_| is_command(text.trim()))?;
+    Some(format!("{name} {}", between(text, "command-args").unwrap_or_default()))
+}
+
+fn is_command(text: &str) -> bool {
+    text.starts_with("<command-name>") || text.starts_with("<command-message>")
+}
+
+/// Whether `text` was typed, and is neither a note of the program, an injected block nor a bare slash command.
+pub(super) fn is_typed(text: &str) -> bool {
+    let text = text.trim();
+    !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
+}
+
+/// Returns what the user said on refusing a tool call; the log has it in the tool's answer only.
+pub(super) fn refusal_words(answer: &str) -> Option<String> {
+    let (_, words) = answer.trim().strip_prefix(REFUSAL)?.split_once(REFUSAL_WORDS)?;
+    Some(words.trim().to_owned())
+}
+
+fn is_bare_command(text: &str) -> bool {
+    slash_command(text).is_some_and(|(_, argument)| argument.is_empty())
+}
+
+#[cfg(test)]
+mod words_tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_user_text_is_classified() {
+        let table = [
+            ("use tabs", Role::User, Kind::Prose, "use tabs"),
+            ("/usr/lib is full", Role::User, Kind::Prose, "/usr/lib is full"),
+            ("/init", Role::System, Kind::Context, "/init"),
+            (
+                "<command-name>/x</command-name><command-args> be brief </command-args>",
+                Role::User,
+                Kind::Prose,
+                "be brief",
+            ),
+            ("<command-name>/x</command-name><command-args></command-args>", Role::System, Kind::Context, ""),
+            ("<bash-input> ls -l</bash-input>", Role::User, Kind::ToolCall, "Bash ls -l"),
+            ("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>", Role::Tool, Kind::ToolResult, ""),
+            ("<local-command-stdout>ok</local-command-stdout>", Role::System, Kind::Context, ""),
+            ("<task-notification>done</task-notification>", Role::System, Kind::Context, ""),
+            ("[Request interrupted by user for tool use]", Role::System, Kind::Context, ""),
+            ("Caveat: The messages below were generated", Role::System, Kind::Context, ""),
+            ("<teammate-message id=\"a\">hi</teammate-message>", Role::Other, Kind::Prose, ""),
+            ("This session is being continued from a previous conversation that", Role::System, Kind::Summary, ""),
+        ];
+        for (text, role, kind, kept) in table {
+            let kept = if kept.is_empty() { text } else { kept };
+            assert_eq!(classify(text), (role, kind, kept.to_owned()));
+        }
+    }
+
+    #[test]
+    fn words_said_on_refusing_a_call_are_found() {
+        let answer =
+            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse pnpm";
+        assert_eq!(refusal_words(answer).as_deref(), Some("use pnpm"));
+        assert_eq!(refusal_words("then the user said: hi"), None);
+    }
 }

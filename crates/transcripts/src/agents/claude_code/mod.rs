@@ -2,64 +2,54 @@
 //!
 //! Each block of a log line becomes a message of its own, under the line's uuid; the lines of one answer follow each
 //! other. A resumed session's log begins with a copy of the one before, which is not read twice (`copies`). What the
-//! user typed is told apart from what the program wrote into the user's turn (`words`), and of a
+//! user typed is separated from what the program wrote into the user's turn (`words`), and of a
 //! conversation that was rewound only the newest branch is kept (`branches`).
 
-mod branches;
-mod copies;
-mod heads;
-mod history;
 mod line;
-mod session;
-mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
+use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 
-use self::copies::Copies;
 use self::line::Line;
-use self::session::{Session, Summary};
-use crate::lenient::Object;
-use crate::{Head, IngestError, Ingestor, Input, Records, Sink};
+use crate::message::assemble::{Prompt, Prompts};
+use crate::message::blocks::{Object, Text};
+use crate::message::identity;
+use crate::message::speaker::slash_command;
+use crate::{
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+    open,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "claude-code";
 
 /// Line types beside messages; with a session id they are Claude Code's own.
 const BOOKKEEPING_TYPES: &[&str] = &[
-    "agent-name",
-    "agent-setting",
-    "ai-title",
-    "attachment",
-    "custom-title",
-    "last-prompt",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "progress",
-    "queue-operation",
-    "system",
+    "agent-name", "agent-setting", "ai-title", "attachment", "custom-title", "last-prompt", "mode", "permission-mode",
+    "pr-link", "progress", "queue-operation", "system",
 ];
 
 /// Reads Claude Code sessions.
-pub struct ClaudeCode;
+pub(crate) struct ClaudeCode;
 
 impl Ingestor for ClaudeCode {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Claude Code session and sub-agent logs, and its history of prompts"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Claude Code session and sub-agent logs, and its history of prompts",
         "JSONL; lines with `message.role` and `uuid` or `sessionId`, or its own line types with `sessionId`; or lines with `display` and `timestamp`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        let is_ours = |line: &Value| is_own_line(line) || history::is_entry(line);
+        let is_ours = |line: &Value| is_own_line(line) || is_history_entry(line);
         let is_foreign = |line: &Value| line.pointer("/message/parts").is_some();
         head.most_lines(is_ours) && !head.any_line(is_foreign) || head.document.as_ref().is_some_and(is_ours)
     }
@@ -67,10 +57,10 @@ impl Ingestor for ClaudeCode {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let is_history = {
             let head = Head::of(&input);
-            head.most_lines(history::is_entry) || head.document.as_ref().is_some_and(history::is_entry)
+            head.most_lines(is_history_entry) || head.document.as_ref().is_some_and(is_history_entry)
         };
         if is_history {
-            return history::read(input, sink);
+            return read_history(input, sink);
         }
         let mut sessions = Sessions::new(&input);
         let mut records = Records::lines(input);
@@ -174,5 +164,525 @@ impl Sessions {
     }
 }
 
+// Lines that the log of a resumed session repeats of the session that it goes on from.
+//
+// Depending on the version such lines keep the session id of the older log, name it as where they were forked from,
+// or are written under the new id and keep nothing but their uuids. Where the older log is still there it is what
+// they are read from; where it is gone, those that name it are read as a part of it.
+
+/// Tells a log's own lines from those of older logs beside it.
+struct Copies {
+    /// The session that the log is named by.
+    own_id: String,
+    folder: Option<(Folder, String)>,
+    /// Where the log is, unless it stands in an archive.
+    path: Option<PathBuf>,
+    /// Whether a session that the lines name has a log of its own.
+    logged: HashMap<String, bool>,
+    /// The lines of older logs that begin like this one, and the session that each stands in.
+    older: Option<HashMap<u64, String>>,
+    /// For each session that was repeated: the first line, and how many.
+    passed: HashMap<String, (usize, usize)>,
+}
+
+impl Copies {
+    /// Prepares for the log `input` of the session `own_id`.
+    fn new(own_id: &str, input: &Input) -> Self {
+        Self {
+            own_id: own_id.to_owned(),
+            folder: input.place(),
+            path: (!input.is_in_archive()).then(|| input.path.clone()),
+            logged: HashMap::new(),
+            older: None,
+            passed: HashMap::new(),
+        }
+    }
+
+    /// Whether `line` is read from an older log; it is counted then.
+    fn is_copy(&mut self, number: usize, line: &Line) -> bool {
+        let named = line.session().filter(|id| *id != self.own_id).map(str::to_owned);
+        let original = match named {
+            Some(id) => Some(id.clone()).filter(|_| self.is_logged(&id)),
+            None => line.uuid.0.as_deref().and_then(|uuid| self.older_line(uuid)),
+        };
+        if let Some(id) = &original {
+            self.passed.entry(id.clone()).or_insert((number, 0)).1 += 1;
+        }
+        original.is_some()
+    }
+
+    /// Tells what was passed over.
+    fn finish(self, sink: &mut Sink<'_>) {
+        let mut passed: Vec<_> = self.passed.into_iter().map(|(id, (number, count))| (number, count, id)).collect();
+        passed.sort_unstable();
+        for (number, count, id) in passed {
+            let lines = if count == 1 { "line" } else { "lines" };
+            sink.skip(
+                number,
+                format!("{count} {lines} from here on repeat the session {id}, which is read from its own log"),
+            );
+        }
+    }
+
+    fn is_logged(&mut self, id: &str) -> bool {
+        if let Some(known) = self.logged.get(id) {
+            return *known;
+        }
+        let is_name = uuid::Uuid::try_parse(id).is_ok();
+        let beside = |(folder, parent): &(Folder, String)| folder.has(&format!("{parent}{id}.jsonl"));
+        let is_logged = is_name && self.folder.as_ref().is_some_and(beside);
+        self.logged.insert(id.to_owned(), is_logged);
+        is_logged
+    }
+
+    /// Returns the older session in whose log the line `uuid` stands. The first line decides whether there is any.
+    fn older_line(&mut self, uuid: &str) -> Option<String> {
+        let path = self.path.as_deref();
+        let older = self.older.get_or_insert_with(|| path.map(|path| older_lines(path, uuid)).unwrap_or_default());
+        older.get(&hash(uuid)).cloned()
+    }
+}
+
+/// Returns the lines of the logs beside `path` that begin with the line `first` and are shorter: a resumed session's
+/// log is the older one and more.
+fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
+    let mut lines = HashMap::new();
+    let (Some(parent), Ok(own)) = (path.parent(), path.metadata()) else { return lines };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    for other in logs_that_begin_with(first, parent) {
+        if other.metadata().is_ok_and(|data| data.len() < own.len()) {
+            let id = other.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            for uuid in uuids(&other) {
+                lines.entry(uuid).or_insert_with(|| id.clone());
+            }
+        }
+    }
+    lines
+}
+
+/// Returns the hashes of all uuids in the log at `path`, as far as it can be read.
+fn uuids(path: &Path) -> HashSet<u64> {
+    let mut found = HashSet::new();
+    let (mut ignore, Ok(input)) = (|_| {}, open(path)) else { return found };
+    let (mut sink, mut records) = (Sink::new(&mut ignore), Records::lines(input));
+    while let Ok(Some((_, line))) = records.next_json::<Object<Id>>(&mut sink) {
+        found.extend(line.0.and_then(|line| line.uuid.0).map(hash));
+    }
+    found
+}
+
+// The first line of each log in a folder, looked up once for all the logs in it, of which there may be thousands.
+
+/// How far into a log its first message is looked for, in bytes.
+const FIRST_LINES_BYTES: u64 = 64 << 10;
+/// How long what was found is believed; a log that was empty may have got its first line since.
+const GOOD_FOR: Duration = Duration::from_mins(1);
+
+/// The folder that was looked through last; the logs of one folder are read one after the other.
+static LAST: Mutex<Option<Heads>> = Mutex::new(None);
+
+/// The uuid of a line, and nothing else of it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Id {
+    uuid: Text,
+}
+
+/// The logs of a folder by the line that they begin with.
+struct Heads {
+    folder: PathBuf,
+    changed_at: Option<SystemTime>,
+    found_at: Instant,
+    logs: HashMap<u64, Vec<PathBuf>>,
+}
+
+/// Returns the logs in `folder` whose first line with a uuid has this one, sorted.
+fn logs_that_begin_with(uuid: &str, folder: &Path) -> Vec<PathBuf> {
+    let changed_at = folder.metadata().and_then(|data| data.modified()).ok();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_good =
+        |heads: &Heads| heads.folder == folder && heads.changed_at == changed_at && heads.found_at.elapsed() < GOOD_FOR;
+    if !last.as_ref().is_some_and(is_good) {
+        *last = Some(Heads {
+            folder: folder.to_owned(),
+            changed_at,
+            found_at: Instant::now(),
+            logs: logs_by_first_line(folder),
+        });
+    }
+    last.as_ref().and_then(|heads| heads.logs.get(&hash(uuid)).cloned()).unwrap_or_default()
+}
+
+fn logs_by_first_line(folder: &Path) -> HashMap<u64, Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        path.extension().is_some_and(|ending| ending == "jsonl")
+            && path.file_stem().is_some_and(|stem| uuid::Uuid::try_parse(&stem.to_string_lossy()).is_ok())
+    });
+    paths.sort();
+    let mut logs: HashMap<u64, Vec<PathBuf>> = HashMap::new();
+    for path in paths {
+        if let Some(first) = first_uuid(&path) {
+            logs.entry(hash(first)).or_default().push(path);
+        }
+    }
+    logs
+}
+
+/// Returns the uuid of the first line that has one.
+fn first_uuid(path: &Path) -> Option<String> {
+    let reader = BufReader::new(File::open(path).ok()?.take(FIRST_LINES_BYTES));
+    reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.0)
+}
+
+// One session while it is read: what is held back until it is known to stay.
+
+/// A title that the log gives to the session in which `leaf` is found, which may be another file's.
+#[derive(Debug)]
+struct Summary {
+    text: String,
+    leaf: String,
+}
+
+/// Titles in their order of precedence; the last of each kind wins.
+#[derive(Default)]
+struct Titles {
+    custom: Option<String>,
+    agent: Option<String>,
+    generated: Option<String>,
+}
+
+/// Collects one session.
+///
+/// Rewinds and queued input are sorted out over what is held, i.e. over the last part of a very long session.
+struct Session {
+    draft: Assembler,
+    /// For each message held, its line in `nodes`.
+    places: Vec<usize>,
+    nodes: Vec<Node>,
+    /// Lines that turned out to repeat another.
+    void: HashSet<usize>,
+    /// Queued texts that no later line has delivered, with the line that queued them.
+    queued: HashMap<u64, usize>,
+    ever_queued: HashSet<u64>,
+    seen: HashSet<u64>,
+    said: HashSet<u64>,
+    titles: Titles,
+    last_time: Option<MessageTime>,
+}
+
+impl Session {
+    fn new(id: &str, origin: &str) -> Self {
+        Self {
+            draft: Assembler::new(NAME, id, origin),
+            places: Vec::new(),
+            nodes: Vec::new(),
+            void: HashSet::new(),
+            queued: HashMap::new(),
+            ever_queued: HashSet::new(),
+            seen: HashSet::new(),
+            said: HashSet::new(),
+            titles: Titles::default(),
+            last_time: None,
+        }
+    }
+
+    fn take(&mut self, mut line: Line, summaries: &[Summary], sink: &mut Sink<'_>) {
+        self.take_meta(&mut line);
+        let time = self.time_of(&line);
+        let (uuid, place) = (line.uuid.0.take(), self.nodes.len());
+        if uuid.as_ref().is_some_and(|uuid| self.seen.contains(&hash(uuid))) {
+            return;
+        }
+        let parent = line.parent_uuid.0.as_ref().map(hash);
+        let is_prompt = line.is_prompt();
+        let is_queued = line.operation.0.is_some();
+        if let Some(command) = line.typed_command().filter(|_| !is_queued) {
+            self.deliver(&command);
+        }
+        let messages = if is_queued { self.take_queued(&line) } else { line.take_messages() };
+        let mut typed = false;
+        let mut held = false;
+        for message in messages {
+            if self.is_replay(&message, time) {
+                continue;
+            }
+            typed |= is_prompt && message.is_human();
+            if !is_queued && matches!(message.role, Role::User | Role::System) {
+                self.deliver(&message.text);
+            }
+            if self.draft.hold(Message { id: uuid.clone().unwrap_or_default(), time, ..message }) {
+                self.places.push(place);
+                held = true;
+            }
+        }
+        // A line without text keeps its place in the tree, but a later one under its id may still say something.
+        let id = uuid.as_ref().map(hash);
+        if let Some(id) = id.filter(|_| held) {
+            self.seen.insert(id);
+        }
+        let typed_at = time.filter(|time| typed && time.source == TimeSource::Log).map(|time| time.at);
+        self.nodes.push(Node { id: id.unwrap_or_default(), parent, typed_at });
+        if self.draft.is_full() {
+            self.release(summaries, sink);
+        }
+    }
+
+    fn finish(mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
+        self.release(summaries, sink);
+    }
+
+    fn take_meta(&mut self, line: &mut Line) {
+        self.titles.custom = line.custom_title.0.take().or(self.titles.custom.take());
+        if line.kind.as_str() == "agent-name" {
+            self.titles.agent = line.agent_name.0.take().or(self.titles.agent.take());
+        }
+        self.titles.generated = line.ai_title.0.take().or(self.titles.generated.take());
+        let meta = self.draft.meta();
+        if meta.project.is_none() {
+            meta.project = line.cwd.0.take();
+        }
+        if let Some(model) = line.model() {
+            meta.model = Some(model.to_owned());
+        }
+    }
+
+    fn time_of(&mut self, line: &Line) -> Option<MessageTime> {
+        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        let time = line.time();
+        self.last_time = time.or(self.last_time);
+        time.or(before)
+    }
+
+    /// Whether the same words were said at the same instant: compaction writes old lines again under new ids.
+    fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
+        let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
+        let key = stamp.map(|time| hash(format!("{} {:?} {}", time.at, message.role, message.text)));
+        key.is_some_and(|key| !self.said.insert(key))
+    }
+
+    /// Takes in what happened to the input queue: a text that nobody delivers was said all the same.
+    fn take_queued(&mut self, line: &Line) -> Vec<Message> {
+        let queued = line.queued();
+        let key = hash(folded(&queued.text));
+        match line.operation.as_str() {
+            "enqueue" => {}
+            // Consumed while the agent ran; mostly it was queued before, and then it is held already.
+            "remove" if !self.ever_queued.contains(&key) => {}
+            // Taken back into the input field.
+            "popAll" => {
+                self.void.extend(self.queued.remove(&key));
+                return Vec::new();
+            }
+            _ => return Vec::new(),
+        }
+        self.ever_queued.insert(key);
+        self.queued.insert(key, self.nodes.len());
+        vec![queued]
+    }
+
+    /// Drops the queued copy of a text that has now arrived.
+    fn deliver(&mut self, text: &str) {
+        if !self.queued.is_empty() {
+            self.void.extend(self.queued.remove(&hash(folded(text))));
+        }
+    }
+
+    /// Hands over what is held, without abandoned branches and repeated input.
+    fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
+        let dead = abandoned(&self.nodes);
+        let mut places = self.places.drain(..);
+        let void = &self.void;
+        self.draft.retain(|_| {
+            let place = places.next().expect("each message held has a place");
+            !dead[place] && !void.contains(&place)
+        });
+        drop(places);
+        self.name(summaries);
+        self.draft.hand_over(sink);
+        self.nodes.clear();
+        self.void.clear();
+        self.queued.clear();
+    }
+
+    fn name(&mut self, summaries: &[Summary]) {
+        let Titles { custom, agent, generated } = &self.titles;
+        let summary = || summaries.iter().rev().find(|summary| self.seen.contains(&hash(&summary.leaf)));
+        let title = custom.clone().or(agent.clone()).or(generated.clone()).or_else(|| Some(summary()?.text.clone()));
+        self.draft.meta().title = title;
+    }
+}
+
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Hashes an id or a text, so that a long log's need not all be kept.
+fn hash(text: impl AsRef<str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.as_ref().hash(&mut hasher);
+    hasher.finish()
+}
+
+// Branches of the conversation that the user abandoned by rewinding.
+
+/// One log line's place in the conversation.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// Hash of the line's own id.
+    id: u64,
+    /// Hash of the id of the line that it follows.
+    parent: Option<u64>,
+    /// When the user typed it; `None` for lines that are no typed prompt.
+    typed_at: Option<Timestamp>,
+}
+
+/// Says of each node whether it lies on an abandoned branch.
+///
+/// Where several prompts typed at different times follow one line, the user rewound: the newest is kept, the others
+/// go with all that follows them. Other forks are artefacts of parallel tools and of compaction, and stay. Order does
+/// not matter, and neither cycles nor missing parents do.
+fn abandoned(nodes: &[Node]) -> Vec<bool> {
+    let mut newest: HashMap<u64, Timestamp> = HashMap::new();
+    let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (place, node) in nodes.iter().enumerate() {
+        let Some(parent) = node.parent else { continue };
+        children.entry(parent).or_default().push(place);
+        if let Some(typed_at) = node.typed_at.filter(|_| parent != node.id) {
+            let latest = newest.entry(parent).or_insert(typed_at);
+            *latest = (*latest).max(typed_at);
+        }
+    }
+    let is_older = |node: &Node| {
+        let latest = node.parent.filter(|parent| *parent != node.id).and_then(|parent| newest.get(&parent));
+        latest.zip(node.typed_at).is_some_and(|(latest, typed_at)| typed_at < *latest)
+    };
+    let mut dead = vec![false; nodes.len()];
+    let mut open: Vec<usize> = (0..nodes.len()).filter(|place| is_older(&nodes[*place])).collect();
+    while let Some(place) = open.pop() {
+        if !std::mem::replace(&mut dead[place], true) {
+            // Taking the list out makes each edge be followed once, however often an id repeats.
+            open.extend(children.remove(&nodes[place].id).unwrap_or_default());
+        }
+    }
+    dead
+}
+
+// `history.jsonl`: what was typed, in all projects, without the answers.
+
+/// Whether `line` is an entry of the history.
+fn is_history_entry(line: &Value) -> bool {
+    line["display"].is_string() && line["timestamp"].is_number() && line.get("type").is_none()
+}
+
+/// Reads the history; prompts of a session whose log is kept beside it are left to that.
+fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let logs = input.names_beside("projects");
+    let stem = |name: &String| name.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")).map(str::to_owned);
+    let mut prompts = Prompts::new(NAME, &input, logs.iter().filter_map(stem).collect::<HashSet<_>>());
+    let mut records = Records::lines(input);
+    while let Some((number, entry)) = records.next_json::<Value>(sink)? {
+        if !is_history_entry(&entry) {
+            sink.skip(number, "not an entry of the history");
+            continue;
+        }
+        let project = entry["project"].as_str();
+        // Entries from before they named their session are kept together by project.
+        let session = entry["sessionId"]
+            .as_str()
+            .map_or_else(|| identity::of_parts(&[project.unwrap_or_default()]), str::to_owned);
+        for message in typed_messages(&entry) {
+            prompts.take(number, Prompt { session: &session, key: &session, project, message }, sink);
+        }
+    }
+    prompts.finish(sink);
+    Ok(())
+}
+
+/// Returns what was typed, and the texts that were pasted into it.
+fn typed_messages(entry: &Value) -> Vec<Message> {
+    let display = entry["display"].as_str().unwrap_or_default();
+    // As in a session's log, of a command its arguments are the user's words.
+    let words = slash_command(display).map(|(_, argument)| argument).filter(|argument| !argument.is_empty());
+    let (role, kind, text) = line::classify(words.unwrap_or(display));
+    let pasted = entry["pastedContents"].as_object().into_iter().flat_map(|pasted| pasted.values());
+    let pasted = pasted.filter_map(|pasted| pasted["content"].as_str().filter(|_| pasted["type"] == "text"));
+    let pasted = pasted.map(|text| Message::new(Role::User, Kind::Context, text));
+    let time = identity::instant(&entry["timestamp"]).map(MessageTime::logged);
+    std::iter::once(Message::new(role, kind, text)).chain(pasted).map(|message| Message { time, ..message }).collect()
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod heads_tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_found_by_their_first_line_and_new_ones_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |digit: u8| folder.path().join(format!("1b7e44d0-90c3-4f7a-8a6e-6f1f0f6f7b0{digit}.jsonl"));
+        let write = |path: &Path, uuid: &str| {
+            let text = format!("{{\"type\":\"mode\"}}\n{{\"uuid\":\"{uuid}\"}}\n{{\"uuid\":\"z\"}}\n");
+            std::fs::write(path, text).unwrap();
+        };
+        write(&path(2), "a");
+        write(&path(1), "a");
+        write(&path(3), "b");
+        write(&folder.path().join("notes.jsonl"), "a");
+        assert_eq!(logs_that_begin_with("a", folder.path()), [path(1), path(2)]);
+        assert_eq!(logs_that_begin_with("z", folder.path()), Vec::<PathBuf>::new());
+        // Times of folders may be counted in whole ticks of the clock.
+        std::thread::sleep(Duration::from_millis(50));
+        write(&path(4), "b");
+        assert_eq!(logs_that_begin_with("b", folder.path()), [path(3), path(4)]);
+    }
+}
+
+#[cfg(test)]
+mod branches_tests {
+    use super::*;
+
+    fn node(id: u64, parent: u64, typed_at: Option<i64>) -> Node {
+        let parent = (parent > 0).then_some(parent);
+        Node { id, parent, typed_at: typed_at.map(|second| Timestamp::from_second(second).unwrap()) }
+    }
+
+    #[test]
+    fn the_older_branch_goes_with_all_that_follows_it() {
+        let nodes = [
+            node(1, 0, Some(1)),
+            node(2, 1, None),
+            node(3, 2, Some(3)),
+            node(4, 3, None),
+            node(5, 2, Some(5)),
+            node(6, 5, None),
+        ];
+        assert_eq!(abandoned(&nodes), [false, false, true, true, false, false]);
+    }
+
+    #[test]
+    fn forks_that_nobody_typed_and_replays_at_the_same_time_stay() {
+        let nodes = [node(1, 0, Some(1)), node(2, 1, None), node(3, 1, None), node(4, 1, Some(9)), node(5, 1, Some(9))];
+        assert_eq!(abandoned(&nodes), [false; 5]);
+    }
+
+    #[test]
+    fn several_first_prompts_are_no_rewind() {
+        assert_eq!(abandoned(&[node(1, 0, Some(1)), node(2, 0, Some(2))]), [false, false]);
+    }
+
+    #[test]
+    fn a_node_that_follows_itself_is_not_its_own_sibling() {
+        assert_eq!(abandoned(&[node(1, 1, Some(1)), node(2, 1, Some(2))]), [false, false]);
+    }
+
+    #[test]
+    fn cycles_and_missing_parents_end() {
+        let nodes = [node(1, 2, Some(1)), node(2, 1, None), node(3, 2, Some(2)), node(3, 3, None), node(4, 99, None)];
+        assert_eq!(abandoned(&nodes), [true, true, true, true, false]);
+    }
+}

@@ -95,12 +95,8 @@ fn blocks_become_messages_of_their_kinds() {
     assert_eq!(
         shown(&transcript),
         [
-            "User Prose: look",
-            "User Attachment: [image: image/png]",
-            "Assistant Reasoning: hm",
-            "Assistant Prose: I look.",
-            "Assistant ToolCall: Bash cargo test",
-            "Tool ToolResult: ok\n[image]",
+            "User Prose: look", "User Attachment: [image: image/png]", "Assistant Reasoning: hm",
+            "Assistant Prose: I look.", "Assistant ToolCall: Bash cargo test", "Tool ToolResult: ok\n[image]",
         ]
     );
     let ids: Vec<_> = transcript.messages.iter().map(|message| message.id.as_str()).collect();
@@ -252,7 +248,7 @@ fn a_missing_time_is_taken_from_the_line_before() {
 }
 
 #[test]
-fn joined_logs_are_told_apart_and_copied_lines_are_their_own_sessions() {
+fn joined_logs_are_distinguished_and_copied_lines_are_their_own_sessions() {
     let text = joined(&[
         with(user("u1", "", 0, "copied"), "sessionId", "older"),
         user("u2", "u1", 1, "own"),
@@ -315,8 +311,8 @@ fn read_file(folder: &std::path::Path, name: &str) -> (Vec<Transcript>, Vec<Stri
     let mut accept = |transcript| seen.push(transcript);
     let mut sink = Sink::new(&mut accept);
     ClaudeCode.read(crate::open(&folder.join(name)).unwrap(), &mut sink).unwrap();
-    let told = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
-    (seen, told)
+    let pieces = sink.skipped.iter().map(|skipped| format!("{}: {}", skipped.record, skipped.reason)).collect();
+    (seen, pieces)
 }
 
 /// The log of a session, and that of another which goes on from it and ran a sub-agent of the old kind.
@@ -340,9 +336,9 @@ fn a_resumed_session_begins_where_it_was_resumed() {
         let (old, new) = resumed(copied_id);
         std::fs::write(folder.path().join(format!("{PARENT}.jsonl")), old).unwrap();
         std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), new).unwrap();
-        let (before, told) = read_file(folder.path(), &format!("{PARENT}.jsonl"));
-        assert_eq!((before.len(), shown(&before[0]).len(), told), (1, 3, Vec::new()));
-        let (after, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+        let (before, pieces) = read_file(folder.path(), &format!("{PARENT}.jsonl"));
+        assert_eq!((before.len(), shown(&before[0]).len(), pieces), (1, 3, Vec::new()));
+        let (after, pieces) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
         assert_eq!(after.len(), 1, "{copied_id}");
         assert_eq!(after[0].external_id, SESSION);
         assert_eq!(
@@ -352,7 +348,7 @@ fn a_resumed_session_begins_where_it_was_resumed() {
         let times: Vec<_> = after[0].messages.iter().map(|message| message.time.unwrap().at.to_string()).collect();
         assert_eq!(times, ["10", "11", "12", "13"].map(|minute| format!("2026-03-02T09:{minute}:00Z")));
         let reason = format!("3 lines from here on repeat the session {PARENT}, which is read from its own log");
-        assert_eq!(told, [format!("1: {reason}")]);
+        assert_eq!(pieces, [format!("1: {reason}")]);
     }
 }
 
@@ -361,9 +357,9 @@ fn without_the_older_log_its_copy_is_read_as_the_older_session() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = resumed(PARENT);
     std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), new).unwrap();
-    let (seen, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+    let (seen, pieces) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
     let ids: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages.len())).collect();
-    assert_eq!((ids, told), (vec![(PARENT, 3), (SESSION, 4)], Vec::new()));
+    assert_eq!((ids, pieces), (vec![(PARENT, 3), (SESSION, 4)], Vec::new()));
     let (parent, _) = read_as(&format!("{PARENT}.jsonl"), &old);
     assert_eq!(seen[0].messages, parent[0].messages);
 }
@@ -383,12 +379,12 @@ fn other_sessions_beside_a_log_leave_it_whole() {
     std::fs::write(folder.path().join(format!("{PARENT}.jsonl")), joined(&[user("x1", "", 0, "else")])).unwrap();
     let own = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready")];
     std::fs::write(folder.path().join(format!("{SESSION}.jsonl")), joined(&own)).unwrap();
-    let (seen, told) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
-    assert_eq!((seen[0].messages.len(), told), (2, Vec::new()));
+    let (seen, pieces) = read_file(folder.path(), &format!("{SESSION}.jsonl"));
+    assert_eq!((seen[0].messages.len(), pieces), (2, Vec::new()));
 }
 
 #[test]
-fn a_journal_of_a_workflow_is_told_and_holds_nothing() {
+fn a_journal_of_a_workflow_is_reported_and_holds_nothing() {
     let line = |kind: &str| json!({"type": kind, "agentId": "a1", "label": "review", "result": "fine"});
     let text = joined(&[line("started"), line("result")]);
     assert!(ClaudeCode.sniff(&Head::new(text.as_str().into(), true)));
@@ -414,18 +410,16 @@ fn the_history_of_prompts_is_read_for_sessions_without_a_log() {
     ];
     std::fs::write(folder.path().join("history.jsonl"), joined(&lines)).unwrap();
     assert!(ClaudeCode.sniff(&Head::new(joined(&lines).into(), true)));
-    let (seen, told) = read_file(folder.path(), "history.jsonl");
+    let (seen, pieces) = read_file(folder.path(), "history.jsonl");
     assert_eq!(seen.len(), 2);
     assert_eq!(
         shown(&seen[0]),
         [
-            "User Prose: see [Pasted text #1]",
-            "User Context: pasted words",
-            "System Context: /init",
+            "User Prose: see [Pasted text #1]", "User Context: pasted words", "System Context: /init",
             "User Context: pasted words"
         ]
     );
     assert_eq!(seen[0].external_id, format!("prompts/{PARENT}"));
     assert_eq!(seen[1].project.as_deref(), Some("/home/lena/harborlight"));
-    assert_eq!(told.len(), 2);
+    assert_eq!(pieces.len(), 2);
 }

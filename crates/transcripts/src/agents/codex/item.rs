@@ -3,16 +3,15 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::blocks::{Block, Content, Output, Target};
-use crate::injected::is_only_injected;
-use crate::lenient::{Number, Object, Text};
-use crate::parts::call_on;
+use crate::message::blocks::{Block, Content, Number, Object, Output, Target, Text};
+use crate::message::parts::call_on;
+use crate::message::speaker::is_only_injected;
 use crate::{Kind, Message, Role};
 
 /// A line: an envelope around an item, or the item itself.
 pub(super) type Line = Record<Item>;
 /// What the envelope holds.
-pub(super) type Item = Record<crate::lenient::Nothing>;
+pub(super) type Item = Record<crate::message::blocks::Nothing>;
 
 /// The fields of an item, whichever its type; what is missing or of a wrong type is empty.
 #[derive(Debug, Default, Deserialize)]
@@ -103,19 +102,19 @@ impl<P> Record<P> {
     pub(super) fn instructions(&self) -> Vec<Message> {
         let given = [&self.base_instructions, &self.instructions, &self.user_instructions];
         let filled = given.into_iter().filter(|text| !text.0.trim().is_empty());
-        filled.map(|text| message(Role::System, Kind::Context, text.0.clone())).collect()
+        filled.map(|text| Message::new(Role::System, Kind::Context, text.0.clone())).collect()
     }
 
     /// Returns what a compaction leaves of the messages before it.
     pub(super) fn take_summary(&mut self) -> Message {
-        message(Role::System, Kind::Summary, self.message.0.take().unwrap_or_default())
+        Message::new(Role::System, Kind::Summary, self.message.0.take().unwrap_or_default())
     }
 
     /// Takes the messages out of an item that was meant for the model.
     pub(super) fn take_item(&mut self) -> Vec<Message> {
         match self.kind.as_str() {
             "message" => self.take_message(),
-            "reasoning" => vec![message(Role::Assistant, Kind::Reasoning, take(&mut self.summary))],
+            "reasoning" => vec![Message::new(Role::Assistant, Kind::Reasoning, take(&mut self.summary))],
             "function_call" => {
                 let target = serde_json::from_str::<Target>(self.arguments.as_str()).unwrap_or_default();
                 self.call(&target.0)
@@ -124,7 +123,7 @@ impl<P> Record<P> {
             "local_shell_call" => vec![call("shell", &self.action.0)],
             "web_search_call" => vec![call("web_search", &self.action.0)],
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-                vec![message(Role::Tool, Kind::ToolResult, take(&mut self.output))]
+                vec![Message::new(Role::Tool, Kind::ToolResult, take(&mut self.output))]
             }
             _ => Vec::new(),
         }
@@ -135,8 +134,8 @@ impl<P> Record<P> {
         let words = || self.message.0.clone().or(self.text.0.clone()).unwrap_or_default();
         match self.kind.as_str() {
             "user_message" => user_words(&words()),
-            "agent_message" => vec![message(Role::Assistant, Kind::Prose, words())],
-            "agent_reasoning" => vec![message(Role::Assistant, Kind::Reasoning, words())],
+            "agent_message" => vec![Message::new(Role::Assistant, Kind::Prose, words())],
+            "agent_reasoning" => vec![Message::new(Role::Assistant, Kind::Reasoning, words())],
             _ => Vec::new(),
         }
     }
@@ -166,19 +165,19 @@ fn user_block(block: Block) -> Vec<Message> {
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {
         return vec![
-            message(Role::System, Kind::Context, preamble.to_owned()),
-            message(Role::User, Kind::Prose, words.to_owned()),
+            Message::new(Role::System, Kind::Context, preamble.to_owned()),
+            Message::new(Role::User, Kind::Prose, words.to_owned()),
         ];
     }
     if text.trim_start().starts_with(BOOT_FILE) || is_only_injected(text) {
-        return vec![message(Role::System, Kind::Context, text.to_owned())];
+        return vec![Message::new(Role::System, Kind::Context, text.to_owned())];
     }
     vec![Message::user(text)]
 }
 
 fn plain(block: Block, role: Role, kind: Kind) -> Vec<Message> {
-    let text = block.text.0.map(|text| message(role, kind, text));
-    let attachment = block.attachment.map(|name| message(role, Kind::Attachment, name));
+    let text = block.text.0.map(|text| Message::new(role, kind, text));
+    let attachment = block.attachment.map(|name| Message::new(role, Kind::Attachment, name));
     text.into_iter().chain(attachment).collect()
 }
 
@@ -190,13 +189,9 @@ fn patched_file(input: &str) -> &str {
 }
 
 fn call(name: &str, target: &str) -> Message {
-    message(Role::Assistant, Kind::ToolCall, call_on(name, target))
+    Message::new(Role::Assistant, Kind::ToolCall, call_on(name, target))
 }
 
 fn take(output: &mut Output) -> String {
     std::mem::take(&mut output.0)
-}
-
-fn message(role: Role, kind: Kind, text: String) -> Message {
-    Message { kind, ..Message::prose(role, text) }
 }

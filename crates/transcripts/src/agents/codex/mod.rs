@@ -5,64 +5,58 @@
 //! is read once. The screen's copy of what the user typed is clean, so where a file has any, other text in the user's
 //! turn counts as injected.
 
-mod exec;
-mod history;
 mod item;
-mod thread;
-mod turns;
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::item::Line;
-use self::thread::Thread;
-use crate::lenient::Object;
-use crate::{Head, IngestError, Ingestor, Input, Records, Sink};
+use self::item::{Item, Line, Record};
+use crate::message::assemble::{Prompt, Prompts};
+use crate::message::blocks::Object;
+use crate::message::identity;
+use crate::message::parts::call_on;
+use crate::message::speaker::slash_command;
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "codex";
 
 const ENVELOPE_TYPES: &[&str] = &[
-    "session_meta",
-    "response_item",
-    "event_msg",
-    "turn_context",
-    "compacted",
-    "world_state",
-    "inter_agent_communication",
-    "inter_agent_communication_metadata",
+    "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",
+    "inter_agent_communication", "inter_agent_communication_metadata",
 ];
 
 /// Reads Codex threads.
-pub struct Codex;
+pub(crate) struct Codex;
 
 impl Ingestor for Codex {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "Codex CLI and IDE rollouts, exec streams, and the history of prompts"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        NAME,
+        "Codex CLI and IDE rollouts, exec streams, and the history of prompts",
         "JSONL; lines with an object `payload` and a `type` such as `session_meta` or `response_item`, or bare items after a head of `id` and `timestamp`; an object of `session` and `items`; lines with `thread.started` or `item.completed`; lines with `session_id`, `ts` and `text`"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.most_lines(is_envelope)
             || head.document.as_ref().is_some_and(is_envelope)
             || head.any_line(is_bare_head) && head.any_line(is_bare_message)
             || head.document.as_ref().is_some_and(is_document)
-            || of_lines(head, exec::is_event)
-            || of_lines(head, history::is_entry)
+            || of_lines(head, is_stream_event)
+            || of_lines(head, is_history_entry)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let shape = Shape::of(&Head::of(&input));
         match shape {
-            Shape::Stream => return exec::read(input, sink),
-            Shape::History => return history::read(input, sink),
+            Shape::Stream => return read_stream(input, sink),
+            Shape::History => return read_history(input, sink),
             Shape::Document => return read_document(input, sink),
             Shape::Lines => {}
         }
@@ -91,9 +85,9 @@ impl Shape {
     fn of(head: &Head<'_>) -> Self {
         if head.document.as_ref().is_some_and(is_document) {
             Self::Document
-        } else if of_lines(head, exec::is_event) {
+        } else if of_lines(head, is_stream_event) {
             Self::Stream
-        } else if of_lines(head, history::is_entry) {
+        } else if of_lines(head, is_history_entry) {
             Self::History
         } else {
             Self::Lines
@@ -150,6 +144,487 @@ fn is_bare_message(line: &Value) -> bool {
     line.get("type").and_then(Value::as_str) == Some("message")
         && line.get("uuid").is_none()
         && matches!(block, Some("input_text" | "output_text"))
+}
+
+// One thread while it is read: its head, and which lines are its own.
+
+/// Who began the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A person, from nothing.
+    Person,
+    /// A person, from another thread; the file begins with a copy of that.
+    Fork,
+    /// Another agent, which also writes the prompts.
+    Agent,
+}
+
+/// Where in the file the reading stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Lines of the thread itself.
+    Own,
+    /// Lines copied from the thread that this one was forked from.
+    Replay,
+}
+
+/// Collects one thread.
+struct Thread {
+    turns: Turns,
+    own_id: Option<String>,
+    started_at: Option<Timestamp>,
+    origin: Origin,
+    place: Place,
+    replayed: Option<usize>,
+    disabled_at: Option<usize>,
+    zone: Option<TimeZone>,
+    /// Hashes of the instructions that have come before.
+    instructions: HashSet<String>,
+}
+
+impl Thread {
+    fn new(input: &Input) -> Self {
+        let stem = input.stem();
+        let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
+        Self {
+            turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
+            own_id: None,
+            started_at: None,
+            origin: Origin::Person,
+            place: Place::Own,
+            replayed: None,
+            disabled_at: None,
+            zone: None,
+            instructions: HashSet::new(),
+        }
+    }
+
+    fn take(&mut self, number: usize, mut line: Line, sink: &mut Sink<'_>) {
+        match line.payload.0.take() {
+            Some(item) => self.take_envelope(number, &line, item),
+            None => self.take_bare(number, line),
+        }
+        if self.turns.is_full() {
+            self.release(sink);
+        }
+    }
+
+    fn finish(mut self, sink: &mut Sink<'_>) {
+        if let Some(line) = self.disabled_at {
+            sink.skip(line, "the thread's memory mode is disabled; nothing of it is read");
+            return;
+        }
+        self.release(sink);
+        if let Some(line) = self.replayed.filter(|_| !self.turns.said_anything) {
+            sink.skip(line, "nothing but a copy of the thread that it was forked from");
+        }
+    }
+
+    fn take_envelope(&mut self, number: usize, line: &Line, mut item: Item) {
+        let time = self.time(line, &item);
+        match line.kind.as_str() {
+            "session_meta" => self.take_head(number, &item),
+            "turn_context" => self.take_context(&mut item, time),
+            "compacted" if !self.is_replay(number, time) => self.hold(Voice::Item, None, time, item.take_summary()),
+            "event_msg" => {
+                self.end_replay(&item, time);
+                if !self.is_replay(number, time) {
+                    self.take_event(item, time);
+                }
+            }
+            "response_item" if !self.is_replay(number, time) => {
+                let id = item.id.0.take();
+                for message in item.take_item() {
+                    self.hold(Voice::Item, id.as_deref(), time, message);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads a line of the time before envelopes: the head, or an item.
+    fn take_bare(&mut self, number: usize, mut item: Line) {
+        if item.kind.0.is_none() {
+            if item.state.0.is_none() && item.id.0.is_some() {
+                self.take_head(number, &item);
+            }
+            return;
+        }
+        let time = item.timestamp.time();
+        let id = item.id.0.take();
+        for message in item.take_item() {
+            self.hold(Voice::Item, id.as_deref(), time, message);
+        }
+    }
+
+    /// Reads the head of the thread; a second one with another id begins a copy of the thread it was forked from.
+    fn take_head<P>(&mut self, number: usize, head: &Record<P>) {
+        let Some(id) = &head.id.0 else { return };
+        if self.own_id.as_ref().is_some_and(|own| own != id) {
+            self.place = Place::Replay;
+            self.replayed.get_or_insert(number);
+            return;
+        }
+        match head.memory_mode.as_str() {
+            "disabled" => self.disabled_at = Some(number),
+            "enabled" => self.disabled_at = None,
+            _ => {}
+        }
+        if self.own_id.replace(id.clone()).is_some() {
+            return;
+        }
+        let parent = head.parent_id();
+        self.origin = if head.is_agents() {
+            Origin::Agent
+        } else if parent.is_some() || head.forked_from_id.0.is_some() {
+            Origin::Fork
+        } else {
+            Origin::Person
+        };
+        let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
+            Some(parent) => format!("{parent}/{id}"),
+            None => id.clone(),
+        };
+        self.started_at = head.timestamp.time().map(|time| time.at);
+        self.turns.draft.set_external_id(external_id);
+        let url = head.git.0.as_ref().and_then(|git| git.repository_url.0.clone());
+        let meta = self.turns.draft.meta();
+        meta.created_at = self.started_at;
+        meta.project = head.cwd.0.clone().or_else(|| url.clone());
+        meta.repository = url;
+        self.instruct(head, head.timestamp.time());
+    }
+
+    /// Takes in instructions, which are written anew in each turn, where they have not come before.
+    fn instruct<P>(&mut self, record: &Record<P>, time: Option<MessageTime>) {
+        for message in record.instructions() {
+            if self.instructions.insert(message.content_hash()) {
+                self.hold(Voice::Item, None, time, message);
+            }
+        }
+    }
+
+    fn take_context(&mut self, context: &mut Item, time: Option<MessageTime>) {
+        let meta = self.turns.draft.meta();
+        if meta.project.is_none() {
+            meta.project = context.cwd.0.take();
+        }
+        if self.place == Place::Own {
+            meta.model = context.model.0.take().or(meta.model.take());
+            self.zone = context.timezone.0.as_deref().and_then(|name| TimeZone::get(name).ok()).or(self.zone.take());
+            self.instruct(context, time);
+        }
+    }
+
+    fn take_event(&mut self, mut event: Item, time: Option<MessageTime>) {
+        match event.kind.as_str() {
+            "thread_rolled_back" => self.turns.roll_back(event.num_turns.0.unwrap_or(1)),
+            "thread_name_updated" => self.turns.draft.meta().title = event.thread_name.0.take(),
+            _ => {
+                for message in event.take_event() {
+                    self.hold(Voice::Event, None, time, message);
+                }
+            }
+        }
+    }
+
+    fn time(&self, line: &Line, item: &Item) -> Option<MessageTime> {
+        let time = line.timestamp.time().or_else(|| item.timestamp.time())?;
+        Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
+    }
+
+    /// Whether a line repeats the parent's: it stands in the copy, or was written before this thread began.
+    fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
+        let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
+        let is_replay = self.place == Place::Replay || self.origin != Origin::Person && is_older;
+        if is_replay {
+            self.replayed.get_or_insert(number);
+        }
+        is_replay
+    }
+
+    /// Ends the copy at the first turn that began after the thread did.
+    fn end_replay(&mut self, event: &Item, time: Option<MessageTime>) {
+        if self.place == Place::Own || !matches!(event.kind.as_str(), "task_started" | "turn_started") {
+            return;
+        }
+        let began = event.started_at.0.map_or(time.map(|time| time.at.as_second()), Some);
+        let start = self.started_at.map(Timestamp::as_second);
+        if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
+            self.place = Place::Own;
+        }
+    }
+
+    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, message: Message) {
+        let id = id.unwrap_or_default().to_owned();
+        self.turns.hold(voice, self.origin, Message { id, time, ..message });
+    }
+
+    fn release(&mut self, sink: &mut Sink<'_>) {
+        if self.disabled_at.is_some() {
+            self.turns.clear();
+        }
+        self.turns.release(sink);
+    }
+}
+
+fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
+    MessageTime { offset_seconds: Some(zone.to_offset(time.at).seconds()), ..time }
+}
+
+// The messages of a thread, held until copies and turns taken back are sorted out.
+
+/// Messages looked back over for the other copy of one; the two stand milliseconds apart.
+const COPY_DISTANCE: usize = 24;
+
+/// Which of the log's two voices a message came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// `event_msg`, for the screen.
+    Event,
+    /// `response_item`, for the model.
+    Item,
+    /// Both copies have been seen.
+    Both,
+}
+
+/// What is known of a message that is held.
+#[derive(Debug, Clone, PartialEq)]
+struct Held {
+    voice: Voice,
+    kind: Kind,
+    role: Role,
+    /// Hash of the words, for finding copies.
+    words: u64,
+}
+
+/// The messages of a thread.
+///
+/// Copies, and turns taken back, are sorted out over what is held, i.e. over the last part of a very long thread.
+struct Turns {
+    draft: Assembler,
+    held: Vec<Held>,
+    /// How many of the first messages held are known to begin no turn, so that rolling back stays cheap.
+    barren: usize,
+    has_events: bool,
+    said_anything: bool,
+    last_time: Option<MessageTime>,
+}
+
+impl Turns {
+    fn new(draft: Assembler) -> Self {
+        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false, last_time: None }
+    }
+
+    fn is_full(&self) -> bool {
+        self.draft.is_full()
+    }
+
+    /// Forgets what is held.
+    fn clear(&mut self) {
+        self.held.clear();
+        self.draft.truncate(0);
+    }
+
+    /// Adds what was said, unless it is a copy.
+    fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
+        self.has_events |= voice == Voice::Event && message.is_human();
+        let words = hash_words(&message.text);
+        let new = Held { voice, kind: message.kind, role: message.role, words };
+        if self.is_copy(&new) {
+            return;
+        }
+        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        self.last_time = message.time.or(self.last_time);
+        message.time = message.time.or(before);
+        if origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
+            message.role = Role::Other;
+        }
+        if self.draft.hold(message) {
+            self.held.push(new);
+        }
+    }
+
+    /// Whether `new` is the other voice's copy of a message that is held.
+    fn is_copy(&mut self, new: &Held) -> bool {
+        if !matches!(new.kind, Kind::Prose | Kind::Reasoning | Kind::Context) {
+            return false;
+        }
+        let copy = self.held.iter_mut().rev().take(COPY_DISTANCE).find(|held| {
+            let is_other = held.voice != Voice::Both && held.voice != new.voice;
+            is_other && held.kind == new.kind && held.role == new.role && held.words == new.words
+        });
+        copy.map(|held| held.voice = Voice::Both).is_some()
+    }
+
+    /// Removes the last `turns` turns of the user, with all that follows them.
+    fn roll_back(&mut self, turns: i64) {
+        let mut left = turns;
+        let mut start = None;
+        let mut place = self.held.len();
+        while left > 0 && place > self.barren {
+            place -= 1;
+            if self.is_turn(&self.held[place]) {
+                (left, start) = (left - 1, Some(place));
+            }
+        }
+        if left > 0 {
+            self.barren = start.unwrap_or(self.held.len());
+        }
+        if let Some(start) = start {
+            self.held.truncate(start);
+            self.draft.truncate(start);
+        }
+    }
+
+    fn is_turn(&self, held: &Held) -> bool {
+        held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
+    }
+
+    /// Hands over what is held; the user's words that the screen never showed were not typed.
+    fn release(&mut self, sink: &mut Sink<'_>) {
+        let mut held = self.held.drain(..);
+        let has_events = self.has_events;
+        self.draft.retain(|message| {
+            let held = held.next().expect("each message held is known");
+            if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
+                (message.role, message.kind) = (Role::System, Kind::Context);
+            }
+            self.said_anything = true;
+            true
+        });
+        drop(held);
+        self.barren = 0;
+        self.draft.hand_over(sink);
+    }
+}
+
+fn hash_words(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.split_whitespace().for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
+}
+
+// The output of `codex exec --json`: the agent's side of a thread, without the prompt and without times.
+
+/// Whether `line` is an event of such a stream.
+fn is_stream_event(line: &Value) -> bool {
+    let kind = line["type"].as_str().unwrap_or_default();
+    match kind.split_once('.') {
+        Some(("thread", _)) => line["thread_id"].is_string(),
+        Some(("item", "started" | "updated" | "completed")) => line["item"]["type"].is_string(),
+        Some(("turn", "started" | "completed" | "failed")) => {
+            line.get("payload").is_none() && line.get("data").is_none()
+        }
+        _ => false,
+    }
+}
+
+/// Reads a stream. The thread's rollout has the same id and more in it, so the stream gets one of its own.
+fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
+    let new = |id: &str| {
+        let mut draft = Assembler::new(NAME, format!("exec/{id}"), origin.as_str());
+        draft.meta().created_at = time.map(|time| time.at);
+        draft
+    };
+    let mut draft = new(&stem);
+    let mut records = Records::lines(input);
+    while let Some((number, line)) = records.next_json::<Value>(sink)? {
+        match line["type"].as_str().unwrap_or_default() {
+            "thread.started" => {
+                let id = line["thread_id"].as_str().unwrap_or(&stem);
+                std::mem::replace(&mut draft, new(id)).finish(sink);
+            }
+            // An item is printed when it starts, changes and ends; the last has all of it.
+            "item.completed" => {
+                for message in stream_messages(&line["item"]) {
+                    draft.push(Message { time, ..message }, sink);
+                }
+            }
+            "error" | "turn.failed" => {
+                let text = line["message"].as_str().or(line["error"]["message"].as_str()).unwrap_or_default();
+                draft.push(Message { time, ..Message::new(Role::System, Kind::Context, text) }, sink);
+            }
+            _ if is_stream_event(&line) => {}
+            _ => sink.skip(number, "not an event of `codex exec`"),
+        }
+    }
+    draft.finish(sink);
+    Ok(())
+}
+
+fn stream_messages(item: &Value) -> Vec<Message> {
+    let text = |key: &str| item[key].as_str().unwrap_or_default();
+    let call = |name: &str, target: &str| Message::new(Role::Assistant, Kind::ToolCall, &call_on(name, target));
+    match text("type") {
+        "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
+        "reasoning" => vec![Message::new(Role::Assistant, Kind::Reasoning, text("text"))],
+        "command_execution" => {
+            vec![call("shell", text("command")), Message::new(Role::Tool, Kind::ToolResult, text("aggregated_output"))]
+        }
+        "file_change" => {
+            let changes = item["changes"].as_array().map_or(&[][..], Vec::as_slice);
+            changes.iter().map(|change| call("file_change", change["path"].as_str().unwrap_or_default())).collect()
+        }
+        "mcp_tool_call" => vec![call(text("tool"), text("server"))],
+        "web_search" => vec![call("web_search", text("query"))],
+        "error" => vec![Message::new(Role::System, Kind::Context, text("message"))],
+        "todo_list" => {
+            let plan = item["items"].as_array().map_or(&[][..], Vec::as_slice);
+            let plan: Vec<_> = plan.iter().filter_map(|step| step["text"].as_str()).collect();
+            vec![Message::new(Role::Assistant, Kind::Context, &plan.join("\n"))]
+        }
+        _ => vec![Message::new(Role::Other, Kind::Context, text("text"))],
+    }
+}
+
+// `history.jsonl`: what was typed, in all threads, without the answers.
+
+/// Length of a thread's id, which ends the name of its rollout.
+const ID_LENGTH: usize = 36;
+
+/// Whether `line` is an entry of the history.
+fn is_history_entry(line: &Value) -> bool {
+    line["session_id"].is_string() && line["ts"].is_number() && line["text"].is_string() && line.get("type").is_none()
+}
+
+/// Reads the history; prompts of a thread whose rollout is kept beside it are left to that.
+fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));
+    let logged: HashSet<String> = rollouts.filter_map(|name| named_thread(&name)).collect();
+    let mut prompts = Prompts::new(NAME, &input, logged);
+    let mut records = Records::lines(input);
+    while let Some((number, entry)) = records.next_json::<Value>(sink)? {
+        let (Some(session), true) = (entry["session_id"].as_str(), is_history_entry(&entry)) else {
+            sink.skip(number, "not an entry of the history");
+            continue;
+        };
+        let time = identity::instant(&entry["ts"]).map(MessageTime::logged);
+        for message in typed_messages(entry["text"].as_str().unwrap_or_default()) {
+            let message = Message { time, ..message };
+            prompts.take(number, Prompt { session, key: session, project: None, message }, sink);
+        }
+    }
+    prompts.finish(sink);
+    Ok(())
+}
+
+fn typed_messages(text: &str) -> Vec<Message> {
+    match slash_command(text) {
+        Some((name, argument)) => {
+            let call = call_on(&format!("/{name}"), argument);
+            vec![Message::new(Role::User, Kind::ToolCall, call)]
+        }
+        None => item::user_words(text),
+    }
+}
+
+/// Returns the thread's id in a name such as `2026/01/02/rollout-2026-01-02T03-04-05-<id>.jsonl.zst`.
+fn named_thread(name: &str) -> Option<String> {
+    let stem = name.rsplit('/').next()?.split('.').next()?;
+    let id = stem.get(stem.len().checked_sub(ID_LENGTH)?..)?;
+    uuid::Uuid::try_parse(id).ok().map(|_| id.to_owned())
 }
 
 #[cfg(test)]

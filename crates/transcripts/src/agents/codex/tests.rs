@@ -70,10 +70,7 @@ fn both_copies_of_a_message_are_read_once_in_either_order() {
     assert_eq!(
         shown(&transcript),
         [
-            "User Prose: use  tabs",
-            "Assistant Reasoning: hm",
-            "Assistant Prose: ok",
-            "User Prose: continue",
+            "User Prose: use  tabs", "Assistant Reasoning: hm", "Assistant Prose: ok", "User Prose: continue",
             "User Prose: continue"
         ]
     );
@@ -122,10 +119,7 @@ fn instructions_are_context_and_come_once() {
     assert_eq!(
         shown(&seen),
         [
-            "System Context: be a coder",
-            "System Context: use tabs",
-            "User Prose: hi",
-            "User Prose: hello",
+            "System Context: be a coder", "System Context: use tabs", "User Prose: hi", "User Prose: hello",
             "System Context: use spaces",
         ]
     );
@@ -309,12 +303,8 @@ fn an_exec_stream_is_the_agents_side_alone() {
     assert_eq!(
         shown(&seen[0]),
         [
-            "Assistant ToolCall: shell ls",
-            "Tool ToolResult: a.rs",
-            "Assistant Reasoning: hm",
-            "Assistant ToolCall: file_change a.rs",
-            "Assistant Prose: Done.",
-            "System Context: lost"
+            "Assistant ToolCall: shell ls", "Tool ToolResult: a.rs", "Assistant Reasoning: hm",
+            "Assistant ToolCall: file_change a.rs", "Assistant Prose: Done.", "System Context: lost"
         ]
     );
     assert_eq!((seen[0].external_id.as_str(), skipped.len()), ("exec/t1", 1));

@@ -1,37 +1,20 @@
 //! The text of a mail that was written as HTML alone.
 
+use mail_parser::decoders::html::add_html_token;
+
 /// Elements whose content nobody sees.
 const HIDDEN: &[&str] = &["head", "style", "script", "template", "title"];
 /// Elements that stand on lines of their own.
 const BLOCKS: &[&str] = &[
-    "p",
-    "div",
-    "br",
-    "tr",
-    "table",
-    "ul",
-    "ol",
-    "li",
-    "blockquote",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "pre",
-    "section",
-    "article",
-    "header",
-    "footer",
+    "p", "div", "br", "tr", "table", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre",
+    "section", "article", "header", "footer",
 ];
 /// Longest reference to a character, in bytes.
-const LONGEST_REFERENCE: usize = 12;
+const LONGEST_REFERENCE: usize = 32;
 
 /// Returns the text of `html`: a line for each block, `- ` before items, and `> ` before what is quoted.
 #[must_use]
-pub fn to_text(html: &str) -> String {
+pub(crate) fn to_text(html: &str) -> String {
     let mut page = Page::default();
     let mut rest = html;
     while let Some(open) = rest.find('<') {
@@ -129,67 +112,19 @@ impl Page {
     }
 }
 
-/// Decodes the character references that mail programs write.
-fn decode(text: &str) -> String {
+/// Decodes the character references of HTML; one that is not known stays as it is.
+pub(crate) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('&') {
         decoded.push_str(&rest[..start]);
         rest = &rest[start..];
         let near = &rest[..rest.floor_char_boundary(LONGEST_REFERENCE)];
-        if let Some((character, end)) = near.find(';').and_then(|end| Some((character(&near[1..end])?, end))) {
-            decoded.push(character);
-            rest = &rest[end + 1..];
-        } else {
-            decoded.push('&');
-            rest = &rest[1..];
-        }
+        let end = near.find(';').map_or(1, |end| end + 1);
+        add_html_token(&mut decoded, rest[..end].as_bytes(), false);
+        rest = &rest[end..];
     }
     decoded + rest
-}
-
-fn character(name: &str) -> Option<char> {
-    const NAMED: &[(&str, char)] = &[
-        ("amp", '&'),
-        ("lt", '<'),
-        ("gt", '>'),
-        ("quot", '"'),
-        ("apos", '\''),
-        ("nbsp", ' '),
-        ("ndash", '–'),
-        ("mdash", '—'),
-        ("hellip", '…'),
-        ("rsquo", '’'),
-        ("lsquo", '‘'),
-        ("rdquo", '”'),
-        ("ldquo", '“'),
-        ("euro", '€'),
-        ("auml", 'ä'),
-        ("ouml", 'ö'),
-        ("uuml", 'ü'),
-        ("Auml", 'Ä'),
-        ("Ouml", 'Ö'),
-        ("Uuml", 'Ü'),
-        ("szlig", 'ß'),
-        ("eacute", 'é'),
-        ("egrave", 'è'),
-        ("agrave", 'à'),
-        ("ccedil", 'ç'),
-        ("ntilde", 'ñ'),
-        ("oacute", 'ó'),
-        ("copy", '©'),
-        ("middot", '·'),
-        ("bull", '•'),
-        ("zwnj", '\u{200c}'),
-    ];
-    let Some(number) = name.strip_prefix('#') else {
-        return NAMED.iter().find(|(known, _)| *known == name).map(|(_, character)| *character);
-    };
-    let code = match number.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16),
-        None => number.parse(),
-    };
-    code.ok().and_then(char::from_u32)
 }
 
 #[cfg(test)]

@@ -9,41 +9,35 @@
 //! mail of a thread. The mail that an answer repeats at its end is left out, since the thread holds it, and so are
 //! signatures, the footers of lists, and second copies of a mail. Spam, drafts and what was thrown away are skipped.
 
-mod body;
-mod html;
+pub(crate) mod html;
 mod mail;
-mod split;
-mod threads;
 
-use self::body::Stretch;
-use self::mail::Mail;
-use self::split::Messages;
-use self::threads::{Threads, Turn};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Sink, identity};
-use crate::{Kind, Message};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+
+use tempfile::SpooledTempFile;
+
+use crate::message::identity;
+use crate::people::mbox::mail::{Mail, Stretch};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, Sink};
 
 /// Text of mails that waits in memory until all of a mailbox has been read, in bytes.
 const HELD_BYTES: usize = 64 << 20;
 
 /// Reads mail.
-pub struct Mbox;
+pub(crate) struct Mbox;
 
 impl Ingestor for Mbox {
-    fn name(&self) -> &'static str {
-        "mbox"
-    }
-
-    fn about(&self) -> &'static str {
-        "mail: mailbox files and single .eml messages"
-    }
-
-    fn rule(&self) -> &'static str {
+    describe!(
+        "mbox",
+        "mail: mailbox files and single .eml messages",
         "headers with `From:`, `Date:` and `Message-ID:` or `Received:`, behind a `From ` line with a date or none"
-    }
+    );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut lines = head.text.split('\n').skip_while(|line| line.trim().is_empty()).peekable();
-        lines.next_if(|line| split::is_separator(line.as_bytes()));
+        lines.next_if(|line| is_separator(line.as_bytes()));
         begins_with_headers(lines)
     }
 
@@ -131,5 +125,299 @@ fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
     quoted.chain(said).chain(files.into_iter().map(|label| made(Kind::Attachment, label))).collect()
 }
 
+// The messages of a mailbox file, one at a time.
+
+/// One message as it stands in the file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Raw {
+    /// Headers and body; lines that were quoted against being taken for a separator are as they were written.
+    bytes: Vec<u8>,
+    /// How long it is; beyond [`MAX_RECORD_BYTES`] the end is missing from `bytes`.
+    total: usize,
+}
+
+/// Reads a mailbox, or a file that is one message.
+struct Messages {
+    reader: Box<dyn BufRead + Send>,
+    /// Whether separators stand between messages, which the first line shows.
+    is_mailbox: Option<bool>,
+    after_blank: bool,
+}
+
+impl Messages {
+    /// Starts at the first line of `reader`.
+    #[must_use]
+    fn new(reader: Box<dyn BufRead + Send>) -> Self {
+        Self { reader, is_mailbox: None, after_blank: true }
+    }
+
+    /// Whether separators stand between messages; known after the first message was read.
+    #[must_use]
+    fn is_mailbox(&self) -> bool {
+        self.is_mailbox == Some(true)
+    }
+
+    /// Returns the next message, holding no other.
+    ///
+    /// # Errors
+    /// What reading gives.
+    fn next(&mut self) -> io::Result<Option<Raw>> {
+        let mut raw = Raw::default();
+        let mut any = false;
+        while let Some(line) = self.line()? {
+            any = true;
+            let is_separator = self.after_blank && is_separator(&line);
+            self.after_blank = line.iter().all(u8::is_ascii_whitespace);
+            if self.is_mailbox.is_none() {
+                if self.after_blank {
+                    continue;
+                }
+                self.is_mailbox = Some(is_separator);
+                if is_separator {
+                    continue;
+                }
+            }
+            if is_separator && self.is_mailbox() {
+                return Ok(Some(raw));
+            }
+            raw.total += line.len();
+            if raw.bytes.len() < MAX_RECORD_BYTES {
+                raw.bytes.extend_from_slice(if self.is_mailbox() { unquoted(&line) } else { &line });
+            }
+        }
+        Ok(any.then_some(raw))
+    }
+
+    /// Reads a line with its end; of a line that is longer than any message may be, a piece.
+    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        loop {
+            let buffer = self.reader.fill_buf()?;
+            if buffer.is_empty() || line.len() > MAX_RECORD_BYTES {
+                return Ok((!line.is_empty()).then_some(line));
+            }
+            let end = buffer.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
+            let taken = end.unwrap_or(buffer.len());
+            line.extend_from_slice(&buffer[..taken]);
+            self.reader.consume(taken);
+            if end.is_some() {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+/// Whether `line` is `From sender date`: a clock and a year distinguish it from a sentence that was not quoted.
+#[must_use]
+fn is_separator(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"From ") else { return false };
+    let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1).take(12);
+    let digits = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+    let is_clock = |word: &[u8]| word.len() >= 5 && word[2] == b':' && digits(&word[..2]) && digits(&word[3..5]);
+    let is_year = |word: &[u8]| word.len() == 4 && digits(word) && (word.starts_with(b"19") || word.starts_with(b"20"));
+    let (mut has_clock, mut has_year) = (false, false);
+    words.by_ref().for_each(|word| {
+        has_clock |= is_clock(word);
+        has_year |= is_year(word);
+    });
+    has_clock && has_year
+}
+
+/// Takes back the quoting of a line of the text that begins like a separator.
+fn unquoted(line: &[u8]) -> &[u8] {
+    let quoted = line.iter().take_while(|byte| **byte == b'>').count();
+    if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { line }
+}
+
+// Which mails belong together, and their text until all of them have been seen.
+
+/// Collects mails by thread. In memory it holds some hundred bytes for each mail, whatever its size.
+struct Threads {
+    spool: SpooledTempFile,
+    end: u64,
+    mails: Vec<Place>,
+    /// For each group the one it was joined to, or itself.
+    groups: Vec<usize>,
+    by_id: HashMap<u64, usize>,
+    seen: HashSet<u64>,
+    hasher: RandomState,
+}
+
+/// Where a mail stands in the spool.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    group: usize,
+    at: i64,
+    start: u64,
+    length: usize,
+}
+
+impl Threads {
+    /// Starts without mails; more than `held` bytes of their text go from memory into a nameless temporary file.
+    #[must_use]
+    fn new(held: usize) -> Self {
+        Self {
+            spool: SpooledTempFile::new(held),
+            end: 0,
+            mails: Vec::new(),
+            groups: Vec::new(),
+            by_id: HashMap::new(),
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Adds a mail; a second copy of one, such as under another label, is left out.
+    ///
+    /// # Errors
+    /// What writing the temporary file gives.
+    fn add(&mut self, mail: &Mail) -> io::Result<()> {
+        if !self.seen.insert(self.hash(&(&mail.id, &mail.speaker, mail.time.map(|time| time.at), text_of(mail)))) {
+            return Ok(());
+        }
+        let group = self.group_of(mail);
+        // A mail without a date is put behind the one before it.
+        let before = self.mails.last().map_or(i64::MIN, |mail| mail.at);
+        let at = mail.time.map_or(before, |time| time.at.as_millisecond());
+        let bytes = serde_json::to_vec(mail)?;
+        self.spool.seek(SeekFrom::Start(self.end))?;
+        self.spool.write_all(&bytes)?;
+        self.mails.push(Place { group, at, start: self.end, length: bytes.len() });
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Gives the mails of each thread to `take`, by time, the threads in the order in which the file began them.
+    ///
+    /// # Errors
+    /// What reading the temporary file gives.
+    fn each(mut self, mut take: impl FnMut(Turn, Mail)) -> io::Result<()> {
+        let mut mails = std::mem::take(&mut self.mails);
+        let mut order: HashMap<usize, usize> = HashMap::new();
+        for (place, mail) in mails.iter_mut().enumerate() {
+            mail.group = self.find(mail.group);
+            order.entry(mail.group).or_insert(place);
+        }
+        mails.sort_by_key(|mail| (order[&mail.group], mail.at));
+        let mut previous = None;
+        for mail in mails {
+            let mut bytes = vec![0; mail.length];
+            self.spool.seek(SeekFrom::Start(mail.start))?;
+            self.spool.read_exact(&mut bytes)?;
+            let is_first = previous.replace(mail.group) != Some(mail.group);
+            take(if is_first { Turn::First } else { Turn::Later }, serde_json::from_slice(&bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the group of a mail, joining those that it connects.
+    fn group_of(&mut self, mail: &Mail) -> usize {
+        let mut group = None;
+        let own = mail.id.iter();
+        // Where Gmail has decided what belongs together, the ids of ancestors would join what it parted.
+        let keys: Vec<u64> = match &mail.gmail_thread {
+            Some(thread) => own.map(|id| self.hash(id)).chain([self.hash(&("gmail", thread))]).collect(),
+            None => own.chain(&mail.ancestors).map(|id| self.hash(id)).collect(),
+        };
+        for key in keys {
+            let next = self.groups.len();
+            let known = *self.by_id.entry(key).or_insert_with(|| group.unwrap_or(next));
+            if known == next {
+                self.groups.push(next);
+            }
+            let known = self.find(known);
+            if let Some(group) = group.filter(|group| *group != known) {
+                self.groups[known] = group;
+            }
+            group = group.or(Some(known));
+        }
+        group.unwrap_or_else(|| {
+            self.groups.push(self.groups.len());
+            self.groups.len() - 1
+        })
+    }
+
+    fn find(&mut self, group: usize) -> usize {
+        let mut root = group;
+        while self.groups[root] != root {
+            // Halving the way keeps later searches short.
+            self.groups[root] = self.groups[self.groups[root]];
+            root = self.groups[root];
+        }
+        root
+    }
+
+    fn hash(&self, value: &impl Hash) -> u64 {
+        self.hasher.hash_one(value)
+    }
+}
+
+/// Whether a mail begins a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It is the earliest of its thread.
+    First,
+    /// It follows another.
+    Later,
+}
+
+fn text_of(mail: &Mail) -> Vec<&str> {
+    mail.stretches.iter().map(|(_, text)| text.as_str()).collect()
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod split_tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<String> {
+        let mut messages = Messages::new(Box::new(io::Cursor::new(text.as_bytes().to_vec())));
+        let mut seen = Vec::new();
+        while let Some(raw) = messages.next().unwrap() {
+            assert!(raw.total >= raw.bytes.len());
+            seen.push(String::from_utf8(raw.bytes).unwrap());
+        }
+        seen
+    }
+
+    #[test]
+    fn separators_part_messages_and_quoted_ones_are_unquoted_once() {
+        let text = "From a@e.org Thu Mar  5 10:00:00 2026\nA: 1\n\n>From here\n>>From there\n> From\n\nFrom - Thu Mar 05 10:00:00 +0000 2026\nA: 2\n\nFrom 10:30 we meet\n";
+        assert_eq!(split(text), ["A: 1\n\nFrom here\n>From there\n> From\n\n", "A: 2\n\nFrom 10:30 we meet\n"]);
+    }
+
+    #[test]
+    fn a_file_without_separators_is_one_message() {
+        let text = "A: 1\n\n>From here\n\nFrom x Thu Mar  5 10:00:00 2026\n";
+        assert_eq!(split(&format!("\r\n{text}")), [text]);
+        assert_eq!(split(""), [""; 0]);
+    }
+
+    #[test]
+    fn a_separator_in_the_middle_of_a_paragraph_is_text() {
+        assert_eq!(split("From a Thu Mar 5 10:00:00 2026\nA: 1\n\nx\nFrom b Thu Mar 5 10:00:00 2026\n").len(), 1);
+    }
+}
+
+#[cfg(test)]
+mod threads_tests {
+    use super::mail;
+    use super::*;
+
+    #[test]
+    fn mails_come_back_whole_from_memory_and_from_a_file() {
+        for held in [1_000_000, 100] {
+            let mut threads = Threads::new(held);
+            for number in [0, 1, 2] {
+                let text = format!("Message-ID: <{number}>\nFrom: a@e.org\n\n{number} {}", "word ".repeat(100));
+                threads.add(&mail::read(text.as_bytes()).unwrap()).unwrap();
+            }
+            let mut seen = Vec::new();
+            threads.each(|turn, mail| seen.push((turn, mail.id.unwrap(), mail.stretches[0].1.len()))).unwrap();
+            let expected = ["0", "1", "2"].map(|id| (Turn::First, id.to_owned(), 501));
+            assert_eq!(seen, expected, "{held}");
+        }
+    }
+}

@@ -72,7 +72,7 @@ fn gmail_decides_what_belongs_together() {
 }
 
 #[test]
-fn a_second_copy_is_left_out_and_what_was_put_aside_is_told() {
+fn a_second_copy_is_left_out_and_what_was_put_aside_is_reported() {
     let date = "Thu, 5 Mar 2026 10:00:00 +0000";
     let text = [
         mail("a", date, "X-Gmail-Labels: Sent\n", "one"),
@@ -85,13 +85,13 @@ fn a_second_copy_is_left_out_and_what_was_put_aside_is_told() {
     .concat();
     let (seen, skipped) = read_as("a.mbox", &text);
     assert_eq!((seen.len(), seen[0].messages.len()), (1, 1));
-    let told = [
+    let pieces = [
         (3, "marked as spam, so nothing of it is kept"),
         (4, "marked as a draft, so nothing of it is kept"),
         (5, "marked as spam, so nothing of it is kept"),
         (6, "no mail: it has no headers"),
     ];
-    assert_eq!(skipped, told.map(|(number, reason)| (number, reason.to_owned())));
+    assert_eq!(skipped, pieces.map(|(number, reason)| (number, reason.to_owned())));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the program itself writes into an export, in the languages of the phones.
+//! Phrases that the program itself writes into an export, in the languages of the phones.
 
 /// Stands for pictures and files that were left out, in lower case, without marks.
 const OMITTED: &[(&str, &str)] = &[
@@ -87,24 +87,9 @@ const OMITTED: &[(&str, &str)] = &[
 
 /// Stands behind the name of a file that the export holds, in brackets.
 const ATTACHED: &[&str] = &[
-    "file attached",
-    "datei angehängt",
-    "archivo adjunto",
-    "fichier joint",
-    "file allegato",
-    "arquivo anexado",
-    "ficheiro anexado",
-    "bestand bijgevoegd",
-    "tiedosto liitetty",
-    "bifogad fil",
-    "załączono plik",
-    "файл добавлен",
-    "dosya ekli",
-    "文件附件",
-    "附件",
-    "檔案已附加",
-    "添付ファイル",
-    "파일 첨부됨",
+    "file attached", "datei angehängt", "archivo adjunto", "fichier joint", "file allegato", "arquivo anexado",
+    "ficheiro anexado", "bestand bijgevoegd", "tiedosto liitetty", "bifogad fil", "załączono plik", "файл добавлен",
+    "dosya ekli", "文件附件", "附件", "檔案已附加", "添付ファイル", "파일 첨부됨",
 ];
 
 /// What begins a message in place of a deleted one, in lower case.
@@ -167,36 +152,15 @@ const EDITED: &[&str] = &[
 
 /// Stands in the notice with which each chat begins.
 const ENCRYPTED: &[&str] = &[
-    "end-to-end",
-    "ende-zu-ende",
-    "extremo a extremo",
-    "bout en bout",
-    "ponta a ponta",
-    "de ponto a ponto",
-    "päästä päähän",
-    "totalsträcks",
-    "сквозн",
-    "uçtan uca",
-    "端到端加密",
-    "端對端加密",
-    "エンドツーエンド",
-    "종단간",
-    "מקצה לקצה",
-    "بين الطرفين",
+    "end-to-end", "ende-zu-ende", "extremo a extremo", "bout en bout", "ponta a ponta", "de ponto a ponto",
+    "päästä päähän", "totalsträcks", "сквозн", "uçtan uca", "端到端加密", "端對端加密", "エンドツーエンド", "종단간",
+    "מקצה לקצה", "بين الطرفين",
 ];
 
 /// Begins a shared place.
 const LOCATIONS: &[&str] = &[
-    "location:",
-    "standort:",
-    "ubicación:",
-    "localisation :",
-    "posizione:",
-    "localização:",
-    "locatie:",
-    "sijainti:",
-    "位置：",
-    "位置:",
+    "location:", "standort:", "ubicación:", "localisation :", "posizione:", "localização:", "locatie:", "sijainti:",
+    "位置：", "位置:",
 ];
 
 /// Begins a poll, whose question and answers the author wrote.
@@ -208,20 +172,20 @@ const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„
 
 /// Returns what kind of file was left out, if `text` stands for one.
 #[must_use]
-pub fn omitted(text: &str) -> Option<&'static str> {
+pub(crate) fn omitted(text: &str) -> Option<&'static str> {
     let text = text.trim().to_lowercase();
     OMITTED.iter().find(|(phrase, _)| *phrase == text).map(|(_, kind)| *kind)
 }
 
 /// Whether `text` says that the file before it is attached.
 #[must_use]
-pub fn is_attached(text: &str) -> bool {
+pub(crate) fn is_attached(text: &str) -> bool {
     ATTACHED.contains(&text.trim().to_lowercase().as_str())
 }
 
 /// Whether `text` stands in place of a deleted message.
 #[must_use]
-pub fn is_deleted(text: &str) -> bool {
+pub(crate) fn is_deleted(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
     // Who removed it may be named behind the phrase: "deleted by admin Ana".
     DELETED
@@ -229,35 +193,35 @@ pub fn is_deleted(text: &str) -> bool {
         .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
 }
 
-/// Whether `text` tells that a message was edited.
+/// Whether `text` is the note that a message was edited.
 #[must_use]
-pub fn is_edited(text: &str) -> bool {
+pub(crate) fn is_edited(text: &str) -> bool {
     EDITED.contains(&text.trim().trim_end_matches('.').to_lowercase().as_str())
 }
 
 /// Whether `text` is the notice with which a chat begins.
 #[must_use]
-pub fn is_encryption_notice(text: &str) -> bool {
+pub(crate) fn is_encryption_notice(text: &str) -> bool {
     let text = text.to_lowercase();
     text.chars().count() > 15 && ENCRYPTED.iter().any(|phrase| text.contains(phrase))
 }
 
 /// Whether `text` begins as a shared place does.
 #[must_use]
-pub fn is_location(text: &str) -> bool {
+pub(crate) fn is_location(text: &str) -> bool {
     begins(text, LOCATIONS)
 }
 
 /// Whether `text` begins as a poll does.
 #[must_use]
-pub fn is_poll(text: &str) -> bool {
+pub(crate) fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
 /// Whether `name`, which stands before a colon, belongs to a line of the program instead: to the subject that it quotes,
 /// or to a sentence.
 #[must_use]
-pub fn is_no_author(name: &str) -> bool {
+pub(crate) fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
     let count = |mark: char| name.matches(mark).count();
     let low = count('„') > 0;

@@ -11,7 +11,7 @@ fn read_as(name: &str, text: &str) -> (Vec<Transcript>, usize) {
 }
 
 /// Returns time, kind, speaker and text of each message.
-fn told(text: &str) -> Vec<String> {
+fn pieces(text: &str) -> Vec<String> {
     let (seen, _) = read_as("WhatsApp Chat with Test.txt", text);
     let messages = seen.iter().flat_map(|transcript| &transcript.messages);
     let line = |message: &Message| {
@@ -35,7 +35,7 @@ fn an_american_export_of_android_reads_month_first() {
         3/6/26, 12:02\u{202f}PM - Theo: Yes <This message was edited>\n";
     assert!(is_recognised(text));
     assert_eq!(
-        told(text),
+        pieces(text),
         [
             "2026-03-05T21:25:00 Context -: Messages and calls are end-to-end encrypted. Tap to learn more.",
             "2026-03-05T21:26:00 Prose Nora: Did you book / the hall? /  / For June.",
@@ -53,7 +53,7 @@ fn a_german_export_of_ios_reads_day_first_and_loses_its_marks() {
         [04.04.26, 08:00:00] Meike: \u{200e}Diese Nachricht wurde gelöscht.\r\n";
     assert!(is_recognised(text));
     assert_eq!(
-        told(text),
+        pieces(text),
         [
             "2026-03-05T21:25:15 Context -: Nachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.",
             "2026-03-05T21:25:40 Prose Jörg: Probe um 19:30: bitte pünktlich / Noten mitbringen",
@@ -70,7 +70,7 @@ fn a_spanish_export_reads_the_afternoon() {
         6/3/26, 12:30 a.\u{a0}m. - Iván: Sí, el tinto\n";
     assert!(is_recognised(text));
     assert_eq!(
-        told(text),
+        pieces(text),
         [
             "2026-03-05T13:55:00 Prose Lucía: ¿Compramos el vino?",
             "2026-03-05T23:10:00 Attachment Iván: [media]",
@@ -88,7 +88,7 @@ fn a_chinese_export_reads_year_first_and_halves_of_the_day() {
         2026/3/6 中午12:30 - 林小雨: 此消息已删除\n";
     assert!(is_recognised(text));
     assert_eq!(
-        told(text),
+        pieces(text),
         [
             "2026-03-05T21:25:00 Context -: 消息和通话已进行端到端加密。",
             "2026-03-05T21:26:00 Prose 林小雨: 周六去爬山吗？ / 带上午饭",
@@ -104,7 +104,7 @@ fn a_line_with_another_shape_of_date_goes_on_with_the_message() {
     let text = "[13/06/2025, 21:25:15] Ana: Log:\n2026-04-29 10:30:00 server: up\n13/06/25, 21:26 - Ana: pasted\n[13/06/2025, 21:27:00] Luís: ok\n";
     assert!(is_recognised(text), "a bracket alone does not make it JSON");
     assert_eq!(
-        told(text),
+        pieces(text),
         [
             "2025-06-13T21:25:15 Prose Ana: Log: / 2026-04-29 10:30:00 server: up / 13/06/25, 21:26 - Ana: pasted",
             "2025-06-13T21:27:00 Prose Luís: ok",

@@ -1,0 +1,709 @@
+//! Tasks of Cline and of Roo Code and Kilo Code, which descend from it: two files a task.
+//!
+//! `api_conversation_history.json` is what went to the model, in the shape of the Anthropic API with the user's words
+//! in tags; `ui_messages.json` is what the screen showed. Where both are there the first is read.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
+};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "cline";
+/// What went to the model.
+const HISTORY: &str = "api_conversation_history.json";
+/// The copy of the task that the screen showed.
+const SCREEN: &str = "ui_messages.json";
+
+/// Reads tasks of Cline, Roo Code and Kilo Code.
+pub(crate) struct Cline;
+
+impl Ingestor for Cline {
+    describe!(
+        NAME,
+        "Cline, Roo Code and Kilo Code tasks",
+        "an array of `role` and `content` with `ts` or with `<task>` or `<environment_details>`; or of `ts` with `say` or `ask`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        matches!(head.document, Some(Value::Array(_)))
+            && head.objects().any(|value| is_history(value) || is_shown(value))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let is_screen = Head::of(&input).objects().any(is_shown);
+        if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
+            sink.skip(1, format!("the task is read from the {HISTORY} beside it"));
+            return Ok(());
+        }
+        let mut task = Task::new(&input);
+        let (mut history, mut screen) = (HistoryReader::default(), ScreenReader::default());
+        let mut records = Records::elements(input);
+        while let Some((number, value)) = records.next_json::<Value>(sink)? {
+            let messages = if is_screen { screen.messages(&value) } else { history.messages(&value) };
+            let Some(messages) = messages else {
+                sink.skip(number, "not a message of a task");
+                continue;
+            };
+            task.note(history.place());
+            for message in messages {
+                task.push(message, value["ts"].as_i64(), sink);
+            }
+        }
+        task.draft.finish(sink);
+        Ok(())
+    }
+
+    fn sniff_folder(&self, folder: &Folder) -> bool {
+        log_of(folder).is_some()
+    }
+
+    fn read_folder(&self, folder: &Folder, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        match log_of(folder) {
+            Some(input) => self.read(input, sink),
+            None => Err(IngestError::UnknownFormat { path: folder.path().to_owned() }),
+        }
+    }
+}
+
+/// Returns the file from which the task in `folder` is read.
+fn log_of(folder: &Folder) -> Option<Input> {
+    [HISTORY, SCREEN].into_iter().filter(|name| folder.has(name)).find_map(|name| {
+        let input = folder.open(name).ok()?;
+        let is_ours = Cline.sniff(&Head::of(&input));
+        is_ours.then_some(input)
+    })
+}
+
+/// The folder and the clock of a task, from the text about its surroundings.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Place {
+    folder: Option<String>,
+    /// Offset of the user's clock from UTC.
+    offset_seconds: Option<i32>,
+}
+
+/// One task while it is read.
+struct Task {
+    draft: Assembler,
+    is_named: bool,
+    offset_seconds: i32,
+    last_time: Option<MessageTime>,
+}
+
+impl Task {
+    fn new(input: &Input) -> Self {
+        let mut draft = Assembler::new(NAME, "", input.path.display().to_string());
+        let sibling = |name: &str| {
+            let text = input.sibling(name)?.into_text(crate::MAX_RECORD_BYTES).ok()??;
+            crate::json::parse::<Value>(&text).ok().map(|(value, _)| value)
+        };
+        if let Some(item) = sibling("history_item.json") {
+            let text = |key: &str| item[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+            draft.meta().title = text("task").and_then(|task| task.lines().next().map(str::to_owned));
+            draft.meta().project = text("workspace").or(text("cwdOnTaskInitialization"));
+        }
+        if let Some(metadata) = sibling("task_metadata.json") {
+            let used = metadata["model_usage"].as_array().and_then(|used| used.last()?["model_id"].as_str());
+            draft.meta().model = used.map(str::to_owned);
+        }
+        // Before messages had times, the screen's copy of the first one held the start of the task.
+        let began = input.sibling(SCREEN).and_then(|screen| {
+            let began = Head::of(&screen).objects().find_map(|shown| shown["ts"].as_i64());
+            jiff::Timestamp::from_millisecond(began?).ok()
+        });
+        draft.meta().created_at = began;
+        let last_time = began.map(|at| MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) });
+        Self { draft, is_named: false, offset_seconds: 0, last_time }
+    }
+
+    fn note(&mut self, place: &Place) {
+        self.offset_seconds = place.offset_seconds.unwrap_or(self.offset_seconds);
+        let meta = self.draft.meta();
+        meta.project = meta.project.take().or_else(|| place.folder.clone());
+    }
+
+    fn push(&mut self, message: Message, ts: Option<i64>, sink: &mut Sink<'_>) {
+        let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
+        let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
+        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        self.last_time = logged.or(self.last_time);
+        // A task has no id but the name of its folder, which is the moment of its start; both of its files hold that
+        // moment and begin with the same words.
+        if !self.is_named && !message.text.trim().is_empty() {
+            let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
+            self.draft.set_external_id(identity::of_parts(&[&start, message.text.trim()]));
+            self.is_named = true;
+        }
+        self.draft.push(Message { time: logged.or(before), ..message }, sink);
+    }
+}
+
+// The history sent to the model: messages in the shape of the Anthropic API.
+
+/// Tools that older versions called by a tag of this name in the answer's text.
+const TOOLS: &[&str] = &[
+    "access_mcp_resource", "apply_diff", "ask_followup_question", "attempt_completion", "browser_action",
+    "codebase_search", "condense", "execute_command", "fetch_instructions", "insert_content",
+    "list_code_definition_names", "list_files", "load_mcp_documentation", "new_task", "plan_mode_respond", "read_file",
+    "replace_in_file", "search_and_replace", "search_files", "switch_mode", "update_todo_list", "use_mcp_tool",
+    "web_fetch", "write_to_file",
+];
+/// Of these, the ones whose argument is a file or a part of one.
+const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
+/// Longest tag that is looked for, in bytes.
+const LONGEST_TAG: usize = 40;
+/// Arguments that are addressed to the user.
+const SPOKEN: &[&str] = &["result", "question", "response"];
+const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"];
+
+/// Whether `value` is a message that only these programs have written.
+fn is_history(value: &Value) -> bool {
+    let content = &value["content"];
+    let said = content.as_str().map_or_else(
+        || content.as_array().is_some_and(|blocks| blocks.iter().any(|block| is_wrapped(text(block)))),
+        is_wrapped,
+    );
+    let is_message = matches!(value["role"].as_str(), Some("user" | "assistant"));
+    is_message && (said && value["role"] == "user" || value["ts"].is_i64() && content.is_array())
+}
+
+fn text(block: &Value) -> &str {
+    block.as_str().or_else(|| block["text"].as_str()).unwrap_or_default()
+}
+
+/// Reads message after message; answers of tools are known by what came before them.
+#[derive(Default)]
+struct HistoryReader {
+    /// Names of the tools called, by the call's id.
+    calls: HashMap<String, String>,
+    place: Place,
+}
+
+impl HistoryReader {
+    /// Returns what the surroundings have said so far.
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Returns what one message says; `None` if it is none.
+    fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
+        let content = &value["content"];
+        let one = std::slice::from_ref(content);
+        let blocks = content.as_array().map_or(one, Vec::as_slice);
+        match value["role"].as_str()? {
+            "user" => Some(self.user(blocks)),
+            "assistant" => Some(blocks.iter().flat_map(|block| self.assistant(block)).collect()),
+            _ => None,
+        }
+    }
+
+    fn user(&mut self, blocks: &[Value]) -> Vec<Message> {
+        let mut messages = Vec::new();
+        // The tool whose answer was announced and stands in the next block.
+        let mut announcing: Option<String> = None;
+        for block in blocks {
+            let said = text(block);
+            if block["type"] == "tool_result" {
+                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                let tool = self.calls.get(id).map_or("", String::as_str);
+                messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
+            } else if let Some(label) = attachment(block) {
+                messages.push(Message::new(Role::User, Kind::Attachment, &label));
+            } else if let Some((tool, answer)) = announced(said) {
+                messages.push(Message::new(
+                    Role::Tool,
+                    Kind::ToolResult,
+                    said.split_once('\n').map_or(said, |(head, _)| head),
+                ));
+                let answer = answer.trim();
+                announcing = answer.is_empty().then(|| tool.to_owned());
+                if !answer.is_empty() {
+                    messages.extend(answered(tool, answer));
+                }
+            } else if let Some(tool) = announcing.take().filter(|_| !is_wrapped(said)) {
+                messages.extend(answered(&tool, said));
+            } else {
+                let place = surroundings(said);
+                self.place.folder = self.place.folder.take().or(place.folder);
+                self.place.offset_seconds = place.offset_seconds.or(self.place.offset_seconds);
+                messages.extend(stated(said));
+            }
+        }
+        for message in &mut messages {
+            message.text = without_data(&message.text);
+        }
+        messages
+    }
+
+    fn assistant(&mut self, block: &Value) -> Vec<Message> {
+        match block["type"].as_str() {
+            Some("tool_use") => {
+                let name = block["name"].as_str().unwrap_or("tool");
+                let id = block["id"].as_str().unwrap_or_default();
+                self.calls.insert(id.to_owned(), name.to_owned());
+                let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
+                match spoken.filter(|_| SPEAKING.contains(&name)) {
+                    Some(words) => vec![Message::assistant(words)],
+                    None => vec![Message::new(
+                        Role::Assistant,
+                        Kind::ToolCall,
+                        &call_line(name, &block["input"].to_string()),
+                    )],
+                }
+            }
+            Some("thinking" | "reasoning") => {
+                let thought = block["thinking"].as_str().unwrap_or_else(|| text(block));
+                vec![Message::new(Role::Assistant, Kind::Reasoning, thought)]
+            }
+            _ => match attachment(block) {
+                Some(label) => vec![Message::new(Role::Assistant, Kind::Attachment, &label)],
+                None => tagged(text(block)),
+            },
+        }
+    }
+}
+
+fn answer_texts(content: &Value) -> Vec<String> {
+    match content {
+        Value::Array(blocks) => {
+            let stated = |block: &Value| attachment(block).unwrap_or_else(|| text(block).to_owned());
+            blocks.iter().map(stated).collect()
+        }
+        one => vec![text(one).to_owned()],
+    }
+}
+
+fn attachment(block: &Value) -> Option<String> {
+    let noun = match block["type"].as_str()? {
+        "image" => "image",
+        "document" => "document",
+        _ => return None,
+    };
+    Some(file_label(noun, block["source"]["media_type"].as_str()))
+}
+
+/// Returns what an answer says in which reasoning and calls stand as tags in the text.
+fn tagged(text: &str) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut rest = text;
+    while let Some((start, tag)) = next_call(rest) {
+        messages.push(Message::assistant(&rest[..start]));
+        let inner = &rest[start + tag.len() + 2..];
+        // A file that is written may hold the tag itself, so such a call ends at the last one.
+        let close = format!("</{tag}>");
+        let end = if WRITING.contains(&tag) { inner.rfind(&close) } else { inner.find(&close) };
+        let (inner, after) = end.map_or((inner, ""), |end| (&inner[..end], &inner[end + close.len()..]));
+        messages.push(call(tag, inner));
+        rest = after;
+    }
+    messages.push(Message::assistant(rest));
+    messages.retain(|message| !message.text.trim().is_empty());
+    messages
+}
+
+/// Finds the first tag that opens a line.
+fn next_call(text: &str) -> Option<(usize, &'static str)> {
+    text.match_indices('<').find_map(|(start, _)| {
+        let begins_line =
+            text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
+        let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
+        let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
+        let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
+        Some((start, *tag))
+    })
+}
+
+fn call(tag: &str, inner: &str) -> Message {
+    let argument = |name: &str| {
+        let (_, after) = inner.split_once(&format!("<{name}>"))?;
+        Some(after.rsplit_once(&format!("</{name}>")).map_or(after, |(value, _)| value).trim())
+    };
+    if tag == "thinking" {
+        return Message::new(Role::Assistant, Kind::Reasoning, inner);
+    }
+    if let Some(words) = SPOKEN.iter().find_map(|name| argument(name)).filter(|_| SPEAKING.contains(&tag)) {
+        return Message::assistant(words);
+    }
+    let target = ["path", "command", "regex", "query", "url", "tool_name", "uri"].into_iter().find_map(argument);
+    Message::new(Role::Assistant, Kind::ToolCall, &call_line(tag, target.unwrap_or_default()))
+}
+
+// The copy of the task that the screen showed.
+
+/// Whether `value` is something that the screen showed.
+fn is_shown(value: &Value) -> bool {
+    let kind = value["type"].as_str().filter(|kind| matches!(*kind, "say" | "ask"));
+    kind.is_some_and(|kind| value[kind].is_string()) && value["ts"].is_i64()
+}
+
+/// Reads one shown thing after the other.
+#[derive(Default)]
+struct ScreenReader {
+    began: bool,
+}
+
+impl ScreenReader {
+    /// Returns what was shown; `None` if `value` is nothing of the kind.
+    fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
+        if !is_shown(value) {
+            return None;
+        }
+        // Before there was a word for it, the task was the first text.
+        let is_first = !std::mem::replace(&mut self.began, true);
+        let text = value["text"].as_str().unwrap_or_default();
+        let images = value["images"].as_array().map_or(0, Vec::len);
+        let mut messages = vec![shown(value, is_first, &without_data(text))];
+        messages.extend((0..images).map(|_| Message::new(Role::User, Kind::Attachment, "[image]")));
+        messages.retain(|message| !message.text.trim().is_empty());
+        Some(messages)
+    }
+}
+
+fn shown(value: &Value, is_first: bool, text: &str) -> Message {
+    let details: Value = serde_json::from_str(text).unwrap_or_default();
+    let field = |keys: &[&str]| keys.iter().find_map(|key| details[*key].as_str()).unwrap_or(text);
+    let kind = value["say"].as_str().or(value["ask"].as_str()).unwrap_or_default();
+    match kind {
+        "task" | "user_feedback" => Message::user(text),
+        "text" if is_first => Message::user(text),
+        "text" | "completion_result" => Message::assistant(text),
+        "followup" | "plan_mode_respond" => Message::assistant(field(&["question", "response"])),
+        "reasoning" => Message::new(Role::Assistant, Kind::Reasoning, text),
+        "command" => Message::new(Role::Assistant, Kind::ToolCall, &call_line("execute_command", text)),
+        "tool" | "use_mcp_server" | "browser_action" | "browser_action_launch" => {
+            let name = ["tool", "toolName", "action"].iter().find_map(|key| details[*key].as_str()).unwrap_or(kind);
+            let target = ["path", "regex", "url", "serverName"].iter().find_map(|key| details[*key].as_str());
+            Message::new(Role::Assistant, Kind::ToolCall, &call_line(name, target.unwrap_or_default()))
+        }
+        "command_output" | "mcp_server_response" | "browser_action_result" => {
+            Message::new(Role::Tool, Kind::ToolResult, text)
+        }
+        // Counts of tokens, and questions to the program alone.
+        _ if kind.starts_with("api_req") && kind != "api_req_failed" || kind.starts_with("resume_") => {
+            Message::prose(Role::System, "")
+        }
+        _ => Message::new(Role::System, Kind::Context, text),
+    }
+}
+
+// The user's turn: words in tags, what the program wrote around them, and answers of tools.
+
+/// Tags around what the user typed.
+const TYPED: &[&str] = &["task", "user_message", "feedback", "answer"];
+/// Tools whose answer is the user's.
+const ASKING: &[&str] =
+    &["ask_followup_question", "attempt_completion", "plan_mode_respond", "act_mode_respond", "new_task", "condense"];
+/// How the program begins what it writes itself in the user's turn.
+const NOTES: &[&str] =
+    &["[ERROR]", "[TASK RESUMPTION]", "[NOTE]", "# Reminder", "[PLAN MODE", "[ACT MODE", "The user "];
+/// How the program begins an answer in which it passes on what the user said to a call.
+const FEEDBACK: &[&str] = &[
+    "The user denied this operation and provided the following feedback:",
+    "The user provided the following feedback:",
+    "The user has provided feedback on the results.",
+];
+/// Most pieces that a text is split into, so that one full of tags cannot take forever.
+const MOST_PIECES: usize = 400;
+const SURROUNDINGS: &str = "environment_details";
+
+/// Whether `text` has one of the tags that only these programs write around the user's words.
+fn is_wrapped(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("<task>\n")
+        || text.starts_with("<environment_details>")
+        || text.contains("\n<environment_details>\n")
+}
+
+/// Returns the tool that a text such as `[read_file for 'a.py'] Result:` announces the answer of.
+fn announced(text: &str) -> Option<(&str, &str)> {
+    let (head, answer) = text.trim_start().strip_prefix('[')?.split_once("] Result:")?;
+    let name = head.split_whitespace().next().filter(|_| !head.contains('\n'))?;
+    Some((name, answer))
+}
+
+/// Returns what a text that is no tool's answer says.
+fn stated(text: &str) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut rest = text;
+    while let Some((before, tag, inner, after)) = next_tag(rest).filter(|_| messages.len() < MOST_PIECES) {
+        messages.push(Message::new(Role::System, Kind::Context, before));
+        messages.push(if tag == SURROUNDINGS {
+            Message::new(Role::System, Kind::Context, &format!("<{tag}>{inner}</{tag}>"))
+        } else {
+            Message::user(inner.trim())
+        });
+        rest = after;
+    }
+    let is_bare = messages.iter().all(|message| !message.is_human());
+    let is_note = NOTES.iter().any(|note| rest.trim_start().starts_with(note));
+    let is_typed = is_bare && !is_note && !crate::message::speaker::is_only_injected(rest);
+    messages.push(if is_typed { Message::user(rest.trim()) } else { Message::new(Role::System, Kind::Context, rest) });
+    // Of bare words, what stands before the surroundings is the user's.
+    if let [first, ..] = messages.as_mut_slice()
+        && is_bare
+        && !NOTES.iter().any(|note| first.text.trim_start().starts_with(note))
+        && !first.text.trim().is_empty()
+        && !first.text.trim_start().starts_with('<')
+    {
+        (first.role, first.kind) = (Role::User, Kind::Prose);
+    }
+    messages.retain(|message| !message.text.trim().is_empty());
+    messages
+}
+
+/// Returns what the answer of `tool` says: to a question, the user's words.
+fn answered(tool: &str, answer: &str) -> Vec<Message> {
+    let trimmed = answer.trim();
+    let is_passed_on = FEEDBACK.iter().any(|opening| trimmed.starts_with(opening));
+    let is_asked = ASKING.contains(&tool) && trimmed.starts_with('<');
+    let words = next_tag(trimmed).filter(|(_, tag, ..)| *tag != SURROUNDINGS && (is_passed_on || is_asked));
+    match words {
+        Some((before, _, inner, after)) => vec![
+            Message::new(Role::Tool, Kind::ToolResult, before),
+            Message::user(inner.trim()),
+            Message::new(Role::System, Kind::Context, after),
+        ],
+        None => vec![Message::new(Role::Tool, Kind::ToolResult, answer)],
+    }
+}
+
+/// Splits `text` at its first tag: what stands before it, its name, what it holds, and what follows.
+fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
+    let tags = TYPED.iter().chain(&[SURROUNDINGS]);
+    let (start, tag) = tags.filter_map(|tag| Some((text.find(&format!("<{tag}>"))?, *tag))).min()?;
+    let inner = &text[start + tag.len() + 2..];
+    let close = format!("</{tag}>");
+    let (inner, after) = inner.split_once(&close).unwrap_or((inner, ""));
+    Some((&text[..start], tag, inner, after))
+}
+
+/// Reads the folder and the clock from the text about the surroundings.
+fn surroundings(text: &str) -> Place {
+    static FOLDER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"# Current (?:Working|Workspace) Directory \((.{1,1000}?)\) Files")
+            .expect("the pattern is constant")
+    });
+    static CLOCK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bUTC([+-])(\d{1,2})(?::(\d{2}))?\b").expect("the pattern is constant"));
+    let Some((_, text)) = text.split_once("<environment_details>") else { return Place::default() };
+    let time = text.split_once("# Current Time").map(|(_, time)| time.lines().take(4).collect::<Vec<_>>().join("\n"));
+    let offset = time.as_deref().and_then(|time| CLOCK.captures(time)).and_then(|found| {
+        let hours: i32 = found[2].parse().ok()?;
+        let minutes: i32 = found.get(3).map_or(Some(0), |minutes| minutes.as_str().parse().ok())?;
+        let seconds = (hours * 60 + minutes) * 60;
+        (hours <= 14).then_some(if &found[1] == "-" { -seconds } else { seconds })
+    });
+    Place { folder: FOLDER.captures(text).map(|found| found[1].to_owned()), offset_seconds: offset }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Skipped;
+    use crate::Transcript;
+
+    fn read_as(name: &str, value: &Value) -> (Vec<Transcript>, Vec<Skipped>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        Cline.read(Input::from_text(name, &value.to_string()), &mut sink).unwrap();
+        let skipped = std::mem::take(&mut sink.skipped);
+        (seen, skipped)
+    }
+
+    fn show(message: &Message) -> String {
+        format!("{:?} {:?}: {}", message.role, message.kind, message.text)
+    }
+
+    fn stated(value: &Value) -> Vec<String> {
+        let (seen, skipped) = read_as(HISTORY, value);
+        assert_eq!(skipped, []);
+        seen.iter().flat_map(|transcript| &transcript.messages).map(show).collect()
+    }
+
+    fn user(texts: &[&str]) -> Value {
+        let blocks: Vec<_> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+        json!({"role": "user", "content": blocks, "ts": 1_770_641_100_123_i64})
+    }
+
+    fn assistant(text: &str) -> Value {
+        json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
+    }
+
+    #[test]
+    fn the_users_words_are_unwrapped_and_the_rest_is_marked() {
+        let rows: &[(&[&str], &[&str])] = &[
+            (&["<task>\nadd tests\n</task>"], &["User Prose: add tests"]),
+            (
+                &["<task>\nfix @a.py\n</task>\n\n<file_content path=\"a.py\">\nx\n</file_content>"],
+                &["User Prose: fix @a.py", "System Context: <file_content path=\"a.py\">\nx\n</file_content>"],
+            ),
+            (
+                &["<environment_details>\nx\n</environment_details>"],
+                &["System Context: <environment_details>\nx\n</environment_details>"],
+            ),
+            (&["bare words"], &["User Prose: bare words"]),
+            (
+                &["bare words\n<environment_details>\nx\n</environment_details>"],
+                &["User Prose: bare words", "System Context: <environment_details>\nx\n</environment_details>"],
+            ),
+            (&["[ERROR] You did not use a tool"], &["System Context: [ERROR] You did not use a tool"]),
+            (
+                &["[TASK RESUMPTION] It was interrupted.\n<user_message>\ngo on\n</user_message>"],
+                &["System Context: [TASK RESUMPTION] It was interrupted.", "User Prose: go on"],
+            ),
+        ];
+        for (texts, expected) in rows {
+            assert_eq!(stated(&json!([user(texts)])), *expected);
+        }
+    }
+
+    #[test]
+    fn answers_of_tools_are_the_users_only_where_the_user_was_asked() {
+        let file = "<feedback>\nnot the user's\n</feedback>";
+        let rows: &[(&[&str], &[&str])] = &[
+            (
+                &["[read_file for 'a.md'] Result:", file],
+                &[
+                    "Tool ToolResult: [read_file for 'a.md'] Result:",
+                    "Tool ToolResult: <feedback>\nnot the user's\n</feedback>",
+                ],
+            ),
+            (
+                &["[ask_followup_question for 'Which?'] Result:", "<answer>\nthe second\n</answer>"],
+                &["Tool ToolResult: [ask_followup_question for 'Which?'] Result:", "User Prose: the second"],
+            ),
+            (
+                &[
+                    "[execute_command for 'rm x'] Result:",
+                    "The user denied this operation and provided the following feedback:\n<feedback>\nnever delete\n</feedback>",
+                ],
+                &[
+                    "Tool ToolResult: [execute_command for 'rm x'] Result:",
+                    "Tool ToolResult: The user denied this operation and provided the following feedback:",
+                    "User Prose: never delete",
+                ],
+            ),
+            (
+                &["[list_files for '.'] Result:\na.py"],
+                &["Tool ToolResult: [list_files for '.'] Result:", "Tool ToolResult: a.py"],
+            ),
+        ];
+        for (texts, expected) in rows {
+            assert_eq!(stated(&json!([user(texts)])), *expected);
+        }
+    }
+
+    #[test]
+    fn calls_are_read_from_blocks_and_from_tags() {
+        let blocks = json!([
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "tool_use", "id": "1", "name": "read_file", "input": {"path": "a.py"}},
+                {"type": "tool_use", "id": "2", "name": "ask_followup_question", "input": {"question": "Which?"}}]},
+            {"role": "user", "ts": 1, "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": "<answer>x</answer>"},
+                {"type": "tool_result", "tool_use_id": "2", "content": [{"type": "text", "text": "<answer>the first</answer>"}]}]},
+        ]);
+        assert_eq!(
+            stated(&blocks),
+            [
+                "Assistant Reasoning: hm", "Assistant ToolCall: read_file a.py", "Assistant Prose: Which?",
+                "Tool ToolResult: <answer>x</answer>", "User Prose: the first"
+            ]
+        );
+        let tags = "<thinking>hm</thinking>\n\nI write.\n<write_to_file>\n<path>a.html</path>\n<content>\n<b>x</b>\n</content>\n</write_to_file>";
+        assert_eq!(
+            stated(&json!([assistant(tags)])),
+            ["Assistant Reasoning: hm", "Assistant Prose: I write.", "Assistant ToolCall: write_to_file a.html"]
+        );
+        let two = "<read_file>\n<path>a</path>\n</read_file>\nand\n<read_file>\n<path>b</path>\n</read_file>";
+        assert_eq!(
+            stated(&json!([assistant(two)])),
+            ["Assistant ToolCall: read_file a", "Assistant Prose: and", "Assistant ToolCall: read_file b"]
+        );
+        for cut in ["<read_file", "<read_file>", "<", "x\n<thinking"] {
+            assert!(stated(&json!([assistant(cut)])).len() <= 1, "{cut}");
+        }
+        let done = "<attempt_completion>\n<result>\nAll done.\n</result>\n</attempt_completion>";
+        assert_eq!(stated(&json!([assistant(done)])), ["Assistant Prose: All done."]);
+        assert_eq!(
+            stated(&json!([assistant("Use `<read_file>` in text.")])),
+            ["Assistant Prose: Use `<read_file>` in text."]
+        );
+    }
+
+    #[test]
+    fn the_surroundings_tell_folder_and_clock() {
+        let details = "<environment_details>\n# Current Time\n2/9/2026, 6:05:00 PM (Asia/Kolkata, UTC+5:30)\n\n# Current Working Directory (/home/ravi/mandi) Files\na.py\n</environment_details>";
+        let (seen, _) = read_as(HISTORY, &json!([user(&["<task>\nhi\n</task>", details])]));
+        assert_eq!(seen[0].project.as_deref(), Some("/home/ravi/mandi"));
+        assert_eq!(seen[0].messages[0].time.unwrap().offset_seconds, Some(19_800));
+    }
+
+    #[test]
+    fn the_screen_is_read_where_it_is_alone_and_has_the_same_identity() {
+        let say =
+            |kind: &str, text: &str| json!({"ts": 1_770_641_100_123_i64, "type": "say", "say": kind, "text": text});
+        let shown = json!([
+            say("text", "add tests"), say("api_req_started", "{\"request\":\"x\"}"), say("text", "I do."), say("reasoning", "hm"),
+            say("tool", "{\"tool\":\"readFile\",\"path\":\"a.py\"}"), say("command_output", "ok"), say("user_feedback", "use pytest"),
+            {"ts": 2, "type": "ask", "ask": "followup", "text": "{\"question\":\"Which?\",\"options\":[]}"},
+            {"ts": 3, "type": "ask", "ask": "completion_result", "text": ""}, say("error", "bad"),
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ui_messages.json");
+        std::fs::write(&path, shown.to_string()).unwrap();
+        let read = |path: &std::path::Path| {
+            let mut seen: Vec<Transcript> = Vec::new();
+            let mut accept = |transcript| seen.push(transcript);
+            let mut sink = Sink::new(&mut accept);
+            Cline.read(crate::open(path).unwrap(), &mut sink).unwrap();
+            let skipped = sink.skipped.len();
+            (seen, skipped)
+        };
+        let (alone, _) = read(&path);
+        assert_eq!(
+            alone[0].messages.iter().map(show).collect::<Vec<_>>(),
+            [
+                "User Prose: add tests", "Assistant Prose: I do.", "Assistant Reasoning: hm",
+                "Assistant ToolCall: readFile a.py", "Tool ToolResult: ok", "User Prose: use pytest",
+                "Assistant Prose: Which?", "System Context: bad"
+            ]
+        );
+        let history = folder.path().join(HISTORY);
+        std::fs::write(&history, json!([{"role": "user", "content": "<task>\nadd tests\n</task>"}]).to_string())
+            .unwrap();
+        assert_eq!((read(&path).0.len(), read(&path).1), (0, 1));
+        let task = Folder::directory(folder.path());
+        let mut whole = 0;
+        let mut accept = |_| whole += 1;
+        assert!(Cline.sniff_folder(&task) && !Cline.sniff_folder(&Folder::directory(std::path::Path::new("src"))));
+        Cline.read_folder(&task, &mut Sink::new(&mut accept)).unwrap();
+        assert_eq!(whole, 1);
+        let (both, _) = read(&history);
+        assert_eq!(both[0].external_id, alone[0].external_id);
+        assert_eq!(both[0].messages[0].time.unwrap().at.as_millisecond(), 1_770_641_100_123);
+    }
+
+    #[test]
+    fn plain_messages_of_the_api_are_not_claimed() {
+        let sniff = |value: Value| Cline.sniff(&Head::new(value.to_string().into(), true));
+        assert!(sniff(json!([user(&["hi"])])));
+        assert!(sniff(json!([{"role": "user", "content": "<task>\nhi\n</task>"}])));
+        assert!(sniff(json!([{"ts": 1, "type": "say", "say": "text", "text": "hi"}])));
+        assert!(!sniff(json!([{"role": "user", "content": [{"type": "text", "text": "hi"}]}])));
+        assert!(!sniff(json!({"role": "user", "content": "<task>\nhi\n</task>"})));
+        assert!(!sniff(json!([{"ts": "1.0", "type": "message", "text": "hi"}])));
+    }
+}

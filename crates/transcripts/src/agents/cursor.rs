@@ -1,0 +1,617 @@
+//! Cursor's `state.vscdb`: the conversations of all projects in one key-value table.
+//!
+//! A conversation, which Cursor calls a composer, is one row that lists its messages, the bubbles, each in a row of its
+//! own; older versions keep the bubbles inside the composer, and the oldest keep chats in tabs in another table.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::reading::database::{self, Database};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "cursor";
+/// Under which the oldest versions keep all chats.
+const TABS_KEY: &str = "workbench.panel.aichat.view.aichat.chatdata";
+
+/// Reads Cursor's conversations.
+pub(crate) struct Cursor;
+
+impl Ingestor for Cursor {
+    describe!(
+        NAME,
+        "Cursor's state.vscdb",
+        "SQLite with the table `cursorDiskKV`, or with `ItemTable` that holds the chat panel's data"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let has = |name: &str| head.tables.iter().any(|table| table == name);
+        has("cursorDiskKV") || has("ItemTable") && head.text.contains(TABS_KEY)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let Some(database) = database::of(&input)? else {
+            let reason = "it is no SQLite database".to_owned();
+            return Err(IngestError::Database { path: input.path, reason });
+        };
+        let source = Source {
+            origin: input.path.display().to_string(),
+            project: workspace(&input),
+            has_table: !database.columns("cursorDiskKV").is_empty(),
+            database,
+        };
+        if source.has_table {
+            source.database.require("cursorDiskKV", &["key", "value"])?;
+            read_composers(&source, sink)?;
+        }
+        if !source.has_table || !source.database.columns("ItemTable").is_empty() {
+            source.database.require("ItemTable", &["key", "value"])?;
+            read_tabs(&source, sink)?;
+        }
+        Ok(())
+    }
+}
+
+/// The database, and what is known of all that is in it.
+struct Source {
+    database: Database,
+    origin: String,
+    /// The folder of the workspace whose database it is; none for that of all workspaces.
+    project: Option<String>,
+    has_table: bool,
+}
+
+/// Returns the folder that stands in the file beside the database of one workspace.
+fn workspace(input: &Input) -> Option<String> {
+    let text = input.sibling("workspace.json")?.into_text(1 << 20).ok()??;
+    let (value, _) = crate::json::parse::<serde_json::Value>(&text).ok()?;
+    let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
+    Some(turn::folder_path(address))
+}
+
+// A conversation and its bubbles, in the table `cursorDiskKV`.
+
+/// What stands before the id in the key of a conversation.
+const COMPOSER_KEY: &str = "composerData:";
+
+/// Reads each conversation of the table.
+fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    // The character after the colon ends the range of keys, so that the index is used and no other value is touched.
+    let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
+    let mut statement = source.database.statement(sql)?;
+    let mut rows = source.database.rows(&mut statement, &[])?;
+    let mut known = HashSet::new();
+    while let Some(row) = source.database.next(&mut rows)? {
+        let number = database::record_number(row, 0);
+        let key = database::text(row, 1).unwrap_or_default();
+        let id = key.strip_prefix(COMPOSER_KEY).unwrap_or_default().to_owned();
+        match database::json::<Value>(row, 2) {
+            Ok((composer, repaired)) => {
+                sink.repaired += usize::from(repaired);
+                read_one(source, &id, &composer, number, sink)?;
+            }
+            Err(reason) => sink.skip(number, format!("conversation: {reason}")),
+        }
+        known.insert(id);
+    }
+    tell_orphans(source, &known, sink)
+}
+
+/// Reads one conversation; `number` is its row.
+fn read_one(
+    source: &Source,
+    id: &str,
+    composer: &Value,
+    number: usize,
+    sink: &mut Sink<'_>,
+) -> Result<(), IngestError> {
+    let header = header_of(source, id)?;
+    let mut conversation = Conversation::new(source, id, composer, &header);
+    let listed = composer["fullConversationHeadersOnly"].as_array().filter(|headers| !headers.is_empty());
+    let inside = composer["conversation"].as_array().filter(|bubbles| !bubbles.is_empty());
+    let mut missing = 0;
+    match (listed, inside) {
+        (Some(headers), _) => {
+            for header in headers {
+                let bubble_id = header["bubbleId"].as_str().unwrap_or_default();
+                let kept = &composer["conversationMap"][bubble_id];
+                match bubble_in_row(source, id, bubble_id, sink)? {
+                    Some(bubble) => conversation.take(&bubble, header, sink),
+                    None if kept.is_object() => conversation.take(kept, header, sink),
+                    None => missing += 1,
+                }
+            }
+        }
+        (None, Some(bubbles)) => {
+            for bubble in bubbles {
+                conversation.take(bubble, &Value::Null, sink);
+            }
+        }
+        (None, None) if source.has_table => read_unlisted(source, id, &mut conversation, sink)?,
+        (None, None) => {}
+    }
+    if missing > 0 {
+        sink.skip(number, format!("{missing} messages that the conversation lists are not there"));
+    }
+    conversation.draft.finish(sink);
+    Ok(())
+}
+
+/// Returns what the table of newer versions says of a conversation.
+fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
+    let columns = source.database.columns("composerHeaders");
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    if !has("composerId") || !has("value") {
+        return Ok(Value::Null);
+    }
+    let sql = format!(
+        "SELECT value, {} FROM composerHeaders WHERE composerId = ?1",
+        if has("isSubagent") { "isSubagent" } else { "NULL" }
+    );
+    let mut statement = source.database.prepare_cached(&sql).map_err(|error| source.database.error(error))?;
+    let mut rows = source.database.rows(&mut statement, &[&id])?;
+    let Some(row) = source.database.next(&mut rows)? else { return Ok(Value::Null) };
+    let mut header = database::json::<Value>(row, 0).map_or(Value::Null, |(header, _)| header);
+    if let Some(fields) = header.as_object_mut() {
+        fields.insert("isSubagent".to_owned(), (database::text(row, 1).as_deref() == Some("1")).into());
+    }
+    Ok(header)
+}
+
+/// Returns the bubble in its row; a row that cannot be read is reported.
+fn bubble_in_row(
+    source: &Source,
+    id: &str,
+    bubble_id: &str,
+    sink: &mut Sink<'_>,
+) -> Result<Option<Value>, IngestError> {
+    let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1";
+    let mut statement = source.database.prepare_cached(sql).map_err(|error| source.database.error(error))?;
+    let mut rows = source.database.rows(&mut statement, &[&format!("bubbleId:{id}:{bubble_id}")])?;
+    let Some(row) = source.database.next(&mut rows)? else { return Ok(None) };
+    Ok(Some(parsed(row, 1, sink)))
+}
+
+/// Reads the bubbles of a conversation that lists none, in the order in which they were written.
+fn read_unlisted(
+    source: &Source,
+    id: &str,
+    conversation: &mut Conversation,
+    sink: &mut Sink<'_>,
+) -> Result<(), IngestError> {
+    let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 ORDER BY rowid";
+    let mut statement = source.database.statement(sql)?;
+    let mut rows = source.database.rows(&mut statement, &[&format!("bubbleId:{id}:"), &format!("bubbleId:{id};")])?;
+    while let Some(row) = source.database.next(&mut rows)? {
+        conversation.take(&parsed(row, 1, sink), &Value::Null, sink);
+    }
+    Ok(())
+}
+
+fn parsed(row: &rusqlite::Row<'_>, column: usize, sink: &mut Sink<'_>) -> Value {
+    match database::json::<Value>(row, column) {
+        Ok((bubble, repaired)) => {
+            sink.repaired += usize::from(repaired);
+            bubble
+        }
+        Err(reason) => {
+            sink.skip(database::record_number(row, 0), format!("message: {reason}"));
+            Value::Null
+        }
+    }
+}
+
+/// Tells how many bubbles belong to conversations that were deleted.
+fn tell_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let sql = "SELECT rowid, key FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' ORDER BY key";
+    let mut statement = source.database.statement(sql)?;
+    let mut rows = source.database.rows(&mut statement, &[])?;
+    let (mut count, mut first) = (0_usize, 0);
+    while let Some(row) = source.database.next(&mut rows)? {
+        let key = database::text(row, 1).unwrap_or_default();
+        if !key.split(':').nth(1).is_some_and(|id| known.contains(id)) {
+            first = if count == 0 { database::record_number(row, 0) } else { first };
+            count += 1;
+        }
+    }
+    if count > 0 {
+        sink.skip(first, format!("{count} messages whose conversation is not there"));
+    }
+    Ok(())
+}
+
+/// One conversation while it is read.
+struct Conversation {
+    draft: Assembler,
+    is_sub_agents: bool,
+    /// The calls that older versions keep in the conversation, by bubble.
+    tools: Value,
+    /// When the last message was written, or else the conversation was begun.
+    before: Option<MessageTime>,
+}
+
+impl Conversation {
+    fn new(source: &Source, id: &str, composer: &Value, header: &Value) -> Self {
+        let spawned = &composer["subagentInfo"];
+        let parent = turn::text(&spawned["parentComposerId"]);
+        let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
+        let mut draft = Assembler::new(NAME, identity, format!("{}#{id}", source.origin));
+        let title = turn::text(&composer["name"]).or_else(|| turn::text(&header["name"]));
+        let folder = [composer, header].into_iter().find_map(|one| {
+            let uri = &one["workspaceIdentifier"]["uri"];
+            turn::text(&uri["fsPath"]).or_else(|| turn::text(&uri["path"])).map(str::to_owned)
+        });
+        let meta = draft.meta();
+        meta.title = title.map(str::to_owned);
+        meta.project = folder.or_else(|| source.project.clone());
+        meta.model = model(&composer["modelConfig"]);
+        meta.created_at = identity::instant(&composer["createdAt"]);
+        let before = meta.created_at.map(MessageTime::logged);
+        let is_sub_agents = parent.is_some() || spawned.is_object() || header["isSubagent"] == true;
+        Self { draft, is_sub_agents, tools: tools_of(composer), before }
+    }
+
+    fn take(&mut self, bubble: &Value, header: &Value, sink: &mut Sink<'_>) {
+        let id = turn::text(&bubble["bubbleId"]).or_else(|| turn::text(&header["bubbleId"])).unwrap_or_default();
+        let meta = self.draft.meta();
+        meta.model = meta.model.take().or_else(|| model(&bubble["modelInfo"]));
+        if meta.project.is_none() {
+            meta.project =
+                bubble["workspaceUris"].as_array().and_then(|all| turn::text(all.first()?)).map(turn::folder_path);
+        }
+        let own = time_of(bubble);
+        let derived = self.before.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        self.before = own.or(self.before);
+        let mut messages = messages_of(bubble, header, &self.tools[id]);
+        if self.is_sub_agents {
+            turn::of_sub_agent(&mut messages);
+        }
+        for message in messages {
+            self.draft.push(Message { id: id.to_owned(), time: own.or(derived), ..message }, sink);
+        }
+    }
+}
+
+/// Returns the model that `value` names; the placeholder of the picker is none.
+fn model(value: &Value) -> Option<String> {
+    turn::text(&value["modelName"]).filter(|name| *name != "default").map(str::to_owned)
+}
+
+/// Returns the calls that the first versions keep beside the bubbles, in an object or in JSON inside a string.
+fn tools_of(composer: &Value) -> Value {
+    let maps = composer["capabilities"].as_array().into_iter().flatten().map(|one| &one["data"]["bubbleDataMap"]);
+    for map in maps {
+        match map {
+            Value::Object(calls) if !calls.is_empty() => return map.clone(),
+            Value::String(text) => {
+                if let Ok((calls @ Value::Object(_), _)) = crate::json::parse::<Value>(text)
+                    && calls.as_object().is_some_and(|calls| !calls.is_empty())
+                {
+                    return calls;
+                }
+            }
+            _ => {}
+        }
+    }
+    Value::Null
+}
+
+// One bubble of a conversation: what the user typed, or one step of the assistant.
+
+/// Before Cursor existed: such a time is a count since the program's start.
+const EARLIEST: Timestamp = Timestamp::constant(1_577_836_800, 0);
+
+/// Returns the messages in a bubble. `header` is how the conversation lists it, and `tool` the call that older versions
+/// keep apart from it; either may be null.
+fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
+    let kind = bubble["type"].as_i64().or_else(|| header["type"].as_i64());
+    let mut messages = match kind {
+        Some(1) => user(bubble),
+        Some(2) => assistant(bubble, tool),
+        _ => text(&bubble["text"])
+            .map(|words| Message::new(Role::Other, Kind::Context, words))
+            .into_iter()
+            .collect::<Vec<_>>(),
+    };
+    // Cursor never showed it to anybody.
+    if header["grouping"]["isRenderable"] == false {
+        for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
+            (message.role, message.kind) = (Role::System, Kind::Context);
+        }
+    }
+    messages
+}
+
+fn user(bubble: &Value) -> Vec<Message> {
+    let mut messages = text(&bubble["text"]).or_else(|| text(&bubble["rawText"])).map(user_words).unwrap_or_default();
+    let images = [&bubble["images"], &bubble["context"]["selectedImages"]];
+    for image in images.into_iter().filter_map(Value::as_array).flatten() {
+        let path = ["path", "filename", "name"].into_iter().find_map(|key| text(&image[key]));
+        let name = path.and_then(|path| path.rsplit(['/', '\\']).next());
+        messages.push(Message::new(Role::User, Kind::Attachment, file_label("image", name)));
+    }
+    messages
+}
+
+fn assistant(bubble: &Value, tool: &Value) -> Vec<Message> {
+    let thinking = text(&bubble["thinking"]["text"]).or_else(|| text(&bubble["thinking"]));
+    let reasoning = thinking.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
+    let words = text(&bubble["text"]).or_else(|| text(&bubble["rawText"]));
+    let spoken = words.map(|words| Message::assistant(without_data(words)));
+    let data = if bubble["toolFormerData"].is_object() { &bubble["toolFormerData"] } else { tool };
+    let used = if data.is_object() { tool_messages(data) } else { Vec::new() };
+    reasoning.into_iter().chain(spoken).chain(used).collect()
+}
+
+fn tool_messages(data: &Value) -> Vec<Message> {
+    let arguments = [&data["params"], &data["rawArgs"]].into_iter().find(|value| text(value).is_some());
+    let mut messages = vec![call(data["name"].as_str().unwrap_or_default(), arguments.unwrap_or(&Value::Null))];
+    let failed = text(&data["status"]).filter(|status| matches!(*status, "error" | "cancelled" | "rejected"));
+    let pieces = text(&data["result"]).map(result_text).or_else(|| text(&data["error"]).map(str::to_owned));
+    if let Some(pieces) = pieces.or_else(|| failed.map(str::to_owned)) {
+        messages.push(answer(&pieces));
+    }
+    messages
+}
+
+/// Returns the output inside a result, which is a text or an object in JSON.
+fn result_text(result: &str) -> String {
+    let parsed = crate::json::parse::<Value>(result).map_or(Value::Null, |(value, _)| value);
+    let output = ["output", "contents", "result"].into_iter().find_map(|key| text(&parsed[key]));
+    output.unwrap_or(result).to_owned()
+}
+
+/// Returns when a bubble was written: a date in new versions, and counts of milliseconds in older ones.
+fn time_of(bubble: &Value) -> Option<MessageTime> {
+    let timing = &bubble["timingInfo"];
+    let counts = ["clientRpcSendTime", "clientSettleTime", "clientEndTime", "clientStartTime"];
+    [&bubble["createdAt"]]
+        .into_iter()
+        .chain(counts.iter().map(|key| &timing[*key]))
+        .filter_map(identity::stamp)
+        .find(|time| time.at > EARLIEST)
+}
+
+// Older versions, which use `ItemTable`: chats in tabs, and conversations inside the list of all.
+
+const COMPOSERS_KEY: &str = "composer.composerData";
+
+/// Reads the chats and conversations of the table.
+fn read_tabs(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let mut number = 0;
+    for tab in value_of(source, TABS_KEY, sink)?["tabs"].as_array().into_iter().flatten() {
+        number += 1;
+        match turn::text(&tab["tabId"]) {
+            Some(id) => read_tab(source, id, tab, sink),
+            None => sink.skip(number, "a chat without an id"),
+        }
+    }
+    for (place, one) in
+        value_of(source, COMPOSERS_KEY, sink)?["allComposers"].as_array().into_iter().flatten().enumerate()
+    {
+        // Newer versions list them here and keep what was said in the other table.
+        let Some(id) = turn::text(&one["composerId"]).filter(|_| one["conversation"].is_array()) else { continue };
+        read_one(source, id, one, place + 1, sink)?;
+    }
+    Ok(())
+}
+
+fn value_of(source: &Source, key: &str, sink: &mut Sink<'_>) -> Result<Value, IngestError> {
+    let mut statement = source.database.statement("SELECT rowid, value FROM ItemTable WHERE key = ?1")?;
+    let mut rows = source.database.rows(&mut statement, &[&key])?;
+    let Some(row) = source.database.next(&mut rows)? else { return Ok(Value::Null) };
+    Ok(match database::json::<Value>(row, 1) {
+        Ok((value, _)) => value,
+        Err(reason) => {
+            sink.skip(database::record_number(row, 0), format!("row of ItemTable: {reason}"));
+            Value::Null
+        }
+    })
+}
+
+fn read_tab(source: &Source, id: &str, tab: &Value, sink: &mut Sink<'_>) {
+    let mut draft = Assembler::new(NAME, id, format!("{}#{id}", source.origin));
+    draft.meta().title = turn::text(&tab["chatTitle"]).map(str::to_owned);
+    draft.meta().project.clone_from(&source.project);
+    // The tab says when the last message was sent, and the messages say nothing.
+    let sent = identity::instant(&tab["lastSendTime"])
+        .map(|at| MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) });
+    for bubble in tab["bubbles"].as_array().into_iter().flatten() {
+        let header = match bubble["type"].as_str() {
+            Some("user") => serde_json::json!({"type": 1}),
+            Some("ai") => serde_json::json!({"type": 2}),
+            Some(_) | None => Value::Null,
+        };
+        let model = turn::text(&bubble["modelType"]).map(str::to_owned);
+        draft.meta().model = draft.meta().model.take().or(model);
+        let id = turn::text(&bubble["id"]).unwrap_or_default();
+        for message in messages_of(bubble, &header, &Value::Null) {
+            draft.push(Message { id: id.to_owned(), time: sent, ..message }, sink);
+        }
+    }
+    draft.finish(sink);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Skipped;
+    use crate::{Message, TimeSource, Transcript};
+
+    /// A database in a folder of its own.
+    struct Sample {
+        folder: tempfile::TempDir,
+    }
+
+    impl Sample {
+        fn new(script: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let connection = rusqlite::Connection::open(folder.path().join("state.vscdb")).unwrap();
+            connection.execute_batch(script).unwrap();
+            Self { folder }
+        }
+
+        /// A database with `rows` of keys and values.
+        fn of(rows: &[(&str, Value)]) -> Self {
+            let sample = Self::new("CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);");
+            let connection = rusqlite::Connection::open(sample.folder.path().join("state.vscdb")).unwrap();
+            for (key, value) in rows {
+                let value = if value.is_null() { None } else { Some(value.to_string()) };
+                connection.execute("INSERT INTO cursorDiskKV VALUES (?1, ?2)", (key, value)).unwrap();
+            }
+            sample
+        }
+
+        fn read(&self) -> (Vec<Transcript>, Vec<Skipped>) {
+            let mut seen = Vec::new();
+            let mut accept = |transcript| seen.push(transcript);
+            let mut sink = Sink::new(&mut accept);
+            let input = crate::open(&self.folder.path().join("state.vscdb")).unwrap();
+            assert!(Cursor.sniff(&Head::of(&input)));
+            Cursor.read(input, &mut sink).unwrap();
+            let skipped = std::mem::take(&mut sink.skipped);
+            (seen, skipped)
+        }
+    }
+
+    fn shown(messages: &[Message]) -> Vec<String> {
+        messages.iter().map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
+    }
+
+    #[test]
+    fn each_bubble_has_its_kind() {
+        let pieces = |bubble: Value, header: Value| shown(&super::messages_of(&bubble, &header, &Value::Null));
+        let user = json!({"type": 1, "text": "use tabs", "images": [{"path": "/tmp/plan.png", "data": "AAAA"}]});
+        assert_eq!(pieces(user, Value::Null), ["User Prose: use tabs", "User Attachment: [image: plan.png]"]);
+        let tool = json!({"type": 2, "capabilityType": 15, "toolFormerData": {"name": "read_file_v2", "params": "{\"targetFile\":\"src/a.rs\"}", "status": "completed", "result": "{\"contents\":\"fn a() {}\"}"}});
+        assert_eq!(
+            pieces(tool, Value::Null),
+            ["Assistant ToolCall: read_file_v2 src/a.rs", "Tool ToolResult: fn a() {}"]
+        );
+        let refused = json!({"type": 2, "toolFormerData": {"name": "run_terminal_cmd", "rawArgs": "{\"command\":\"rm x\"}", "status": "rejected"}});
+        assert_eq!(
+            pieces(refused, Value::Null),
+            ["Assistant ToolCall: run_terminal_cmd rm x", "Tool ToolResult: rejected"]
+        );
+        let thought = json!({"type": 2, "text": "", "thinking": {"text": "hm", "signature": "s"}});
+        assert_eq!(pieces(thought, Value::Null), ["Assistant Reasoning: hm"]);
+        let unseen = json!({"type": 1, "text": "continue"});
+        assert_eq!(pieces(unseen, json!({"grouping": {"isRenderable": false}})), ["System Context: continue"]);
+        assert_eq!(pieces(json!({"text": "?"}), Value::Null), ["Other Context: ?"]);
+        assert_eq!(pieces(json!({"text": "by the header"}), json!({"type": 2})), ["Assistant Prose: by the header"]);
+        assert_eq!(pieces(Value::Null, Value::Null), Vec::<String>::new());
+    }
+
+    #[test]
+    fn times_come_in_both_forms_and_counts_since_the_start_are_none() {
+        let at = |bubble: Value| super::time_of(&bubble).map(|time| time.at.to_string());
+        assert_eq!(at(json!({"createdAt": "2026-03-02T09:00:10.500Z"})).as_deref(), Some("2026-03-02T09:00:10.5Z"));
+        assert_eq!(
+            at(json!({"timingInfo": {"clientStartTime": 8123.4, "clientEndTime": 1_772_442_010_500.25}})).as_deref(),
+            Some("2026-03-02T09:00:10.5Z")
+        );
+        assert_eq!(at(json!({"timingInfo": {"clientStartTime": 8123.4}})), None);
+    }
+
+    #[test]
+    fn a_conversation_is_read_in_its_listed_order_and_what_is_missing_is_reported() {
+        let listed = json!({"createdAt": 1_772_442_000_000_i64, "name": "Loom", "modelConfig": {"modelName": "default"},
+        "workspaceIdentifier": {"id": "w", "uri": {"fsPath": "/home/eli/loom"}},
+        "fullConversationHeadersOnly": [{"bubbleId": "b2", "type": 1}, {"bubbleId": "b1", "type": 2}, {"bubbleId": "b0", "type": 1}, {"bubbleId": "b3", "type": 2}]});
+        let (seen, skipped) = Sample::of(&[
+            ("bubbleId:c1:b1", json!({"text": "second", "modelInfo": {"modelName": "gpt-5"}})),
+            ("bubbleId:c1:b2", json!({"text": "first"})),
+            ("bubbleId:c1:b3", Value::Null),
+            ("bubbleId:gone:b1", json!({"text": "lost"})),
+            ("checkpointId:c1:x", json!({"text": "not read"})),
+            ("composerData:c1", listed),
+            ("composerData:c2", Value::Null),
+            ("composerData:c3", json!({})),
+        ])
+        .read();
+        assert_eq!(shown(&seen[0].messages), ["User Prose: first", "Assistant Prose: second"]);
+        let known = (seen[0].external_id.as_str(), seen[0].project.as_deref(), seen[0].model.as_deref());
+        assert_eq!(known, ("c1", Some("/home/eli/loom"), Some("gpt-5")));
+        let time = seen[0].messages[0].time.unwrap();
+        assert_eq!((time.at, time.source), ("2026-03-02T09:00:00Z".parse().unwrap(), TimeSource::Derived));
+        let mut reasons: Vec<_> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        reasons.sort_unstable();
+        assert_eq!(
+            (seen.len(), reasons),
+            (
+                1,
+                vec![
+                    "1 messages that the conversation lists are not there",
+                    "1 messages whose conversation is not there",
+                    "conversation: a row without a value",
+                    "message: a row without a value"
+                ]
+            )
+        );
+    }
+
+    #[test]
+    fn older_conversations_hold_their_bubbles_and_calls() {
+        let calls = json!({"b2": {"name": "grep", "params": "{\"query\":\"warp\"}", "result": "3 hits"}});
+        let older = json!({"conversation": [{"bubbleId": "b1", "type": 1, "text": "find warp"}, {"bubbleId": "b2", "type": 2, "text": ""}],
+        "capabilities": [{"type": 15, "data": {"bubbleDataMap": calls.to_string()}}]});
+        let (seen, skipped) = Sample::of(&[("composerData:c1", older)]).read();
+        assert_eq!(
+            shown(&seen[0].messages),
+            ["User Prose: find warp", "Assistant ToolCall: grep warp", "Tool ToolResult: 3 hits"]
+        );
+        assert_eq!(skipped, []);
+    }
+
+    #[test]
+    fn a_sub_agents_conversation_has_no_person_in_it() {
+        let spawned =
+            json!({"subagentInfo": {"parentComposerId": "c0"}, "conversation": [{"type": 1, "text": "look"}]});
+        let (seen, _) = Sample::of(&[("composerData:c1", spawned)]).read();
+        assert_eq!(
+            (seen[0].external_id.as_str(), shown(&seen[0].messages)),
+            ("c0/c1", vec!["Other Prose: look".to_owned()])
+        );
+    }
+
+    #[test]
+    fn the_oldest_chats_stand_in_tabs_of_a_workspace() {
+        let tabs = json!({"tabs": [{"tabId": "t1", "chatTitle": "Warp", "lastSendTime": 1_700_000_000_000_i64,
+        "bubbles": [{"type": "user", "id": "u", "text": "hi"}, {"type": "ai", "id": "a", "rawText": "hello", "modelType": "gpt-4"}]}, {}]});
+        let inline = json!({"allComposers": [{"composerId": "c1"}, {"composerId": "c2", "conversation": [{"type": 1, "text": "and weft"}]}]});
+        let sample = Sample::new(&format!(
+        "CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB);
+         INSERT INTO ItemTable VALUES ('{TABS_KEY}', CAST('{tabs}' AS BLOB)), ('composer.composerData', '{inline}'), ('other', NULL);"
+    ));
+        std::fs::write(sample.folder.path().join("workspace.json"), r#"{"folder":"file:///home/eli/my%20loom"}"#)
+            .unwrap();
+        let (seen, skipped) = sample.read();
+        assert_eq!(shown(&seen[0].messages), ["User Prose: hi", "Assistant Prose: hello"]);
+        assert_eq!((seen[0].project.as_deref(), seen[0].model.as_deref()), (Some("/home/eli/my loom"), Some("gpt-4")));
+        assert_eq!(seen[0].messages[0].time.unwrap().source, TimeSource::Derived);
+        assert_eq!(shown(&seen[1].messages), ["User Prose: and weft"]);
+        assert_eq!(skipped, [Skipped { record: 2, reason: "a chat without an id".to_owned() }]);
+    }
+
+    #[test]
+    fn another_layout_and_another_file_are_errors() {
+        let outcome = |path: &std::path::Path| {
+            let mut ignore = |_| {};
+            Cursor.read(crate::open(path).unwrap(), &mut Sink::new(&mut ignore)).unwrap_err().to_string()
+        };
+        let sample = Sample::new("CREATE TABLE cursorDiskKV (name, value);");
+        assert!(outcome(&sample.folder.path().join("state.vscdb")).contains("cursorDiskKV has no column key"));
+        let sample = Sample::new("CREATE TABLE notes (key, value);");
+        assert!(outcome(&sample.folder.path().join("state.vscdb")).contains("no table ItemTable"));
+        let path = sample.folder.path().join("x.json");
+        std::fs::write(&path, "{}").unwrap();
+        assert!(outcome(&path).contains("no SQLite database"));
+    }
+}

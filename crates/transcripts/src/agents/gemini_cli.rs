@@ -1,0 +1,684 @@
+//! Gemini CLI: session recordings, saved checkpoints, and the history of prompts.
+//!
+//! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one, replace
+//! all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` holds what was typed.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::message::assemble::{Prompt, Prompts};
+use crate::message::parts::{call_on, gemini_call, gemini_parts};
+use crate::message::speaker::{is_only_injected, slash_command};
+use crate::message::{blocks, identity};
+use crate::{
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_PART_BYTES, Message, MessageTime, Records, Role,
+    Sink, TimeSource, hex,
+};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "gemini-cli";
+/// Digits of a session's id that stand at the end of the name of its recording.
+const ID_DIGITS: usize = 8;
+
+/// Reads what Gemini CLI writes.
+pub(crate) struct GeminiCli;
+
+impl Ingestor for GeminiCli {
+    describe!(
+        NAME,
+        "Gemini CLI session recordings, checkpoints and prompt logs",
+        "an object with `projectHash` and `messages`; JSONL with `projectHash`, `$set` or `$rewindTo`; `history` of `role` and `parts`; or an array of prompts with `sessionId` and `messageId`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let is_array = matches!(head.document, Some(Value::Array(_)));
+        let is_document =
+            |value: &Value| if is_array { is_prompt(value) } else { is_start(value) || is_checkpoint(value) };
+        head.objects().any(is_document)
+            || head.any_line(is_start)
+            || head.any_line(is_change) && head.any_line(is_message)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (is_lines, is_array) = {
+            let head = Head::of(&input);
+            (!head.lines.is_empty(), matches!(head.document, Some(Value::Array(_))))
+        };
+        if is_array {
+            return read_prompts(input, sink);
+        }
+        if !is_lines && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
+            sink.skip(1, "the recording goes on in the JSONL file beside it, which is read instead");
+            return Ok(());
+        }
+        let mut session = Session::new(&input);
+        let saved = Saved::of(&input);
+        let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
+        while let Some((number, value)) = records.next_json::<Value>(sink)? {
+            if is_checkpoint(&value) {
+                saved.read(&value["history"], sink);
+            } else if !session.take(number, value, sink) {
+                sink.skip(number, "neither a message nor a change of one");
+            }
+        }
+        session.finish(sink);
+        Ok(())
+    }
+}
+
+fn is_text(value: &Value, key: &str) -> bool {
+    value.get(key).is_some_and(Value::is_string)
+}
+
+/// Whether `value` is a whole recording, or the first line of one.
+fn is_start(value: &Value) -> bool {
+    is_text(value, "projectHash") && is_text(value, "sessionId")
+}
+
+/// Whether `value` is a line that changes earlier ones.
+fn is_change(value: &Value) -> bool {
+    value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
+}
+
+fn is_message(value: &Value) -> bool {
+    is_text(value, "id") && is_text(value, "timestamp") && KINDS.contains(&value["type"].as_str().unwrap_or(""))
+}
+
+fn is_checkpoint(value: &Value) -> bool {
+    let turns = value["history"].as_array().map_or(&[][..], Vec::as_slice);
+    turns.iter().any(|turn| {
+        matches!(turn["role"].as_str(), Some("user" | "model")) && turn.get("parts").is_some_and(Value::is_array)
+    })
+}
+
+fn is_prompt(value: &Value) -> bool {
+    is_text(value, "sessionId") && value.get("messageId").is_some_and(Value::is_number) && is_text(value, "message")
+}
+
+/// Reads `logs.json`: prompts alone, of all sessions in one project.
+fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let names = input.names_beside("chats");
+    let logged: HashSet<String> = names.iter().filter_map(|name| named_session(name)).collect();
+    let mut prompts = Prompts::new(NAME, &input, logged);
+    let mut records = Records::elements(input);
+    while let Some((number, value)) = records.next_json::<Value>(sink)? {
+        let (Some(session), true) = (value["sessionId"].as_str(), is_prompt(&value)) else {
+            sink.skip(number, "not a prompt");
+            continue;
+        };
+        let key = session.get(..ID_DIGITS).unwrap_or(session);
+        prompts.take(number, Prompt { session, key, project: None, message: prompt(&value) }, sink);
+    }
+    prompts.finish(sink);
+    Ok(())
+}
+
+/// Returns the digits of the session's id in a name such as `session-2026-01-02T03-04-1a2b3c4d.jsonl`.
+fn named_session(name: &str) -> Option<String> {
+    let stem = name.split('.').next()?.strip_prefix("session-")?;
+    let digits = stem.rsplit('-').next()?;
+    (digits.len() == ID_DIGITS).then(|| digits.to_owned())
+}
+
+/// What the file says of a chat that was saved under a name.
+struct Saved {
+    stem: String,
+    origin: String,
+    time: Option<crate::MessageTime>,
+}
+
+impl Saved {
+    fn of(input: &Input) -> Self {
+        Self { stem: input.stem(), origin: input.path.display().to_string(), time: identity::file_time(input) }
+    }
+
+    fn read(&self, history: &Value, sink: &mut Sink<'_>) {
+        let turns = history.as_array().map_or(&[][..], Vec::as_slice);
+        let messages: Vec<Message> = turns.iter().flat_map(turn).collect();
+        let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
+        let mut draft = Assembler::new(NAME, identity::of_file(&self.stem, first), self.origin.as_str());
+        draft.meta().created_at = self.time.map(|time| time.at);
+        draft.meta().title = self.stem.strip_prefix("checkpoint-").map(str::to_owned);
+        for message in messages {
+            draft.push(Message { time: self.time, ..message }, sink);
+        }
+        draft.finish(sink);
+    }
+}
+
+// One recording while it is read: records are held until it is known that they stay.
+
+/// A record that may still be changed or taken back.
+struct Turn {
+    id: String,
+    messages: Vec<Message>,
+}
+
+/// Collects one recording.
+///
+/// Changes reach what is held, i.e. the last part of a very long session.
+struct Session {
+    draft: Assembler,
+    turns: Vec<Turn>,
+    places: HashMap<String, usize>,
+    /// Ids of records that were handed over already.
+    gone: HashSet<String>,
+    bytes: usize,
+    is_named: bool,
+    author: Author,
+    id: Option<String>,
+    /// The root of the project, from the note beside the folder of recordings.
+    root: Option<String>,
+    last_time: Option<MessageTime>,
+}
+
+impl Session {
+    fn new(input: &Input) -> Self {
+        let origin = input.path.display().to_string();
+        Self {
+            draft: Assembler::new(NAME, input.stem(), origin),
+            turns: Vec::new(),
+            places: HashMap::new(),
+            gone: HashSet::new(),
+            bytes: 0,
+            is_named: false,
+            author: Author::Person,
+            id: None,
+            root: noted_root(input),
+            last_time: None,
+        }
+    }
+
+    /// Takes one record; returns whether it is of any known kind.
+    fn take(&mut self, number: usize, mut record: Value, sink: &mut Sink<'_>) -> bool {
+        if let Some(id) = record["$rewindTo"].as_str() {
+            self.rewind_to(id);
+        } else if let Some(change) = record.get_mut("$set").filter(|change| change.is_object()) {
+            let change = change.take();
+            self.take_head(&change);
+            self.replace_all(number, &change, sink);
+        } else if is_start(&record) {
+            self.take_head(&record);
+            self.replace_all(number, &record, sink);
+        } else if is_message(&record) || record["id"].is_string() && record["content"] != Value::Null {
+            self.take_message(number, &record, sink);
+        } else {
+            return false;
+        }
+        if self.bytes >= MAX_PART_BYTES {
+            self.release(1, sink);
+        }
+        true
+    }
+
+    fn finish(mut self, sink: &mut Sink<'_>) {
+        self.release(0, sink);
+        self.draft.finish(sink);
+    }
+
+    fn take_head(&mut self, head: &Value) {
+        let text = |key: &str| head[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        self.id = self.id.take().or(text("sessionId"));
+        if head["kind"] == "subagent" {
+            self.author = Author::Agent;
+        }
+        let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
+        let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
+        let meta = self.draft.meta();
+        meta.project = meta.project.take().or(root);
+        meta.title = text("summary").or(meta.title.take());
+        meta.created_at = meta.created_at.or_else(|| head["startTime"].as_str().and_then(|time| time.parse().ok()));
+    }
+
+    /// Puts the messages of a checkpoint in the place of all that is held.
+    fn replace_all(&mut self, number: usize, change: &Value, sink: &mut Sink<'_>) {
+        let Some(messages) = change["messages"].as_array() else { return };
+        self.truncate(0);
+        for message in messages {
+            if message.is_object() {
+                self.take_message(number, message, sink);
+            } else {
+                sink.skip(number, "an element of `messages` is no object");
+            }
+        }
+    }
+
+    /// Takes in a record; one with an id that has come before replaces that.
+    fn take_message(&mut self, number: usize, record: &Value, sink: &mut Sink<'_>) {
+        if let Some(model) = record["model"].as_str().filter(|model| !model.is_empty()) {
+            self.draft.meta().model = Some(model.to_owned());
+        }
+        let id = record["id"].as_str().unwrap_or_default().to_owned();
+        if self.gone.contains(&id) {
+            sink.skip(number, "changes a message of a part that was read already");
+            return;
+        }
+        let mut messages = messages(record, self.author);
+        self.date(&mut messages);
+        let bytes = weight(&messages);
+        self.bytes += bytes;
+        if let Some(place) = self.places.get(&id).filter(|_| !id.is_empty()) {
+            let old = std::mem::replace(&mut self.turns[*place].messages, messages);
+            self.bytes -= weight(&old);
+            return;
+        }
+        self.places.insert(id.clone(), self.turns.len());
+        self.turns.push(Turn { id, messages });
+    }
+
+    /// Gives messages without a time that of the message before.
+    fn date(&mut self, messages: &mut [Message]) {
+        for message in messages {
+            let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+            self.last_time = message.time.or(self.last_time);
+            message.time = message.time.or(before);
+        }
+    }
+
+    /// Takes back the record called `id` and all that follow it; an id that is not known takes back everything.
+    fn rewind_to(&mut self, id: &str) {
+        self.truncate(self.places.get(id).copied().unwrap_or(0));
+    }
+
+    fn truncate(&mut self, count: usize) {
+        for turn in self.turns.drain(count..) {
+            self.bytes -= weight(&turn.messages);
+            self.places.remove(&turn.id);
+        }
+    }
+
+    /// Hands over all but the last `kept` records.
+    fn release(&mut self, kept: usize, sink: &mut Sink<'_>) {
+        let count = self.turns.len().saturating_sub(kept);
+        self.name();
+        for turn in self.turns.drain(..count) {
+            for message in turn.messages {
+                self.draft.push(Message { id: turn.id.clone(), ..message }, sink);
+            }
+            self.gone.extend(Some(turn.id).filter(|id| !id.is_empty()));
+        }
+        self.places = self.turns.iter().enumerate().map(|(place, turn)| (turn.id.clone(), place)).collect();
+        self.bytes = self.turns.iter().map(|turn| weight(&turn.messages)).sum();
+    }
+
+    /// Sub-agents may be recorded under the id of the session that started them, so their first record sets them
+    /// apart.
+    fn name(&mut self) {
+        if let Some(id) = self.id.clone().filter(|_| !self.is_named) {
+            let first = self.turns.first().map(|turn| turn.id.as_str()).unwrap_or_default();
+            let id = if self.author == Author::Agent { format!("{id}/{first}") } else { id };
+            self.draft.set_external_id(id);
+            self.is_named = true;
+        }
+    }
+}
+
+fn weight(messages: &[Message]) -> usize {
+    messages.iter().map(|message| size_of::<Message>() + message.text.len()).sum()
+}
+
+/// Returns what the file `.project_root` above the folder of recordings names; the caller compares it with the hash.
+fn noted_root(input: &Input) -> Option<String> {
+    let above = input.path.parent()?.parent()?;
+    let note = Folder::directory(above).open(".project_root").ok()?;
+    Some(note.head().trim().to_owned())
+}
+
+// One record of a recording, and the messages in it.
+
+/// What a record can be.
+const KINDS: &[&str] = &["user", "gemini", "info", "error", "warning"];
+/// How the program's own first turn begins, and the answer that it puts into the model's mouth.
+const OPENING: &str = "This is the Gemini CLI. We are setting up the context";
+const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
+const REMEMBER: &str = "/memory add ";
+
+/// Whether a person or another agent types the prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Person,
+    Agent,
+}
+
+/// Returns what a record of a session says, in order: reasoning, words, and calls with their answers.
+fn messages(record: &Value, author: Author) -> Vec<Message> {
+    let mut messages = match record["type"].as_str() {
+        Some("user") => user(record),
+        Some("gemini") => gemini(record),
+        // Notes of the program to its user: notices, failures, the output of commands.
+        _ => gemini_parts(&record["content"])
+            .into_iter()
+            .map(|(_, text)| Message::new(Role::System, Kind::Context, text))
+            .collect(),
+    };
+    let time = time_of(record);
+    for message in &mut messages {
+        message.time = message.time.or(time);
+        if author == Author::Agent && matches!(message.role, Role::User | Role::Assistant) {
+            message.role = Role::Other;
+        }
+    }
+    messages
+}
+
+/// Returns what a turn of a saved chat says.
+pub(in crate::agents) fn turn(turn: &Value) -> Vec<Message> {
+    let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
+        (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
+        (Some("user"), Kind::Prose) => typed(&text),
+        (Some("user"), kind) => Message::new(if kind == Kind::Context { Role::System } else { Role::User }, kind, text),
+        (Some("model"), Kind::Prose) if text.trim() == OPENING_ANSWER => {
+            Message::new(Role::Assistant, Kind::Context, text)
+        }
+        (Some("model"), kind) => Message::new(Role::Assistant, kind, text),
+        _ => Message::new(Role::System, Kind::Context, text),
+    };
+    gemini_parts(&turn["parts"]).into_iter().map(spoken).collect()
+}
+
+/// Returns an entry of the history of prompts.
+fn prompt(entry: &Value) -> Message {
+    Message { time: time_of(entry), ..typed(entry["message"].as_str().unwrap_or_default()) }
+}
+
+fn user(record: &Value) -> Vec<Message> {
+    let full = gemini_parts(&record["content"]);
+    let shown = gemini_parts(&record["displayContent"]);
+    let of_part = |(kind, text): (Kind, String)| match kind {
+        Kind::Prose => typed(&text),
+        Kind::ToolResult => Message::new(Role::Tool, kind, text),
+        Kind::Context => Message::new(Role::System, kind, text),
+        kind => Message::new(Role::User, kind, text),
+    };
+    if shown.iter().all(|(_, text)| text.trim().is_empty()) {
+        return full.into_iter().map(of_part).collect();
+    }
+    // What was sent beyond what the screen showed was put there by the program.
+    let is_new = |(_, text): &(Kind, String)| !shown.iter().any(|(_, seen)| seen.trim() == text.trim());
+    let added = full.into_iter().filter(is_new).map(|(kind, text)| {
+        let kind = if kind == Kind::Prose { Kind::Context } else { kind };
+        of_part((kind, text))
+    });
+    let added: Vec<Message> = added.collect();
+    shown.iter().cloned().map(of_part).chain(added).collect()
+}
+
+fn gemini(record: &Value) -> Vec<Message> {
+    let list = |key: &str| record[key].as_array().map_or(&[][..], Vec::as_slice);
+    let thoughts = list("thoughts").iter().map(|thought| {
+        let text = [&thought["subject"], &thought["description"]].map(|text| text.as_str().unwrap_or_default());
+        Message { time: time_of(thought), ..Message::new(Role::Assistant, Kind::Reasoning, text.join("\n")) }
+    });
+    let words = gemini_parts(&record["content"]).into_iter().map(|(kind, text)| match kind {
+        Kind::ToolResult => Message::new(Role::Tool, kind, text),
+        kind => Message::new(Role::Assistant, kind, text),
+    });
+    let calls = list("toolCalls").iter().flat_map(|call| {
+        let answers =
+            gemini_parts(&call["result"]).into_iter().map(|(_, text)| Message::new(Role::Tool, Kind::ToolResult, text));
+        let time = time_of(call);
+        std::iter::once(Message::new(Role::Assistant, Kind::ToolCall, gemini_call(call)))
+            .chain(answers)
+            .map(move |message| Message { time, ..message })
+    });
+    thoughts.chain(words).chain(calls).collect()
+}
+
+/// Tells what was typed to the model from commands of the program and from what was injected.
+fn typed(text: &str) -> Message {
+    let trimmed = text.trim();
+    if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
+        return Message::user(fact);
+    }
+    if is_only_injected(trimmed) || trimmed.starts_with(OPENING) {
+        return Message::new(Role::System, Kind::Context, text.to_owned());
+    }
+    if trimmed == "?" {
+        return Message::new(Role::User, Kind::ToolCall, text.to_owned());
+    }
+    match slash_command(trimmed) {
+        Some((name, argument)) => Message::new(Role::User, Kind::ToolCall, call_on(&format!("/{name}"), argument)),
+        None => Message::user(text),
+    }
+}
+
+fn time_of(value: &Value) -> Option<MessageTime> {
+    blocks::Text(value["timestamp"].as_str().map(str::to_owned)).time()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use sha2::Digest as _;
+
+    use super::*;
+    use crate::Skipped;
+    use crate::{Kind, Role, Transcript};
+
+    fn read_as(name: &str, text: &str) -> (Vec<Transcript>, Vec<Skipped>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        GeminiCli.read(Input::from_text(name, text), &mut sink).unwrap();
+        let skipped = std::mem::take(&mut sink.skipped);
+        (seen, skipped)
+    }
+
+    fn show(message: &Message) -> String {
+        format!("{:?} {:?}: {}", message.role, message.kind, message.text)
+    }
+
+    /// Writes each message of a recording of these lines as `Role Kind: text`.
+    fn pieces(lines: &[Value]) -> Vec<String> {
+        let (seen, skipped) = read_as("session.jsonl", &joined(lines));
+        assert_eq!(skipped, []);
+        seen.iter().flat_map(|transcript| &transcript.messages).map(show).collect()
+    }
+
+    fn joined(lines: &[Value]) -> String {
+        std::iter::once(&head("main")).chain(lines).flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
+    }
+
+    fn head(kind: &str) -> Value {
+        json!({"sessionId": "s", "projectHash": "h", "startTime": "2026-05-04T10:00:00.000Z", "kind": kind})
+    }
+
+    fn line(id: &str, kind: &str, content: impl Into<Value>) -> Value {
+        json!({"id": id, "timestamp": "2026-05-04T10:00:01.000Z", "type": kind, "content": content.into()})
+    }
+
+    #[test]
+    fn a_later_line_changes_replaces_or_takes_back_earlier_ones() {
+        let start = [line("u", "user", "hi"), line("a", "gemini", "hel"), line("a", "gemini", "hello")];
+        assert_eq!(pieces(&start), ["User Prose: hi", "Assistant Prose: hello"]);
+        let then = |more: &[Value]| pieces(&[&start, more].concat());
+        assert_eq!(
+            then(&[json!({"$rewindTo": "a"}), line("b", "gemini", "hey")]),
+            ["User Prose: hi", "Assistant Prose: hey"]
+        );
+        assert_eq!(then(&[json!({"$rewindTo": "unknown"}), line("v", "user", "anew")]), ["User Prose: anew"]);
+        let all = json!({"$set": {"messages": [line("x", "user", "all"), line("y", "gemini", "new")]}});
+        assert_eq!(then(&[all, line("y", "gemini", "newer")]), ["User Prose: all", "Assistant Prose: newer"]);
+    }
+
+    #[test]
+    fn content_is_a_string_a_part_or_a_list_of_either() {
+        let parts =
+            json!(["a", {"text": "b"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}, {"text": "c"}]);
+        let rows = [
+            (json!("hi"), vec!["User Prose: hi"]),
+            (json!({"text": "hi"}), vec!["User Prose: hi"]),
+            (parts, vec!["User Prose: ab", "User Attachment: [image: image/png]", "User Prose: c"]),
+            (json!([{"functionResponse": {"response": {"output": "ok"}}}]), vec!["Tool ToolResult: ok"]),
+            (
+                json!([{"text": "see @a.py"}, {"text": "\n--- Content from referenced files ---"}, {"text": "x = 1"}]),
+                vec!["User Prose: see @a.py", "System Context: --- Content from referenced files ---x = 1"],
+            ),
+        ];
+        for (content, expected) in rows {
+            assert_eq!(pieces(&[line("u", "user", content)]), expected);
+        }
+    }
+
+    #[test]
+    fn what_the_screen_showed_is_what_was_typed() {
+        let mut sent = line("u", "user", json!([{"text": "review @a.py"}, {"text": "contents of a.py"}]));
+        sent["displayContent"] = "review @a.py".into();
+        assert_eq!(pieces(&[sent]), ["User Prose: review @a.py", "System Context: review @a.pycontents of a.py"]);
+    }
+
+    #[test]
+    fn what_the_program_writes_is_marked() {
+        let rows = [
+            (line("1", "info", "Request cancelled."), "System Context: Request cancelled."),
+            (line("1", "error", [json!({"text": "quota"})].to_vec()), "System Context: quota"),
+            (line("1", "warning", "slow"), "System Context: slow"),
+            (line("1", "future", "what"), "System Context: what"),
+            (line("1", "user", "/chat save x"), "User ToolCall: /chat save x"),
+            (line("1", "user", "?"), "User ToolCall: ?"),
+            (line("1", "user", "/memory add I prefer tabs"), "User Prose: I prefer tabs"),
+            (line("1", "user", "/etc/hosts is wrong"), "User Prose: /etc/hosts is wrong"),
+            (line("1", "user", "<hook_context>x</hook_context>"), "System Context: <hook_context>x</hook_context>"),
+        ];
+        for (line, expected) in rows {
+            assert_eq!(pieces(&[line]), [expected]);
+        }
+    }
+
+    #[test]
+    fn thoughts_calls_and_answers_keep_their_order_and_times() {
+        let mut answer = line("a", "gemini", "Reading.");
+        answer["thoughts"] = json!([{"subject": "Plan", "description": "read it"}]);
+        answer["toolCalls"] = json!([{"id": "t", "name": "read_file", "args": {"path": "a.py"}, "timestamp": "2026-05-04T10:00:09Z",
+        "result": [{"functionResponse": {"response": {"output": "x = 1"}}}]}]);
+        let (seen, _) = read_as("session.jsonl", &joined(&[answer]));
+        let shown: Vec<_> = seen[0].messages.iter().map(show).collect();
+        assert_eq!(
+            shown,
+            [
+                "Assistant Reasoning: Plan\nread it", "Assistant Prose: Reading.",
+                "Assistant ToolCall: read_file a.py", "Tool ToolResult: x = 1"
+            ]
+        );
+        assert_eq!(seen[0].messages[3].time.unwrap().at.to_string(), "2026-05-04T10:00:09Z");
+    }
+
+    #[test]
+    fn a_sub_agents_prompts_are_no_persons() {
+        let text = format!("{}\n{}\n{}\n", head("subagent"), line("u", "user", "look"), line("a", "gemini", "found"));
+        let (seen, _) = read_as("x.jsonl", &text);
+        assert!(seen[0].messages.iter().all(|message| message.role == Role::Other && message.kind == Kind::Prose));
+        assert_eq!(seen[0].external_id, "s/u");
+    }
+
+    #[test]
+    fn an_object_printed_over_many_lines_is_one_recording() {
+        let mut whole = head("main");
+        whole["messages"] = json!([line("u", "user", json!(["bare"])), 7, line("a", "gemini", "ok")]);
+        let text = serde_json::to_string_pretty(&whole).unwrap();
+        assert!(GeminiCli.sniff(&Head::new(text.as_str().into(), true)));
+        let (seen, skipped) = read_as("session.json", &text);
+        assert_eq!(seen[0].messages.iter().map(show).collect::<Vec<_>>(), ["User Prose: bare", "Assistant Prose: ok"]);
+        assert_eq!((seen[0].external_id.as_str(), skipped.len()), ("s", 1));
+    }
+
+    #[test]
+    fn a_very_long_session_comes_in_parts_that_lose_nothing() {
+        let said = "y".repeat(crate::MAX_PROSE_BYTES);
+        let lines: Vec<_> = (0..20).map(|n| line(&n.to_string(), "user", said.as_str())).collect();
+        let (seen, skipped) = read_as("x.jsonl", &joined(&lines));
+        assert_eq!((seen.iter().map(|part| part.messages.len()).sum::<usize>(), skipped.len()), (20, 0));
+        assert!(seen.len() > 1 && seen[1].external_id == "s#2");
+    }
+
+    #[test]
+    fn a_recording_that_goes_on_as_lines_is_read_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut whole = head("main");
+        whole["messages"] = json!([line("u", "user", "hi")]);
+        let old = folder.path().join("session-x.json");
+        std::fs::write(&old, whole.to_string()).unwrap();
+        let read = || {
+            let mut count = 0;
+            let mut accept = |_| count += 1;
+            let mut sink = Sink::new(&mut accept);
+            GeminiCli.read(crate::open(&old).unwrap(), &mut sink).unwrap();
+            let skipped = sink.skipped.len();
+            (count, skipped)
+        };
+        assert_eq!(read(), (1, 0));
+        std::fs::write(folder.path().join("session-x.jsonl"), joined(&[])).unwrap();
+        assert_eq!(read(), (0, 1));
+    }
+
+    #[test]
+    fn the_note_of_the_projects_root_is_believed_if_its_hash_is_right() {
+        let folder = tempfile::tempdir().unwrap();
+        let chats = folder.path().join("chats");
+        std::fs::create_dir(&chats).unwrap();
+        std::fs::write(folder.path().join(".project_root"), "/home/ana/harbor\n").unwrap();
+        let project = |hash: &str| {
+            let mut head = head("main");
+            head["projectHash"] = hash.into();
+            let path = chats.join("session-x.jsonl");
+            std::fs::write(&path, format!("{head}\n{}\n", line("u", "user", "hi"))).unwrap();
+            let mut seen = Vec::new();
+            let mut accept = |transcript: Transcript| seen.push(transcript.project);
+            GeminiCli.read(crate::open(&path).unwrap(), &mut Sink::new(&mut accept)).unwrap();
+            seen.remove(0)
+        };
+        let hash = crate::hex(&sha2::Sha256::digest("/home/ana/harbor"));
+        assert_eq!(project(&hash).as_deref(), Some("/home/ana/harbor"));
+        assert_eq!(project("0000"), None);
+    }
+
+    #[test]
+    fn prompts_are_grouped_by_session_unless_the_session_was_recorded() {
+        let entry = |session: &str, n: i64, text: &str| json!({"sessionId": session, "messageId": n, "type": "user", "message": text, "timestamp": "2026-05-04T10:00:01Z"});
+        let log = json!([
+            entry("1a2b3c4d-x", 0, "recorded"),
+            entry("other", 0, "one"),
+            7,
+            entry("third", 0, "/quit"),
+            entry("other", 1, "two")
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("chats")).unwrap();
+        std::fs::write(folder.path().join("chats/session-2026-05-04T10-00-1a2b3c4d.jsonl"), "x").unwrap();
+        let path = folder.path().join("logs.json");
+        std::fs::write(&path, log.to_string()).unwrap();
+        let mut seen = Vec::new();
+        let mut accept = |transcript: Transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        GeminiCli.read(crate::open(&path).unwrap(), &mut sink).unwrap();
+        let skipped: Vec<_> = sink.skipped.iter().map(|skipped| skipped.record).collect();
+        let ids: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages.len())).collect();
+        assert_eq!((ids, skipped), (vec![("prompts/other", 2), ("prompts/third", 1)], vec![3, 1]));
+    }
+
+    #[test]
+    fn saved_chats_are_read_without_their_opening() {
+        let saved = json!({"history": [
+            {"role": "user", "parts": [{"text": "This is the Gemini CLI. We are setting up the context for our chat."}]},
+            {"role": "model", "parts": [{"text": "Got it. Thanks for the context!"}]},
+            {"role": "user", "parts": [{"text": "use tabs"}]},
+            {"role": "model", "parts": [{"text": "hm", "thought": true}, {"functionCall": {"name": "replace", "args": {"file_path": "a.py"}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"response": {"output": "done"}}}]},
+        ]});
+        let (seen, _) = read_as("checkpoint-tabs.json", &saved.to_string());
+        assert_eq!(
+            seen[0].messages.iter().map(show).collect::<Vec<_>>(),
+            [
+                "System Context: This is the Gemini CLI. We are setting up the context for our chat.",
+                "Assistant Context: Got it. Thanks for the context!",
+                "User Prose: use tabs",
+                "Assistant Reasoning: hm",
+                "Assistant ToolCall: replace a.py",
+                "Tool ToolResult: done",
+            ]
+        );
+        assert_eq!(seen[0].title.as_deref(), Some("tabs"));
+    }
+}

@@ -1,0 +1,522 @@
+//! goose sessions: the JSONL files of old, `sessions.db`, and one session as `goose session export` writes it.
+//!
+//! The number of a session in the database is a counter of the day, which two computers share, so its identity takes
+//! the first message in; a file that was later moved into the database keeps its identity that way.
+
+use rusqlite::Row;
+use serde_json::Value;
+
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{file_label, without_data};
+use crate::reading::database::{self, Database};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, Transcript,
+};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "goose";
+
+/// Reads goose sessions.
+pub(crate) struct Goose;
+
+impl Ingestor for Goose {
+    describe!(
+        NAME,
+        "goose sessions: sessions.db, older JSONL files, and exported JSON",
+        "SQLite with the tables `sessions` and `messages`, the latter with `content_json`; or JSONL after a line with `working_dir`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let has = |column: &str| head.columns.iter().any(|there| there == column);
+        has("messages.content_json") && has("sessions.id")
+            || head.any_line(is_header)
+            || head.most_lines(is_message)
+            || head.document.as_ref().is_some_and(|one| is_header(one) || is_export(one) || is_message(one))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        if let Some(database) = database::of(&input)? {
+            return read(&database, &origin, sink);
+        }
+        let stem = input.stem();
+        let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
+        let mut records = if is_export { Records::elements(input) } else { Records::lines(input) };
+        let mut session = Session::new(stem, origin);
+        while let Some((number, record)) = records.next_json::<Value>(sink)? {
+            if is_export && record["conversation"].is_array() {
+                session.describe(&record);
+                session.id = record["id"].as_str().map_or(session.id, str::to_owned);
+                for message in record["conversation"].as_array().into_iter().flatten() {
+                    session.take(message, sink);
+                }
+            } else if is_message(&record) {
+                session.take(&record, sink);
+            } else if is_header(&record) {
+                session.describe(&record);
+            } else {
+                sink.skip(number, "neither the session's head nor a message");
+            }
+        }
+        session.finish(sink);
+        Ok(())
+    }
+}
+
+/// The first line of a file: what the session was about and where.
+fn is_header(line: &Value) -> bool {
+    let counts = ["description", "message_count", "total_tokens", "schedule_id"];
+    line["working_dir"].is_string() && line.get("role").is_none() && counts.iter().any(|key| line.get(*key).is_some())
+}
+
+fn is_message(line: &Value) -> bool {
+    line["role"].is_string() && line["created"].is_number() && is_content(&line["content"])
+}
+
+fn is_export(document: &Value) -> bool {
+    document["working_dir"].is_string() && document["conversation"].is_array()
+}
+
+/// Who writes the user's turn of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Person,
+    /// Another agent, or a schedule.
+    Program,
+}
+
+/// One of goose's messages.
+struct Said<'a> {
+    id: Option<String>,
+    role: &'a str,
+    content: &'a Value,
+    metadata: &'a Value,
+    time: Option<MessageTime>,
+}
+
+/// One session while it is read.
+struct Session {
+    id: String,
+    author: Author,
+    is_compacted: bool,
+    draft: Assembler,
+    is_known: bool,
+}
+
+impl Session {
+    fn new(id: String, origin: String) -> Self {
+        let draft = Assembler::new(NAME, id.as_str(), origin);
+        Self { id, author: Author::Person, is_compacted: false, draft, is_known: false }
+    }
+
+    fn meta(&mut self) -> &mut Transcript {
+        self.draft.meta()
+    }
+
+    fn describe(&mut self, header: &Value) {
+        let meta = self.draft.meta();
+        let named = ["name", "description"].into_iter().find_map(|key| turn::text(&header[key]));
+        meta.title = named.map(str::to_owned);
+        meta.project = turn::text(&header["working_dir"]).map(str::to_owned);
+        meta.created_at = identity::instant(&header["created_at"]);
+        if header["session_type"].as_str().is_some_and(is_programs) || turn::text(&header["schedule_id"]).is_some() {
+            self.author = Author::Program;
+        }
+    }
+
+    /// Takes a message as files spell it.
+    fn take(&mut self, record: &Value, sink: &mut Sink<'_>) {
+        let said = Said {
+            id: record["id"].as_str().map(str::to_owned),
+            role: record["role"].as_str().unwrap_or_default(),
+            content: &record["content"],
+            metadata: &record["metadata"],
+            time: identity::stamp(&record["created"]),
+        };
+        self.add(&said, sink);
+    }
+
+    fn add(&mut self, said: &Said<'_>, sink: &mut Sink<'_>) {
+        self.is_compacted |= is_hidden_from_agent(said.metadata);
+        let mut messages = messages_of(said.role, said.content, said.metadata, self.is_compacted);
+        if self.author == Author::Program {
+            turn::of_sub_agent(&mut messages);
+        }
+        for message in messages {
+            let message = Message { id: said.id.clone().unwrap_or_default(), time: said.time, ..message };
+            if !self.is_known && !message.text.trim().is_empty() {
+                self.is_known = true;
+                let first: String = message.content_hash().chars().take(12).collect();
+                self.draft.set_external_id(format!("{}-{first}", self.id));
+            }
+            self.draft.push(message, sink);
+        }
+    }
+
+    fn finish(self, sink: &mut Sink<'_>) {
+        self.draft.finish(sink);
+    }
+}
+
+/// Whether no person types in sessions of this type.
+fn is_programs(session_type: &str) -> bool {
+    matches!(session_type, "sub_agent" | "subagent" | "scheduled")
+}
+
+// `sessions.db`: the sessions of one computer, read one at a time.
+
+/// Type of the sessions that are held with `--no-session`.
+const HIDDEN: &str = "hidden";
+/// Name of the sessions of an editor, to which earlier versions give the same type.
+const EDITORS: &str = "ACP Session";
+
+fn read(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    database.require("sessions", &["id", "working_dir"])?;
+    database.require("messages", &["id", "session_id", "role", "content_json", "created_timestamp"])?;
+    let column = |name| database.or_null("sessions", name);
+    // The order of the columns is what `session_of` reads.
+    let sql = format!(
+        "SELECT id, working_dir, {}, {}, {} AS session_type, {} AS created_at, {} FROM sessions ORDER BY created_at, id",
+        column("name"),
+        column("description"),
+        column("session_type"),
+        column("created_at"),
+        column("model_config_json"),
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[])?;
+    let mut number = 0;
+    while let Some(row) = database.next(&mut rows)? {
+        number += 1;
+        let Some(id) = database::text(row, 0) else {
+            sink.skip(number, "a session without an id");
+            continue;
+        };
+        let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
+        if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
+            sink.skip(number, "a session that was not to be kept; nothing of it is read");
+            continue;
+        }
+        read_messages(database, session_of(row, id, origin), sink)?;
+    }
+    tell_orphans(database, sink)
+}
+
+fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
+    let origin = format!("{origin}#{id}");
+    let mut session = Session::new(id, origin);
+    let meta = session.meta();
+    meta.project = database::text(row, 1);
+    meta.title = database::text(row, 2).or_else(|| database::text(row, 3));
+    meta.created_at = database::text(row, 5).and_then(|text| identity::instant(&Value::String(text)));
+    let model = database::json::<Value>(row, 6).ok();
+    meta.model = model.and_then(|(config, _)| turn::text(&config["model_name"]).map(str::to_owned));
+    if database::text(row, 4).as_deref().is_some_and(is_programs) {
+        session.author = Author::Program;
+    }
+    session
+}
+
+fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    // A conversation that was edited is written anew in its order, so the row number orders better than the second does.
+    let sql = format!(
+        "SELECT id, {}, role, content_json, created_timestamp, {} FROM messages WHERE session_id = ?1 ORDER BY id",
+        database.or_null("messages", "message_id"),
+        database.or_null("messages", "metadata_json"),
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[&session.id.clone()])?;
+    while let Some(row) = database.next(&mut rows)? {
+        let (content, repaired) = match database::json::<Value>(row, 3) {
+            Ok(read) => read,
+            Err(reason) => {
+                sink.skip(database::record_number(row, 0), format!("row of messages: {reason}"));
+                continue;
+            }
+        };
+        sink.repaired += usize::from(repaired);
+        let role = database::text(row, 2).unwrap_or_default();
+        let metadata = database::json::<Value>(row, 5).map_or(Value::Null, |(metadata, _)| metadata);
+        let said = Said {
+            id: database::text(row, 1),
+            role: &role,
+            content: &content,
+            metadata: &metadata,
+            time: database::json::<Value>(row, 4).ok().and_then(|(value, _)| identity::stamp(&value)),
+        };
+        session.add(&said, sink);
+    }
+    session.finish(sink);
+    Ok(())
+}
+
+fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let sql = "SELECT min(id), count(*) FROM messages WHERE session_id IS NULL OR session_id NOT IN (SELECT id FROM sessions WHERE id IS NOT NULL)";
+    let mut statement = database.statement(sql)?;
+    let mut rows = database.rows(&mut statement, &[])?;
+    if let Some(row) = database.next(&mut rows)?
+        && let Some(count) = database::text(row, 1).filter(|count| count != "0")
+    {
+        sink.skip(database::record_number(row, 0), format!("{count} messages of sessions that are not listed"));
+    }
+    Ok(())
+}
+
+// The blocks of one goose message, which files and databases share.
+
+/// Returns the messages in the blocks of one of goose's, in their order; ids and times are the caller's to set.
+///
+/// `metadata` says who saw it: once a conversation was compacted, the agent sees a summary that the user does not.
+fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool) -> Vec<Message> {
+    let mut messages: Vec<_> = blocks(content).iter().flat_map(|block| block_messages(role, block)).collect();
+    if metadata["userVisible"] == false {
+        for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
+            message.role = Role::System;
+            message.kind = if is_compacted { Kind::Summary } else { Kind::Context };
+        }
+    }
+    messages
+}
+
+/// Whether the agent no longer sees the message, which only a compaction brings about.
+fn is_hidden_from_agent(metadata: &Value) -> bool {
+    metadata["agentVisible"] == false
+}
+
+/// Whether `value` is a list of blocks, as goose writes them.
+fn is_content(value: &Value) -> bool {
+    value.as_array().is_some_and(|blocks| blocks.iter().all(|block| block["type"].is_string()))
+}
+
+fn blocks(content: &Value) -> &[Value] {
+    content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice)
+}
+
+fn block_messages(role: &str, block: &Value) -> Vec<Message> {
+    let kind = block["type"].as_str().unwrap_or_default();
+    let note = |key: &str| text(&block[key]).map(|words| Message::new(Role::System, Kind::Context, words));
+    let one = match kind {
+        "text" => return text(&block["text"]).map(|words| spoken(role, words)).unwrap_or_default(),
+        "image" => {
+            let speaker = if role == "user" { Role::User } else { Role::Assistant };
+            Some(Message::new(speaker, Kind::Attachment, file_label("image", block["mimeType"].as_str())))
+        }
+        "toolRequest" | "frontendToolRequest" => Some(request(&block["toolCall"])),
+        "toolResponse" => response(&block["toolResult"]).map(|text| answer(&text)),
+        "thinking" => text(&block["thinking"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words)),
+        "systemNotification" | "contextLengthExceeded" | "summarizationRequested" | "conversationCompacted" => {
+            note("msg")
+        }
+        "actionRequired" => action(&block["data"]),
+        // Confirmations repeat the request, and redacted reasoning is no text.
+        _ => None,
+    };
+    one.into_iter().collect()
+}
+
+fn spoken(role: &str, words: &str) -> Vec<Message> {
+    match role {
+        "user" => user_words(words),
+        "assistant" => vec![Message::assistant(without_data(words))],
+        _ => vec![Message::new(Role::System, Kind::Context, words)],
+    }
+}
+
+fn request(tool_call: &Value) -> Message {
+    match &tool_call["value"] {
+        Value::Null => call("invalid call", &tool_call["error"]),
+        value => call(value["name"].as_str().unwrap_or_default(), &value["arguments"]),
+    }
+}
+
+/// Returns what a tool answered: a list of blocks, or an object around one, or an error.
+fn response(result: &Value) -> Option<String> {
+    let value = &result["value"];
+    let blocks = value.as_array().or_else(|| value["content"].as_array());
+    let texts = blocks.into_iter().flatten().filter_map(|block| match block["type"].as_str() {
+        Some("image") => Some(file_label("image", block["mimeType"].as_str())),
+        _ => text(&block["text"]).or_else(|| text(&block["resource"]["text"])).map(str::to_owned),
+    });
+    let joined = texts.collect::<Vec<_>>().join("\n");
+    let error = || text(&result["error"]).map(str::to_owned);
+    if joined.is_empty() { error() } else { Some(joined) }
+}
+
+/// Returns the form that an extension shows the user, and what the user fills in.
+fn action(data: &Value) -> Option<Message> {
+    match data["actionType"].as_str()? {
+        "elicitation" => text(&data["message"]).map(answer),
+        "elicitationResponse" => {
+            let fields = data.get("userData").or_else(|| data.get("user_data"))?.as_object()?;
+            let lines: Vec<_> = fields
+                .iter()
+                .filter_map(|(name, value)| {
+                    let shown = match value {
+                        Value::String(text) => text.clone(),
+                        Value::Number(_) | Value::Bool(_) => value.to_string(),
+                        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+                    };
+                    Some(format!("{name}: {shown}"))
+                })
+                .collect();
+            Some(Message::user(lines.join("\n")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Skipped;
+
+    fn read_all(name: &str, text: &str) -> (Vec<Transcript>, Vec<Skipped>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        Goose.read(Input::from_text(name, text), &mut sink).unwrap();
+        let skipped = std::mem::take(&mut sink.skipped);
+        (seen, skipped)
+    }
+
+    fn read_database(script: &str) -> (Result<(), IngestError>, Vec<Transcript>, Vec<Skipped>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.db");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(script).unwrap();
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        let input = crate::open(&path).unwrap();
+        let outcome = Goose.read(input, &mut sink);
+        let skipped = std::mem::take(&mut sink.skipped);
+        (outcome, seen, skipped)
+    }
+
+    /// Writes each message as `Role Kind: text`.
+    fn shown(messages: &[Message]) -> Vec<String> {
+        messages.iter().map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
+    }
+
+    #[test]
+    fn each_block_has_its_kind() {
+        let blocks = json!([
+            {"type": "text", "text": "<system-reminder>x</system-reminder> use tabs"},
+            {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+            {"type": "toolRequest", "toolCall": {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "ls"}}}},
+            {"type": "toolRequest", "toolCall": {"status": "error", "error": "no such tool"}},
+            {"type": "toolResponse", "toolResult": {"status": "success", "value": [{"type": "text", "text": "a.rs"}, {"type": "image", "data": "AA", "mimeType": "image/png"}]}},
+            {"type": "toolResponse", "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "b.rs"}], "isError": false}}},
+            {"type": "toolResponse", "toolResult": {"status": "error", "error": "denied"}},
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "redactedThinking", "data": "AAAA"},
+            {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "compacting"},
+            {"type": "actionRequired", "data": {"actionType": "elicitationResponse", "id": "e", "user_data": {"port": 8080, "region": "eu"}}},
+            {"type": "toolConfirmationRequest", "toolName": "developer__shell"},
+            7,
+        ]);
+        assert_eq!(
+            shown(&messages_of("user", &blocks, &Value::Null, false)),
+            [
+                "System Context: <system-reminder>x</system-reminder>",
+                "User Prose: use tabs",
+                "User Attachment: [image: image/png]",
+                "Assistant ToolCall: developer__shell ls",
+                "Assistant ToolCall: invalid call no such tool",
+                "Tool ToolResult: a.rs\n[image: image/png]",
+                "Tool ToolResult: b.rs",
+                "Tool ToolResult: denied",
+                "Assistant Reasoning: hm",
+                "System Context: compacting",
+                "User Prose: port: 8080\nregion: eu",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_user_cannot_see_is_no_speech() {
+        let words = json!([{"type": "text", "text": "they talked about tabs"}]);
+        let unseen = json!({"userVisible": false, "agentVisible": true});
+        assert_eq!(shown(&messages_of("user", &words, &unseen, false)), ["System Context: they talked about tabs"]);
+        assert_eq!(shown(&messages_of("assistant", &words, &unseen, true)), ["System Summary: they talked about tabs"]);
+        let seen = json!({"userVisible": true, "agentVisible": false});
+        assert_eq!(shown(&messages_of("user", &words, &seen, true)), ["User Prose: they talked about tabs"]);
+    }
+
+    #[test]
+    fn a_file_and_its_copy_in_a_database_are_one_session() {
+        let head = json!({"working_dir": "/home/mira/kiln", "description": "Kiln curve", "message_count": 1});
+        let ask =
+            json!({"role": "user", "created": 1_756_000_000, "content": [{"type": "text", "text": "use celsius"}]});
+        let (file, skipped) = read_all("20250824_014640.jsonl", &format!("{head}\n{ask}\nnull\n{{\"role\""));
+        let reasons: Vec<_> = skipped.iter().map(|skipped| skipped.record).collect();
+        assert_eq!(reasons, [3, 4]);
+        let (outcome, copy, _) = read_database(
+        "CREATE TABLE sessions (id TEXT, description TEXT, working_dir TEXT);
+         CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER);
+         INSERT INTO sessions VALUES ('20250824_014640', 'Kiln curve', '/home/mira/kiln');
+         INSERT INTO messages VALUES (1, '20250824_014640', 'user', '[{\"type\":\"text\",\"text\":\"use celsius\"}]', 1756000000);",
+    );
+        assert!(outcome.is_ok());
+        let origin = |one: &Transcript| Transcript { origin: String::new(), ..one.clone() };
+        assert_eq!(origin(&file[0]), origin(&copy[0]));
+        assert_eq!(file[0].project.as_deref(), Some("/home/mira/kiln"));
+    }
+
+    #[test]
+    fn an_exported_session_reads_like_its_file() {
+        let export = json!({"id": "20260301_2", "working_dir": "/w", "name": "Kiln", "session_type": "sub_agent",
+        "conversation": [{"role": "user", "created": 1, "content": [{"type": "text", "text": "look"}]}]});
+        let text = serde_json::to_string_pretty(&export).unwrap();
+        assert!(Goose.sniff(&Head::new(text.as_str().into(), true)));
+        let (seen, skipped) = read_all("x.json", &text);
+        assert_eq!((shown(&seen[0].messages), skipped.len()), (vec!["Other Prose: look".to_owned()], 0));
+        assert!(seen[0].external_id.starts_with("20260301_2-"));
+    }
+
+    #[test]
+    fn another_layout_is_an_error_and_not_an_empty_log() {
+        let (outcome, seen, _) =
+            read_database("CREATE TABLE sessions (id, working_dir); CREATE TABLE messages (id, session_id, body);");
+        let reason = outcome.unwrap_err().to_string();
+        assert!(seen.is_empty() && reason.contains("no column role") && reason.contains("not supported"), "{reason}");
+    }
+
+    #[test]
+    fn bad_rows_hidden_sessions_and_orphans_are_reported() {
+        let (outcome, seen, skipped) = read_database(
+        "CREATE TABLE sessions (id TEXT, session_type TEXT, working_dir TEXT, created_at TEXT);
+         CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT, created_timestamp);
+         INSERT INTO sessions VALUES (NULL, 'user', '/', '1'), ('a', 'user', '/w', '2'), ('b', 'hidden', '/w', '3');
+         INSERT INTO messages VALUES (1, 'a', 'user', NULL, NULL), (2, 'a', 'user', '[{', 1), (3, 'b', 'user', '[]', 1),
+            (4, 'gone', 'user', '[]', 1), (5, 'a', 'user', '[{\"type\":\"text\",\"text\":\"hi\"}]', 'soon');",
+    );
+        assert!(outcome.is_ok());
+        assert_eq!(shown(&seen[0].messages), ["User Prose: hi"]);
+        let pieces: Vec<_> = skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
+        assert_eq!(
+            pieces,
+            [
+                (1, "a session without an id"),
+                (1, "row of messages: a row without a value"),
+                (2, "row of messages: invalid JSON at column 2"),
+                (3, "a session that was not to be kept; nothing of it is read"),
+                (4, "1 messages of sessions that are not listed"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_editors_session_is_read_though_it_is_listed_as_hidden() {
+        let (outcome, seen, skipped) = read_database(
+        "CREATE TABLE sessions (id TEXT, name TEXT, session_type TEXT, working_dir TEXT);
+         CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT, created_timestamp);
+         INSERT INTO sessions VALUES ('a', 'ACP Session', 'hidden', '/w');
+         INSERT INTO messages VALUES (1, 'a', 'user', '[{\"type\":\"text\",\"text\":\"hi\"}]', 1);",
+    );
+        assert!(outcome.is_ok());
+        assert_eq!((shown(&seen[0].messages), skipped), (vec!["User Prose: hi".to_owned()], vec![]));
+    }
+}

@@ -1,0 +1,610 @@
+//! opencode sessions: `opencode.db`, the folder `storage` of earlier versions, and one session as `opencode export`
+//! writes it. Each has the same three layers: a session, its messages, and their parts.
+
+use std::collections::HashSet;
+
+use rusqlite::Row;
+use serde_json::{Value, json};
+
+use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::message::identity;
+use crate::message::parts::{address_name, file_label, without_data};
+use crate::reading::database::{self, Database};
+use crate::{
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role,
+    Sink, json,
+};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "opencode";
+
+/// Reads opencode sessions.
+pub(crate) struct OpenCode;
+
+impl Ingestor for OpenCode {
+    describe!(
+        NAME,
+        "opencode sessions: opencode.db, the storage folder, and exported JSON",
+        "SQLite with the tables `session`, `message` and `part`; a folder of these three; or JSON with `info` and `messages` of `info` and `parts`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let has = |column: &str| head.columns.iter().any(|there| there == column);
+        let is_database = has("session.id") && has("message.data") && has("part.data");
+        is_database || head.document.as_ref().is_some_and(is_export)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        if let Some(database) = database::of(&input)? {
+            return read_database(&database, &origin, sink);
+        }
+        let mut records = Records::elements(input);
+        while let Some((number, export)) = records.next_json::<Value>(sink)? {
+            let Some(mut session) = Session::new(&export["info"], origin.clone()) else {
+                sink.skip(number, "a session without an id");
+                continue;
+            };
+            for entry in export["messages"].as_array().into_iter().flatten() {
+                let parts = entry["parts"].as_array().into_iter().flatten().cloned().collect();
+                let id = entry["info"]["id"].as_str().unwrap_or_default();
+                session.take(Said { id, info: &entry["info"], parts }, sink);
+            }
+            session.finish(sink);
+        }
+        Ok(())
+    }
+
+    fn sniff_folder(&self, folder: &Folder) -> bool {
+        let is_session = |name: &String| name.rsplit('/').next().is_some_and(|file| file.starts_with("ses_"));
+        ["session", "message", "part"].iter().all(|name| folder.has(name))
+            && folder.folders("session").iter().any(|project| folder.files(project).iter().any(is_session))
+    }
+
+    fn read_folder(&self, folder: &Folder, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        read_files(folder, sink);
+        Ok(())
+    }
+}
+
+fn is_export(document: &Value) -> bool {
+    let is_entry = |entry: &Value| entry["info"]["role"].is_string() && entry["parts"].is_array();
+    let messages = document["messages"].as_array();
+    document["info"]["id"].is_string() && messages.is_some_and(|messages| messages.iter().take(50).any(is_entry))
+}
+
+// One session while it is read, and where it was taken back.
+
+/// How the titles begin that a session has until it gets one of its own.
+const PLACEHOLDER_TITLES: &[&str] = &["New session - ", "Child session - "];
+
+/// A message and its parts.
+struct Said<'a> {
+    id: &'a str,
+    info: &'a Value,
+    parts: Vec<Value>,
+}
+
+/// A session; what follows the place to which it was taken back is left out.
+struct Session {
+    draft: Assembler,
+    is_sub_agents: bool,
+    /// The message, and perhaps the part of it, from which on all is undone.
+    undone_from: Option<(String, Option<String>)>,
+    is_undone: bool,
+}
+
+impl Session {
+    /// Starts the session that `info` describes; `None` if that names none.
+    fn new(info: &Value, origin: String) -> Option<Self> {
+        let id = turn::text(&info["id"])?;
+        let parent = turn::text(&info["parentID"]);
+        let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
+        let mut draft = Assembler::new(NAME, identity, origin);
+        let is_own = |title: &&str| !PLACEHOLDER_TITLES.iter().any(|start| title.starts_with(start));
+        let meta = draft.meta();
+        meta.title = turn::text(&info["title"]).filter(is_own).map(str::to_owned);
+        meta.project = turn::text(&info["directory"]).map(str::to_owned);
+        meta.created_at = identity::instant(&info["time"]["created"]);
+        let revert = &info["revert"];
+        let undone_from = turn::text(&revert["messageID"])
+            .map(|message| (message.to_owned(), turn::text(&revert["partID"]).map(str::to_owned)));
+        Some(Self { draft, is_sub_agents: parent.is_some(), undone_from, is_undone: false })
+    }
+
+    /// Adds the next message.
+    fn take(&mut self, said: Said<'_>, sink: &mut Sink<'_>) {
+        let Some(parts) = self.kept(said.id, said.parts) else { return };
+        if self.draft.meta().model.is_none() {
+            let model = turn::text(&said.info["modelID"]).or_else(|| turn::text(&said.info["model"]["modelID"]));
+            self.draft.meta().model = model.map(str::to_owned);
+        }
+        let head = MessageHead::of(said.id, said.info);
+        let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
+        if let Some(error) = turn::text(&said.info["error"]["data"]["message"]) {
+            let failed = Message::new(Role::System, Kind::Context, error);
+            messages.push(Message { id: said.id.to_owned(), time: head.time, ..failed });
+        }
+        if self.is_sub_agents {
+            turn::of_sub_agent(&mut messages);
+        }
+        for message in messages {
+            self.draft.push(message, sink);
+        }
+    }
+
+    /// Returns the parts that were not taken back.
+    fn kept(&mut self, id: &str, mut parts: Vec<Value>) -> Option<Vec<Value>> {
+        if self.is_undone {
+            return None;
+        }
+        if let Some((message, part)) = &self.undone_from
+            && message == id
+        {
+            self.is_undone = true;
+            let part = part.as_deref()?;
+            let first = parts.iter().position(|one| one["id"] == part).unwrap_or(parts.len());
+            parts.truncate(first);
+        }
+        Some(parts)
+    }
+
+    fn finish(self, sink: &mut Sink<'_>) {
+        self.draft.finish(sink);
+    }
+}
+
+// `opencode.db`: one session at a time, and of it one message at a time.
+
+fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    database.require("session", &["id", "directory", "title", "time_created"])?;
+    database.require("message", &["id", "session_id", "data"])?;
+    database.require("part", &["id", "message_id", "data"])?;
+    // The order of the columns is what `info_of` reads.
+    let sql = format!(
+        "SELECT id, directory, title, time_created, {}, {} FROM session ORDER BY time_created, id",
+        database.or_null("session", "parent_id"),
+        database.or_null("session", "revert"),
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[])?;
+    let mut number = 0;
+    while let Some(row) = database.next(&mut rows)? {
+        number += 1;
+        let info = info_of(row);
+        let id = info["id"].as_str().unwrap_or_default();
+        match Session::new(&info, format!("{origin}#{id}")) {
+            Some(session) => read_messages(database, id, session, sink)?,
+            None => sink.skip(number, "a session without an id"),
+        }
+    }
+    tell_orphans(database, sink)
+}
+
+/// Spells a row as an export does.
+fn info_of(row: &Row<'_>) -> Value {
+    json!({
+        "id": database::text(row, 0),
+        "directory": database::text(row, 1),
+        "title": database::text(row, 2),
+        "time": {"created": database::json::<Value>(row, 3).map_or(Value::Null, |(time, _)| time)},
+        "parentID": database::text(row, 4),
+        "revert": database::json::<Value>(row, 5).map_or(Value::Null, |(revert, _)| revert),
+    })
+}
+
+fn read_messages(
+    database: &Database,
+    session_id: &str,
+    mut session: Session,
+    sink: &mut Sink<'_>,
+) -> Result<(), IngestError> {
+    let sql = format!(
+        "SELECT rowid, id, data FROM message WHERE session_id = ?1 ORDER BY {}, id",
+        database.or_null("message", "time_created")
+    );
+    let mut statement = database.statement(&sql)?;
+    let mut rows = database.rows(&mut statement, &[&session_id])?;
+    while let Some(row) = database.next(&mut rows)? {
+        let id = database::text(row, 1).unwrap_or_default();
+        if let Some(info) = parsed(row, "message", sink) {
+            let parts = parts_of(database, &id, sink)?;
+            session.take(Said { id: &id, info: &info, parts }, sink);
+        }
+    }
+    session.finish(sink);
+    Ok(())
+}
+
+fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Result<Vec<Value>, IngestError> {
+    let mut statement = database
+        .prepare_cached("SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id")
+        .map_err(|error| database.error(error))?;
+    let mut rows = database.rows(&mut statement, &[&message_id])?;
+    let mut parts = Vec::new();
+    while let Some(row) = database.next(&mut rows)? {
+        if let Some(mut part) = parsed(row, "part", sink) {
+            if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
+                fields.insert("id".to_owned(), id.into());
+            }
+            parts.push(part);
+        }
+    }
+    Ok(parts)
+}
+
+/// Parses the data of a row of `table`, or returns why it cannot be used.
+fn parsed(row: &Row<'_>, table: &str, sink: &mut Sink<'_>) -> Option<Value> {
+    match database::json::<Value>(row, 2) {
+        Ok((value, repaired)) => {
+            sink.repaired += usize::from(repaired);
+            Some(value)
+        }
+        Err(reason) => {
+            sink.skip(database::record_number(row, 0), format!("row of {table}: {reason}"));
+            None
+        }
+    }
+}
+
+fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let tables = [("message", "session_id", "session"), ("part", "message_id", "message")];
+    for (table, key, parent) in tables {
+        let sql = format!(
+            "SELECT min(rowid), count(*) FROM {table}
+             WHERE {key} IS NULL OR {key} NOT IN (SELECT id FROM {parent} WHERE id IS NOT NULL)"
+        );
+        let mut statement = database.statement(&sql)?;
+        let mut rows = database.rows(&mut statement, &[])?;
+        if let Some(row) = database.next(&mut rows)?
+            && let Some(count) = database::text(row, 1).filter(|count| count != "0")
+        {
+            let reason = format!("{count} rows of {table} whose {parent} is not there");
+            sink.skip(database::record_number(row, 0), reason);
+        }
+    }
+    Ok(())
+}
+
+// The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json` and
+// `part/<message>/<part>.json`.
+
+/// A folder whose names have been listed once, since an archive is searched through for each question.
+struct Listing<'a> {
+    folder: &'a Folder,
+    names: Vec<String>,
+}
+
+fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
+    let mut names = folder.all_files();
+    names.sort();
+    let listing = Listing { folder, names };
+    let mut known = HashSet::new();
+    for place in listing.below("session/") {
+        let name = &listing.names[place];
+        known.insert(stem(name));
+        let Some(info) = listing.parsed(place, sink) else { continue };
+        let origin = folder.path().join(name).display().to_string();
+        let Some(mut session) = Session::new(&info, origin) else {
+            sink.skip(place + 1, format!("{name}: a session without an id"));
+            continue;
+        };
+        for place in listing.below(&format!("message/{}/", stem(name))) {
+            let Some(info) = listing.parsed(place, sink) else { continue };
+            let id = stem(&listing.names[place]);
+            let below = listing.below(&format!("part/{id}/"));
+            let parts = below.into_iter().filter_map(|place| listing.parsed(place, sink)).collect();
+            session.take(Said { id, info: &info, parts }, sink);
+        }
+        session.finish(sink);
+    }
+    let is_orphan =
+        |place: &usize| listing.names[*place].split('/').nth(1).is_some_and(|session| !known.contains(session));
+    let orphans: Vec<_> = listing.below("message/").into_iter().filter(is_orphan).collect();
+    if let Some(first) = orphans.first() {
+        sink.skip(first + 1, format!("{} messages whose session is not there", orphans.len()));
+    }
+}
+
+impl Listing<'_> {
+    /// Returns the places of the JSON files whose names begin with `prefix`, in the order of their names.
+    fn below(&self, prefix: &str) -> Vec<usize> {
+        let start = self.names.partition_point(|name| name.as_str() < prefix);
+        let count = self.names[start..].iter().take_while(|name| name.starts_with(prefix)).count();
+        (start..start + count).filter(|place| self.names[*place].strip_suffix(".json").is_some()).collect()
+    }
+
+    /// Parses the file at `place`, or returns why it cannot be used.
+    fn parsed(&self, place: usize, sink: &mut Sink<'_>) -> Option<Value> {
+        let name = &self.names[place];
+        let text = self.folder.open(name).and_then(|input| input.into_text(MAX_RECORD_BYTES));
+        let reason = match text {
+            Ok(Some(text)) => match json::parse(&text) {
+                Ok((value, repaired)) => {
+                    sink.repaired += usize::from(repaired);
+                    return Some(value);
+                }
+                Err(error) => format!("{name}: invalid JSON at line {}", error.line()),
+            },
+            Ok(None) => format!("{name}: over the limit of {} MiB", MAX_RECORD_BYTES >> 20),
+            Err(_) => format!("{name}: empty or not readable"),
+        };
+        sink.skip(place + 1, reason);
+        None
+    }
+}
+
+fn stem(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or_default();
+    file.strip_suffix(".json").unwrap_or(file)
+}
+
+// The parts of a message.
+
+/// What a message says of itself.
+struct MessageHead {
+    id: String,
+    role: Role,
+    is_summary: bool,
+    time: Option<MessageTime>,
+}
+
+impl MessageHead {
+    fn of(id: &str, info: &Value) -> Self {
+        let role = match info["role"].as_str() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("system") => Role::System,
+            Some(_) | None => Role::Other,
+        };
+        // A user's message has an object of that name, the title that was made for it.
+        let is_summary = info["summary"] == true;
+        Self { id: id.to_owned(), role, is_summary, time: identity::stamp(&info["time"]["created"]) }
+    }
+
+    fn spoken(&self, words: &str) -> Vec<Message> {
+        match self.role {
+            _ if self.is_summary => vec![Message::new(Role::System, Kind::Summary, words)],
+            Role::User => user_words(words),
+            Role::System => vec![Message::new(Role::System, Kind::Context, words)],
+            Role::Assistant | Role::Tool | Role::Other => vec![Message::prose(self.role, without_data(words))],
+        }
+    }
+}
+
+/// Returns the messages in one part; steps, snapshots and patches are bookkeeping and give none.
+fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
+    let mut messages = match part["type"].as_str().unwrap_or_default() {
+        "text" => match text(&part["text"]) {
+            // What the program wrote, and what it does not show to the agent.
+            Some(words) if part["synthetic"] == true || part["ignored"] == true => {
+                vec![Message::new(Role::System, Kind::Context, without_data(words))]
+            }
+            Some(words) => head.spoken(words),
+            None => Vec::new(),
+        },
+        "reasoning" => {
+            text(&part["text"]).map(|words| Message::new(head.role, Kind::Reasoning, words)).into_iter().collect()
+        }
+        "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
+        "tool" => tool(part),
+        // A command's template with what the user typed behind it; the agent that it starts sees no more.
+        "subtask" => {
+            text(&part["prompt"]).map(|words| Message::new(Role::System, Kind::Context, words)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    };
+    let own_time = [&part["time"]["start"], &part["state"]["time"]["start"]].into_iter().find_map(identity::stamp);
+    for message in &mut messages {
+        text(&part["id"]).unwrap_or(&head.id).clone_into(&mut message.id);
+        message.time = own_time.or(head.time);
+    }
+    messages
+}
+
+fn label(part: &Value) -> String {
+    let media = part["mime"].as_str().unwrap_or_default();
+    let noun = if media.starts_with("image/") { "image" } else { "file" };
+    let named = text(&part["filename"]).or_else(|| part["url"].as_str().and_then(address_name));
+    file_label(noun, named.or(Some(media)))
+}
+
+fn tool(part: &Value) -> Vec<Message> {
+    let state = &part["state"];
+    let mut messages = vec![call(part["tool"].as_str().unwrap_or_default(), &state["input"])];
+    let output = text(&state["output"]).or_else(|| text(&state["error"]));
+    let attached = state["attachments"].as_array().into_iter().flatten().map(label);
+    let pieces: Vec<_> = output.map(str::to_owned).into_iter().chain(attached).collect();
+    if !pieces.is_empty() {
+        messages.push(answer(&pieces.join("\n")));
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Skipped;
+    use crate::Transcript;
+
+    fn collect(read: impl FnOnce(&mut Sink<'_>) -> Result<(), IngestError>) -> (Vec<Transcript>, Vec<Skipped>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        read(&mut sink).unwrap();
+        let skipped = std::mem::take(&mut sink.skipped);
+        (seen, skipped)
+    }
+
+    fn exported(export: &Value) -> Transcript {
+        let text = serde_json::to_string_pretty(export).unwrap();
+        assert!(OpenCode.sniff(&Head::new(text.as_str().into(), true)));
+        let (mut seen, skipped) = collect(|sink| OpenCode.read(Input::from_text("x.json", &text), sink));
+        assert_eq!(skipped, []);
+        seen.remove(0)
+    }
+
+    /// Writes each message as `Role Kind: text`.
+    fn shown(transcript: &Transcript) -> Vec<String> {
+        let messages = transcript.messages.iter();
+        messages.map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
+    }
+
+    fn entry(id: &str, role: &str, parts: &[Value]) -> Value {
+        let info = json!({"id": id, "role": role, "time": {"created": 1_772_442_010_000_i64}, "modelID": "sonnet"});
+        json!({"info": info, "parts": parts})
+    }
+
+    fn words(id: &str, text: &str) -> Value {
+        json!({"id": id, "type": "text", "text": text})
+    }
+
+    fn export(info: &Value, entries: &[Value]) -> Value {
+        let mut whole = json!({"id": "ses_1", "directory": "/home/noor/atlas", "title": "Tiles"});
+        whole.as_object_mut().unwrap().extend(info.as_object().unwrap().clone());
+        json!({"info": whole, "messages": entries})
+    }
+
+    #[test]
+    fn each_part_has_its_kind() {
+        let asked = entry(
+            "msg_1",
+            "user",
+            &[
+                words("prt_1", "use tiles of 256 pixels"),
+                json!({"id": "prt_2", "type": "text", "text": "Called the Read tool", "synthetic": true}),
+                json!({"id": "prt_3", "type": "text", "text": "shown only", "ignored": true}),
+                json!({"type": "file", "mime": "image/png", "filename": "map.png", "url": "data:image/png;base64,iVBO"}),
+                json!({"type": "subtask", "prompt": "review", "agent": "review"}),
+            ],
+        );
+        let state = json!({"status": "completed", "input": {"filePath": "src/tile.rs"}, "output": "const SIZE", "time": {"start": 1_772_442_011_000_i64}});
+        let answered = entry(
+            "msg_2",
+            "assistant",
+            &[
+                json!({"type": "step-start"}),
+                json!({"type": "reasoning", "text": "hm"}),
+                json!({"id": "prt_6", "type": "tool", "tool": "read", "state": state}),
+                json!({"type": "tool", "tool": "bash", "state": {"status": "error", "input": {"command": "ls"}, "error": "denied"}}),
+                json!({"type": "tool", "tool": "bash", "state": {"status": "running", "input": {"command": "sleep 9"}}}),
+                words("prt_8", "Done."),
+                json!({"type": "patch", "files": []}),
+                json!("text"),
+            ],
+        );
+        let mut summary = entry("msg_3", "assistant", &[words("prt_9", "They use 256.")]);
+        summary["info"]["summary"] = true.into();
+        let seen = exported(&export(&json!({}), &[asked, answered, summary]));
+        assert_eq!(
+            shown(&seen),
+            [
+                "User Prose: use tiles of 256 pixels", "System Context: Called the Read tool",
+                "System Context: shown only", "User Attachment: [image: map.png]", "System Context: review",
+                "Assistant Reasoning: hm", "Assistant ToolCall: read src/tile.rs", "Tool ToolResult: const SIZE",
+                "Assistant ToolCall: bash ls", "Tool ToolResult: denied", "Assistant ToolCall: bash sleep 9",
+                "Assistant Prose: Done.", "System Summary: They use 256.",
+            ]
+        );
+        assert_eq!((seen.messages[6].id.as_str(), seen.messages[7].id.as_str()), ("prt_6", "prt_6~2"));
+        assert_eq!(seen.messages[6].time.unwrap().at, "2026-03-02T09:00:11Z".parse().unwrap());
+        assert_eq!((seen.model.as_deref(), seen.title.as_deref()), (Some("sonnet"), Some("Tiles")));
+    }
+
+    #[test]
+    fn what_was_taken_back_is_gone() {
+        let entries = [
+            entry("msg_1", "user", &[words("prt_1", "a"), words("prt_2", "b")]),
+            entry("msg_2", "user", &[words("prt_3", "c"), words("prt_4", "d")]),
+            entry("msg_3", "user", &[words("prt_5", "e")]),
+        ];
+        let kept = |revert: Value| -> Vec<String> {
+            let seen = exported(&export(&json!({"revert": revert}), &entries));
+            seen.messages.into_iter().map(|message| message.text).collect()
+        };
+        assert_eq!(kept(Value::Null), ["a", "b", "c", "d", "e"]);
+        assert_eq!(kept(json!({"messageID": "msg_2"})), ["a", "b"]);
+        assert_eq!(kept(json!({"messageID": "msg_2", "partID": "prt_4"})), ["a", "b", "c"]);
+        assert_eq!(kept(json!({"messageID": "msg_2", "partID": "gone"})), ["a", "b", "c", "d"]);
+        assert_eq!(kept(json!({"messageID": "gone"})), ["a", "b", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn in_a_sub_agents_session_no_person_speaks() {
+        let entries =
+            [entry("msg_1", "user", &[words("p", "look")]), entry("msg_2", "assistant", &[words("q", "seen")])];
+        let info = json!({"parentID": "ses_0", "title": "New session - 2026-03-02T09:00:00.000Z"});
+        let seen = exported(&export(&info, &entries));
+        assert_eq!((seen.external_id.as_str(), seen.title.as_deref()), ("ses_0/ses_1", None));
+        assert_eq!(shown(&seen), ["Other Prose: look", "Other Prose: seen"]);
+    }
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn the_folder_and_the_database_hold_the_same_session() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("storage");
+        write(&root, "session/global/ses_1.json", r#"{"id":"ses_1","directory":"/w","title":"T"}"#);
+        write(&root, "message/ses_1/msg_1.json", r#"{"id":"msg_1","role":"user","time":{"created":1772442010000}}"#);
+        write(&root, "message/ses_1/msg_2.json", r#"{"id":"msg_2","ro"#);
+        write(&root, "message/ses_9/msg_9.json", r#"{"id":"msg_9","role":"user"}"#);
+        write(&root, "part/msg_1/prt_1.json", r#"{"id":"prt_1","type":"text","text":"hi"}"#);
+        let folder = Folder::directory(&root);
+        assert!(OpenCode.sniff_folder(&folder));
+        assert!(!OpenCode.sniff_folder(&Folder::directory(place.path())));
+        let (stored, skipped) = collect(|sink| OpenCode.read_folder(&folder, sink));
+        let reasons: Vec<_> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        assert_eq!(
+            reasons,
+            ["message/ses_1/msg_2.json: invalid JSON at line 1", "1 messages whose session is not there"]
+        );
+
+        let path = place.path().join("opencode.db");
+        let script = r#"
+        CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, revert TEXT, time_created INTEGER);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
+        INSERT INTO session VALUES ('ses_1', NULL, '/w', 'T', NULL, NULL), (NULL, NULL, NULL, NULL, '{', 'x');
+        INSERT INTO message VALUES ('msg_1', 'ses_1', 1, '{"role":"user","time":{"created":1772442010000}}'),
+            ('msg_2', 'ses_1', 2, NULL), ('msg_9', 'gone', 3, '{}');
+        INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{"type":"text","text":"hi"}'), ('prt_2', 'msg_1', '', '[');"#;
+        rusqlite::Connection::open(&path).unwrap().execute_batch(script).unwrap();
+        let input = crate::open(&path).unwrap();
+        assert!(OpenCode.sniff(&Head::of(&input)));
+        let (listed, skipped) = collect(|sink| OpenCode.read(input, sink));
+        let mut reasons: Vec<_> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        reasons.sort_unstable();
+        assert_eq!(
+            reasons,
+            [
+                "1 rows of message whose session is not there",
+                "a session without an id",
+                "row of message: a row without a value",
+                "row of part: invalid JSON at column 1"
+            ]
+        );
+        let bare = |one: &Transcript| Transcript { origin: String::new(), ..one.clone() };
+        assert_eq!((stored.len(), listed.len()), (1, 1));
+        assert_eq!(bare(&stored[0]), bare(&listed[0]));
+    }
+
+    #[test]
+    fn another_layout_is_an_error_and_not_an_empty_log() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("opencode.db");
+        let script = "CREATE TABLE session (id, title); CREATE TABLE message (id, data); CREATE TABLE part (id, data);";
+        rusqlite::Connection::open(&path).unwrap().execute_batch(script).unwrap();
+        let mut ignore = |_| {};
+        let outcome = OpenCode.read(crate::open(&path).unwrap(), &mut Sink::new(&mut ignore));
+        assert!(outcome.unwrap_err().to_string().contains("session has no column directory"));
+    }
+}

@@ -1,0 +1,309 @@
+//! Shared reading of exports: fields, times of messages without one, and the branch that was shown last.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{Head, IngestError, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource};
+
+/// Returns the trimmed text of a string that is not blank.
+#[must_use]
+pub(crate) fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Returns the elements of an array; none of anything else.
+#[must_use]
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns on whose behalf a message of `role` stands, and what its words are; `None` for a role that is not known.
+#[must_use]
+pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
+    Some(match role.as_str()? {
+        "user" => (Role::User, Kind::Prose),
+        "assistant" => (Role::Assistant, Kind::Prose),
+        "system" => (Role::System, Kind::Context),
+        "tool" => (Role::Tool, Kind::ToolResult),
+        _ => return None,
+    })
+}
+
+/// Returns the messages called `id` that one of `role` consists of; what a tool answered is the tool's.
+#[must_use]
+pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
+    let made = |(kind, text)| {
+        let role = if kind == Kind::ToolResult { Role::Tool } else { role };
+        Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
+    };
+    said.into_iter().map(made).collect()
+}
+
+/// Gives a message without a time that of the message before it, and the first ones that of the conversation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock(Option<MessageTime>);
+
+impl Clock {
+    /// Starts at the time at which the conversation began.
+    #[must_use]
+    pub(crate) fn starting(start: Option<MessageTime>) -> Self {
+        Self(start)
+    }
+
+    /// Returns the time of the next message, whose own time is `stamped`.
+    pub(crate) fn next(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
+        self.0 = stamped.or(self.0.map(|time| match time.source {
+            TimeSource::Log | TimeSource::Derived => MessageTime { source: TimeSource::Derived, ..time },
+            TimeSource::File => time,
+        }));
+        self.0
+    }
+}
+
+// Going through an export conversation by conversation.
+
+/// Gives `read` each conversation of `input`, with where it was read and its number: the elements of an array, the lines
+/// of a JSONL file, or the one object that is the file.
+///
+/// # Errors
+/// [`IngestError::Read`] if the file breaks off.
+pub(crate) fn each(
+    input: Input,
+    sink: &mut Sink<'_>,
+    mut read: impl FnMut(&Value, String, usize, &mut Sink<'_>),
+) -> Result<(), IngestError> {
+    let path = input.path.display().to_string();
+    let (is_array, is_lines) = {
+        let head = Head::of(&input);
+        (head.text.trim_start().starts_with('['), !head.lines.is_empty())
+    };
+    let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
+    while let Some((number, value)) = records.next_json::<Value>(sink)? {
+        let origin = if is_array || is_lines { format!("{path}#{number}") } else { path.clone() };
+        read(&value, origin, number, sink);
+    }
+    Ok(())
+}
+
+// Choosing, in a conversation that was edited or regenerated, the one branch that was shown last.
+
+/// One message of a conversation that may branch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node<'a> {
+    /// Its id, or nothing; of several with the same one, a message follows the last before it.
+    pub(crate) id: &'a str,
+    /// The message that it follows.
+    pub(crate) parent: Option<&'a str>,
+    /// The place of the message that it follows where it names no parent that is there; without one it is a first
+    /// message.
+    pub(crate) before: Option<usize>,
+    /// When it was said.
+    pub(crate) time: Option<Timestamp>,
+}
+
+/// Returns the places in `nodes` of the branch that was shown last, first message first.
+///
+/// The branch ends at `current`. Where that is missing or leads into a loop, it ends at the newest leaf, or at the last
+/// of the deepest ones where none has a time.
+#[must_use]
+pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
+    let (places, parents) = (places(nodes), parents(nodes));
+    let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
+    let current = current.and_then(|id| places.get(id).copied());
+    let (mut path, ending) = current.or_else(newest).map_or((Vec::new(), Ending::Root), |end| path_to(&parents, end));
+    if ending == Ending::Loop
+        && let Some(leaf) = newest_leaf(nodes, &parents)
+    {
+        path = path_to(&parents, leaf).0;
+    }
+    path.reverse();
+    path
+}
+
+/// Chooses as [`shown`] does, and counts how many turns of the user stand on branches that were left; `is_users` says
+/// whether there are words of the user at a place.
+pub(crate) fn choose(
+    nodes: &[Node<'_>],
+    current: Option<&str>,
+    is_users: impl Fn(usize) -> bool,
+    number: usize,
+    sink: &mut Sink<'_>,
+) -> Vec<usize> {
+    let path = shown(nodes, current);
+    if path.len() < nodes.len() {
+        let kept: HashSet<usize> = path.iter().copied().collect();
+        // The same message once more is not lost.
+        let named: HashSet<&str> = path.iter().map(|place| nodes[*place].id).filter(|id| !id.is_empty()).collect();
+        let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
+        let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(*place)).count();
+        if left > 0 {
+            sink.skip(number, format!("turns of the user on branches that are not shown any more: {left}"));
+        }
+    }
+    path
+}
+
+/// Returns where each id stands last.
+fn places<'a>(nodes: &[Node<'a>]) -> HashMap<&'a str, usize> {
+    let named = nodes.iter().enumerate().filter(|(_, node)| !node.id.is_empty());
+    named.map(|(place, node)| (node.id, place)).collect()
+}
+
+/// Returns the place of what each message follows.
+fn parents(nodes: &[Node<'_>]) -> Vec<Option<usize>> {
+    let all = places(nodes);
+    let mut earlier: HashMap<&str, usize> = HashMap::new();
+    let mut parents = Vec::with_capacity(nodes.len());
+    for (place, node) in nodes.iter().enumerate() {
+        let named = node.parent.and_then(|id| earlier.get(id).or_else(|| all.get(id)).copied());
+        parents.push(named.or(node.before));
+        if !node.id.is_empty() {
+            earlier.insert(node.id, place);
+        }
+    }
+    parents
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Root,
+    Loop,
+}
+
+/// Walks from `end` up through the parents.
+fn path_to(parents: &[Option<usize>], end: usize) -> (Vec<usize>, Ending) {
+    let (mut path, mut visited, mut next) = (Vec::new(), vec![false; parents.len()], Some(end));
+    while let Some(place) = next {
+        if std::mem::replace(&mut visited[place], true) {
+            return (path, Ending::Loop);
+        }
+        path.push(place);
+        next = parents[place];
+    }
+    (path, Ending::Root)
+}
+
+/// Returns the leaf with the latest time, or the last of the deepest ones where none has a time.
+fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (place, parent) in parents.iter().enumerate() {
+        match parent {
+            Some(parent) => children[*parent].push(place),
+            None => open.push((place, 0)),
+        }
+    }
+    let mut newest = None;
+    // Only what hangs from a root is reached, so a loop cannot be entered.
+    while let Some((place, depth)) = open.pop() {
+        if children[place].is_empty() {
+            newest = newest.max(Some((nodes[place].time, depth, place)));
+        }
+        open.extend(children[place].iter().map(|child| (*child, depth + 1)));
+    }
+    newest.map(|(_, _, place)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::identity;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_without_a_time_has_that_of_the_one_before() {
+        let mut clock = Clock::starting(identity::stamp(&json!("2026-01-02T03:04:05+08:00")));
+        let stamps = [json!(null), json!(1_767_400_000), json!("soon")];
+        let pieces = stamps.map(|stamp| {
+            let time = clock.next(identity::stamp(&stamp)).unwrap();
+            (time.at.to_string(), time.offset_seconds, time.source)
+        });
+        let expected = [
+            ("2026-01-01T19:04:05Z", Some(28_800), TimeSource::Derived),
+            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Log),
+            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Derived),
+        ];
+        assert_eq!(pieces, expected.map(|(at, offset, source)| (at.to_owned(), offset, source)));
+    }
+}
+
+#[cfg(test)]
+mod branch_tests {
+    use super::*;
+
+    type Row = (&'static str, Option<&'static str>, Option<i64>);
+
+    fn ids(current: Option<&str>, rows: &[Row]) -> Vec<&'static str> {
+        let node = |row: &Row| Node {
+            id: row.0,
+            parent: row.1,
+            before: None,
+            time: row.2.map(|seconds| Timestamp::from_second(seconds).unwrap()),
+        };
+        let nodes: Vec<_> = rows.iter().map(node).collect();
+        shown(&nodes, current).into_iter().map(|place| rows[place].0).collect()
+    }
+
+    #[test]
+    fn the_current_branch_leaves_out_its_siblings() {
+        let rows = [("a", None, None), ("b", Some("a"), Some(9)), ("c", Some("a"), Some(1)), ("d", Some("c"), None)];
+        assert_eq!(ids(Some("d"), &rows), ["a", "c", "d"]);
+    }
+
+    #[test]
+    fn without_a_usable_end_the_newest_leaf_ends_the_branch() {
+        let rows = [("a", None, None), ("b", Some("a"), Some(9)), ("c", Some("a"), Some(1)), ("d", Some("c"), Some(2))];
+        assert_eq!(ids(None, &rows), ["a", "b"]);
+        assert_eq!(ids(Some("gone"), &rows), ["a", "b"]);
+    }
+
+    #[test]
+    fn without_times_the_last_of_the_deepest_leaves_ends_the_branch() {
+        let rows = [
+            ("a", None, None),
+            ("b", Some("a"), None),
+            ("c", Some("a"), None),
+            ("d", Some("c"), None),
+            ("e", Some("b"), None),
+        ];
+        assert_eq!(ids(None, &rows), ["a", "b", "e"]);
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_or_without_an_id_hides_no_other() {
+        let rows = [("a", None, None), ("b", Some("a"), None), ("a", Some("b"), None), ("d", Some("a"), None)];
+        let node = |row: &Row| Node { id: row.0, parent: row.1, before: None, time: None };
+        assert_eq!(shown(&rows.iter().map(node).collect::<Vec<_>>(), None), [0, 1, 2, 3]);
+        let unnamed = |place: usize| Node { id: "", parent: None, before: place.checked_sub(1), time: None };
+        assert_eq!(shown(&[unnamed(0), unnamed(1), unnamed(2)], None), [0, 1, 2]);
+        let lost = Node { id: "c", parent: Some("gone"), before: Some(1), time: None };
+        assert_eq!(shown(&[node(&rows[0]), node(&rows[1]), lost], Some("c")), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_the_user_said_on_other_branches_is_reported() {
+        let rows = [("a", None), ("b", Some("a")), ("c", Some("a")), ("x", Some("gone")), ("c", Some("a"))];
+        let nodes: Vec<_> =
+            rows.iter().map(|(id, parent)| Node { id, parent: *parent, before: None, time: None }).collect();
+        let mut accept = |_| {};
+        let mut sink = Sink::new(&mut accept);
+        assert_eq!(choose(&nodes, Some("c"), |_| true, 7, &mut sink), [0, 4]);
+        let pieces: Vec<_> = sink.skipped.iter().map(|skipped| (skipped.record, skipped.reason.as_str())).collect();
+        assert_eq!(pieces, [(7, "turns of the user on branches that are not shown any more: 2")]);
+        sink.skipped.clear();
+        choose(&nodes, Some("c"), |_| false, 7, &mut sink);
+        assert!(sink.skipped.is_empty());
+    }
+
+    #[test]
+    fn loops_end_and_nothing_comes_of_nothing() {
+        let looped = [("a", Some("b"), None), ("b", Some("a"), None)];
+        assert_eq!(ids(Some("b"), &looped), ["a", "b"]);
+        assert_eq!(ids(None, &looped), ["a", "b"]);
+        let beside = [("a", Some("a"), None), ("r", None, None), ("s", Some("r"), None)];
+        assert_eq!(ids(Some("a"), &beside), ["r", "s"]);
+        assert!(ids(None, &[]).is_empty());
+    }
+}

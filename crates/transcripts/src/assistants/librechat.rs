@@ -1,0 +1,473 @@
+//! One conversation exported from `LibreChat`: a flat list of messages, or a tree nested as deep as it is long.
+
+use serde_json::Value;
+
+use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::message::identity;
+use crate::message::parts::{call_line, file_label, without_data};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, json,
+};
+
+/// The parent of a first message.
+const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Reads a conversation exported from `LibreChat`.
+pub(crate) struct LibreChat;
+
+impl Ingestor for LibreChat {
+    describe!(
+        "librechat",
+        "LibreChat export of one conversation as JSON, nested or flat",
+        "a JSON object with `messagesTree`, or whose `messages` have `messageId` and `isCreatedByUser`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(|value| {
+            let is_message = |message: &Value| {
+                message["messageId"].is_string()
+                    && (message.get("isCreatedByUser").is_some() || message.get("parentMessageId").is_some())
+            };
+            list(&value["messagesTree"]).iter().chain(list(&value["messages"])).any(is_message)
+                || value["messagesTree"].is_array() && value["conversationId"].is_string()
+        })
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        let Some(document) = input.into_text(MAX_RECORD_BYTES)? else {
+            sink.skip(1, format!("conversations over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+            return Ok(());
+        };
+        let conversations = conversations(&document, sink);
+        let several = conversations.len() > 1;
+        for (index, objects) in conversations.iter().enumerate() {
+            let Some((conversation, nested)) = objects.split_first() else { continue };
+            let number = index + 1;
+            let messages: Vec<&Value> = nested.iter().chain(list(&conversation["messages"])).collect();
+            let origin = if several { format!("{origin}#{number}") } else { origin.clone() };
+            read_conversation(conversation, messages, number, origin, sink);
+        }
+        Ok(())
+    }
+}
+
+fn read_conversation(
+    conversation: &Value,
+    mut messages: Vec<&Value>,
+    number: usize,
+    origin: String,
+    sink: &mut Sink<'_>,
+) {
+    let mark = messages.iter().chain([&conversation]).find_map(|value| {
+        // Only a temporary chat expires.
+        let expires = value["expiredAt"].is_string();
+        (value["isTemporary"] == true).then_some("isTemporary").or_else(|| expires.then_some("expiredAt"))
+    });
+    if let Some(mark) = mark {
+        return sink.skip(number, format!("marked `{mark}`, so nothing of it is kept"));
+    }
+    let before = messages.len();
+    messages.retain(|message| message["messageId"].is_string());
+    if messages.len() < before {
+        sink.skip(number, format!("messages without a `messageId`: {}", before - messages.len()));
+    }
+    let said = shown(&messages, number, sink);
+    let started = identity::stamp(&conversation["createdAt"]);
+    let id = text(&conversation["conversationId"])
+        .or_else(|| said.iter().find_map(|message| text(&message["conversationId"])))
+        .unwrap_or_else(|| {
+            // A first message that was edited has another id; what comes first in the file is the same in each export.
+            let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
+            identity::of_parts(&[&first])
+        });
+    let mut draft = Assembler::new("librechat", id, origin);
+    let meta = draft.meta();
+    meta.title = text(&conversation["title"]);
+    meta.model = said
+        .iter()
+        .rev()
+        .find_map(|message| text(&message["model"]))
+        .or_else(|| text(&conversation["options"]["model"]));
+    meta.created_at = started.map(|time| time.at);
+    let mut clock =
+        Clock::starting(started.or_else(|| said.iter().find_map(|message| identity::stamp(&message["createdAt"]))));
+    for prompt in ["promptPrefix", "system"].into_iter().filter_map(|key| text(&conversation["options"][key])) {
+        let prompt = Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, prompt) };
+        draft.push(prompt, sink);
+    }
+    for message in said {
+        let time = clock.next(identity::stamp(&message["createdAt"]));
+        for message in messages_of(message, time, number, sink) {
+            draft.push(message, sink);
+        }
+    }
+    draft.finish(sink);
+}
+
+/// Returns the messages of the branch that ends in the newest answer: the export does not say which one was on show.
+fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
+    let nodes: Vec<Node<'_>> = messages
+        .iter()
+        .enumerate()
+        .map(|(place, message)| {
+            let parent = message["parentMessageId"].as_str().filter(|parent| *parent != NO_PARENT);
+            Node {
+                id: message["messageId"].as_str().unwrap_or_default(),
+                parent,
+                // One whose parent is gone follows what stands before it.
+                before: place.checked_sub(1).filter(|_| parent.is_some()),
+                time: identity::stamp(&message["createdAt"]).map(|time| time.at),
+            }
+        })
+        .collect();
+    let is_users = |place: usize| role_of(messages[place]) == Role::User;
+    export::choose(&nodes, None, is_users, number, sink).into_iter().map(|place| messages[place]).collect()
+}
+
+// The content of one message of `LibreChat`.
+
+/// Returns whose message it is; nobody's that is known if it names neither its maker nor a sender.
+#[must_use]
+fn role_of(message: &Value) -> Role {
+    match (&message["isCreatedByUser"], message["sender"].as_str()) {
+        (Value::Bool(true), _) => Role::User,
+        (Value::Bool(false), _) => Role::Assistant,
+        (_, Some(sender)) if sender.eq_ignore_ascii_case("user") => Role::User,
+        (_, Some(_)) => Role::Assistant,
+        (_, None) => Role::Other,
+    }
+}
+
+/// Returns what `message` says, at `time`: its parts, or else its text, and its files.
+#[must_use]
+fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
+    let role = role_of(message);
+    let mut said: Vec<(Kind, String)> = Vec::new();
+    for part in list(&message["content"]) {
+        said.extend(of_part(part, number, sink));
+    }
+    if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
+        // Where an answer failed, its text is the program's report of that.
+        let kind = if message["error"] == true { Kind::Context } else { Kind::Prose };
+        let words = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
+        said.push((kind, without_data(words)));
+    }
+    for file in ["files", "attachments"].into_iter().flat_map(|field| list(&message[field])) {
+        let is_image = file["type"].as_str().is_some_and(|kind| kind.starts_with("image/"));
+        let label = file_label(if is_image { "image" } else { "file" }, file["filename"].as_str());
+        said.push((Kind::Attachment, label));
+    }
+    let id = message["messageId"].as_str().unwrap_or_default();
+    export::messages(id, role, time, said)
+}
+
+fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
+    // A part's words stand under the name of its kind, bare or in a `value`.
+    let words =
+        |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
+    match part["type"].as_str().unwrap_or_default() {
+        "text" => vec![(Kind::Prose, without_data(&words("text")))],
+        "think" => vec![(Kind::Reasoning, words("think"))],
+        "error" => vec![(Kind::Context, words("error"))],
+        "tool_call" => {
+            let call = &part["tool_call"];
+            let (name, arguments) = [&call["name"], &call["function"]["name"]]
+                .into_iter()
+                .zip([&call["args"], &call["function"]["arguments"]])
+                .find(|(name, _)| name.is_string())
+                .unwrap_or((&call["type"], &call["input"]));
+            let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+            let output = call["output"].as_str().or_else(|| call["function"]["output"].as_str()).unwrap_or_default();
+            vec![
+                (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments)),
+                (Kind::ToolResult, without_data(output)),
+            ]
+        }
+        "image_file" | "image_url" => {
+            vec![(Kind::Attachment, file_label("image", part["image_file"]["filename"].as_str()))]
+        }
+        "" | "agent_update" => Vec::new(),
+        _ => {
+            sink.skip(number, "a part of a message whose kind is not known");
+            Vec::new()
+        }
+    }
+}
+
+// Taking a tree of messages apart without recursion, however deep it is.
+
+/// Returns the conversations of `document`, each as its objects: the outermost, and after it each message that hangs
+/// from it in the order in which they begin. What each one nests is taken out of it.
+///
+/// An object that cannot be parsed is reported; one that is cut off at the end of the text is, too.
+fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
+    let mut scan = Scan { document, at: 0, open: Vec::new(), found: Vec::new() };
+    scan.run();
+    let mut conversations: Vec<Vec<Value>> = Vec::new();
+    for (index, found) in scan.found.into_iter().enumerate() {
+        let object = match found.text.map(|text| json::parse::<Value>(&text)) {
+            Some(Ok((value, repaired))) => {
+                sink.repaired += usize::from(repaired);
+                Some(value)
+            }
+            Some(Err(error)) => {
+                sink.skip(index + 1, format!("invalid JSON at column {}", error.column()));
+                None
+            }
+            None => {
+                sink.skip(index + 1, "incomplete; it is read once it is whole");
+                None
+            }
+        };
+        match conversations.last_mut().filter(|_| !found.is_outermost) {
+            Some(conversation) => conversation.extend(object),
+            // Without the outermost object its messages still stand for themselves.
+            None => conversations.push(vec![object.unwrap_or_default()]),
+        }
+    }
+    conversations
+}
+
+/// An object that is being read.
+struct Open {
+    /// Its place among the objects found.
+    place: usize,
+    /// Its own text, without the messages that it nests.
+    text: String,
+    /// How many brackets of its own are open.
+    depth: usize,
+    /// Whether the list of nested messages is being read.
+    in_list: bool,
+}
+
+struct Scan<'a> {
+    document: &'a str,
+    at: usize,
+    open: Vec<Open>,
+    found: Vec<Found>,
+}
+
+/// An object that was found.
+struct Found {
+    is_outermost: bool,
+    /// Its text, once it is closed.
+    text: Option<String>,
+}
+
+impl Scan<'_> {
+    fn run(&mut self) {
+        let bytes = self.document.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            let is_between = self.open.last().is_none_or(|open| open.in_list);
+            if is_between {
+                self.between(byte);
+            } else {
+                self.inside(byte);
+            }
+        }
+    }
+
+    /// Reads what stands between objects: in a list of messages, or before and behind the outermost one.
+    fn between(&mut self, byte: u8) {
+        match byte {
+            b'{' => {
+                let open = Open { place: self.found.len(), text: "{".to_owned(), depth: 1, in_list: false };
+                self.found.push(Found { is_outermost: self.open.is_empty(), text: None });
+                self.open.push(open);
+                self.at += 1;
+            }
+            b'"' => self.at = self.end_of_string(),
+            b']' => {
+                self.open.last_mut().into_iter().for_each(|open| open.in_list = false);
+                self.at += 1;
+            }
+            _ => self.at += 1,
+        }
+    }
+
+    /// Reads on in the innermost object.
+    fn inside(&mut self, byte: u8) {
+        let end = match byte {
+            b'"' => self.end_of_string(),
+            _ => self.at + self.document[self.at..].chars().next().map_or(1, char::len_utf8),
+        };
+        let piece = &self.document[self.at..end];
+        let behind = self.nested_list(piece, end);
+        self.at = end;
+        let Some(open) = self.open.last_mut() else { return };
+        match byte {
+            b'{' | b'[' => open.depth += 1,
+            b'}' | b']' => open.depth = open.depth.saturating_sub(1),
+            _ => {}
+        }
+        open.text.push_str(piece);
+        if let Some(behind) = behind {
+            open.text.push_str(":[]");
+            open.in_list = true;
+            self.at = behind;
+        } else if open.depth == 0
+            && let Some(closed) = self.open.pop()
+        {
+            self.found[closed.place].text = Some(closed.text);
+        }
+    }
+
+    /// Returns where the list of nested messages begins, if `key`, which ends at `end`, is its name.
+    fn nested_list(&self, key: &str, end: usize) -> Option<usize> {
+        let name = if self.open.len() == 1 { "\"messagesTree\"" } else { "\"children\"" };
+        if key != name || self.open.last().is_none_or(|open| open.depth != 1) {
+            return None;
+        }
+        let rest = self.document[end..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('[')?;
+        Some(self.document.len() - rest.len())
+    }
+
+    /// Returns where the string that begins here ends.
+    fn end_of_string(&self) -> usize {
+        let mut escaped = false;
+        for (offset, byte) in self.document.bytes().enumerate().skip(self.at + 1) {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => return offset + 1,
+                _ => {}
+            }
+        }
+        self.document.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+
+    fn read(text: &str) -> (Vec<Transcript>, Vec<String>) {
+        let (seen, skipped) = read_input(&LibreChat, Input::from_text("conversation.json", text));
+        (seen, skipped.into_iter().map(|(_, reason)| reason).collect())
+    }
+
+    fn message(id: &str, parent: &str, is_user: bool, second: u32) -> Value {
+        json!({"messageId": id, "parentMessageId": parent, "isCreatedByUser": is_user, "text": format!("says {id}"),
+        "createdAt": format!("2026-03-01T10:00:{second:02}.000Z"), "children": []})
+    }
+
+    fn with_children(mut message: Value, children: &[Value]) -> Value {
+        message["children"] = json!(children);
+        message
+    }
+
+    fn texts(text: &str) -> Vec<String> {
+        read(text).0.into_iter().flat_map(|one| one.messages).map(|message| message.text).collect()
+    }
+
+    #[test]
+    fn the_branch_with_the_newest_answer_is_read_from_a_tree_and_from_a_list() {
+        let (a, b, c, d) = (
+            message("a", "0", true, 1),
+            message("b", "a", false, 2),
+            message("c", "a", false, 3),
+            message("d", "b", true, 9),
+        );
+        let tree = json!({"conversationId": "conversation-1", "exportAt": "16:33:32 GMT+0200", "messagesTree": [
+        with_children(a.clone(), &[with_children(b.clone(), std::slice::from_ref(&d)), c.clone()])]});
+        let flat = json!({"conversationId": "conversation-1", "recursive": false, "messages": [a, b, c, d]});
+        for export in [&tree, &flat] {
+            assert!(LibreChat.sniff(&Head::new(export.to_string().into(), true)), "{export}");
+            assert_eq!(texts(&export.to_string()), ["says a", "says b", "says d"], "{export}");
+            assert_eq!(read(&export.to_string()).0[0].external_id, "conversation-1");
+        }
+    }
+
+    #[test]
+    fn a_tree_of_twenty_thousand_levels_is_read_to_its_end() {
+        let levels = 20_000;
+        let mut document = String::from(r#"{"conversationId":"deep","messagesTree":["#);
+        for level in 0..levels {
+            let parent = if level == 0 { "0".to_owned() } else { format!("m{}", level - 1) };
+            let head = format!(
+                r#"{{"messageId":"m{level}","parentMessageId":"{parent}","isCreatedByUser":true,"text":"{level} [","children":["#
+            );
+            document.push_str(&head);
+        }
+        document.push_str(&"]}".repeat(levels));
+        document.push_str("]}");
+        assert!(LibreChat.sniff(&Head::new(document[..200_000].into(), false)));
+        let texts = texts(&document);
+        assert_eq!((texts.len(), texts.last().map(String::as_str)), (levels, Some("19999 [")));
+    }
+
+    #[test]
+    fn a_tree_that_breaks_off_keeps_its_whole_messages_and_tells_the_others() {
+        let tree = json!({"messagesTree": [message("a", "0", true, 1), message("b", "a", false, 2)]}).to_string();
+        let cut = &tree[..tree.rfind("\"createdAt\"").unwrap()];
+        let (seen, skipped) = read(cut);
+        assert_eq!(seen[0].messages[0].text, "says a");
+        assert_eq!(skipped, vec!["incomplete; it is read once it is whole"; 2]);
+    }
+
+    #[test]
+    fn each_part_is_a_message_of_its_kind_and_an_error_is_not_said() {
+        let answer = json!({"messageId": "m", "isCreatedByUser": false, "sender": "GPT-5", "text": "", "content": [
+        {"type": "think", "think": "tides"}, {"type": "text", "text": {"value": "Looking."}},
+        {"type": "tool_call", "tool_call": {"name": "tides", "args": "{\"query\":\"Faro\"}", "output": "six"}},
+        {"type": "text", "text": "Six."}, {"type": "hologram"}], "files": [{"filename": "a.png", "type": "image/png"}]});
+        let failed = json!({"messageId": "n", "parentMessageId": "m", "isCreatedByUser": false, "error": true, "text": "Rate limit"});
+        let (seen, skipped) = read(&json!({"messages": [answer, failed]}).to_string());
+        let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
+        let expected = [
+            (Kind::Reasoning, "tides"),
+            (Kind::Prose, "Looking."),
+            (Kind::ToolCall, "tides Faro"),
+            (Kind::ToolResult, "six"),
+            (Kind::Prose, "Six."),
+            (Kind::Attachment, "[image: a.png]"),
+            (Kind::Context, "Rate limit"),
+        ];
+        assert_eq!(
+            (pieces, skipped),
+            (expected.to_vec(), vec!["a part of a message whose kind is not known".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_temporary_chat_is_reported_and_not_read() {
+        let mut secret = message("a", "0", true, 1);
+        secret["expiredAt"] = json!("2026-04-01T00:00:00Z");
+        let (seen, skipped) = read(&json!({"messages": [secret]}).to_string());
+        assert_eq!((seen.len(), skipped), (0, vec!["marked `expiredAt`, so nothing of it is kept".to_owned()]));
+    }
+
+    #[test]
+    fn an_array_of_exports_holds_several_conversations() {
+        let one =
+            |id: &str| json!({"conversationId": id, "messagesTree": [with_children(message(id, "0", true, 1), &[])]});
+        let (seen, skipped) = read(&json!([one("first"), {"conversationId": "empty"}, one("second")]).to_string());
+        let pieces: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages[0].text.as_str())).collect();
+        assert_eq!((pieces, skipped), (vec![("first", "says first"), ("second", "says second")], vec![]));
+        assert_eq!(seen[1].origin, "conversation.json#3");
+    }
+
+    #[test]
+    fn without_an_id_a_conversation_is_known_by_its_first_message_whatever_the_file_is_called() {
+        let export = json!({"messagesTree": [message("a", "0", true, 1)]}).to_string();
+        let named = |name: &str| {
+            let mut seen = Vec::new();
+            let mut accept = |transcript: Transcript| seen.push(transcript.external_id);
+            LibreChat.read(Input::from_text(name, &export), &mut Sink::new(&mut accept)).unwrap();
+            seen
+        };
+        assert_eq!(named("chat.json"), named("chat (1).json"));
+    }
+
+    #[test]
+    fn words_of_nobody_in_particular_are_not_the_assistants() {
+        let export = json!({"conversationId": "c", "messages": [{"messageId": "a", "text": "who am I?"}]});
+        assert_eq!(read(&export.to_string()).0[0].messages[0].role, Role::Other);
+    }
+}

@@ -1,0 +1,810 @@
+//! Conversations gathered to train or to measure models.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use jiff::civil::DateTime;
+use jiff::fmt::strtime;
+use jiff::tz::Offset;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::message::chat::{messages_of, role_named};
+use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
+use crate::message::identity;
+use crate::message::parts::file_label;
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, Layout, Message, MessageTime, Object, Objects, Role, Sink,
+    TimeSource,
+};
+
+// Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completion, and messages
+// with the marks of a set.
+//
+// A row of nothing but `messages` is the same bytes as a line of a program's own log, so `openai-chat` reads those.
+
+/// Columns that only a set has beside its messages.
+const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
+
+/// Reads rows of chats.
+pub(crate) struct HfChat;
+
+impl Ingestor for HfChat {
+    describe!(
+        "hf-chat",
+        "chat training sets: preferences, of which the chosen answer is read, completions, and messages with a set's marks",
+        "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        // A file may mix preferences with rows that could be anybody's.
+        head.objects().any(is_chat_row)
+            || head.any_line(is_chat_row) && head.most_lines(|row| is_chat_row(row) || row["messages"].is_array())
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let stem = input.stem();
+        let mut objects = Objects::of(input);
+        while let Some(object) = objects.next(sink)? {
+            let row = &object.value;
+            if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
+                sink.skip(object.number, "no row: neither `chosen` nor `completion` nor `messages`");
+                continue;
+            }
+            let id = own_id(&[row], &["prompt_id", "id"]);
+            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages: row_messages(row) };
+            pieces.hand_over(&object, objects.layout, &stem, sink);
+        }
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_chat_row(value: &Value) -> bool {
+    let is_preference =
+        value.get("chosen").is_some_and(|chosen| chosen.is_array() || chosen.is_string() || chosen.is_object());
+    let is_marked = MARKS.iter().any(|mark| value.get(*mark).is_some());
+    is_preference && (value.get("rejected").is_some() || value.get("prompt").is_some())
+        || value["messages"].is_array() && is_marked
+        || is_completion(value)
+}
+
+/// Whether `value` is a prompt with what completes it, both as text or both as messages; the log of a program that
+/// sends such prompts names its model.
+fn is_completion(value: &Value) -> bool {
+    let (prompt, completion) = (&value["prompt"], &value["completion"]);
+    let alike = prompt.is_string() && completion.is_string() || prompt.is_array() && completion.is_array();
+    alike && value.get("model").is_none()
+}
+
+fn row_messages(row: &Value) -> Vec<Message> {
+    if row["chosen"].is_null() && is_completion(row) {
+        return asked(&row["prompt"]).into_iter().chain(answered(&row["completion"])).collect();
+    }
+    if row["chosen"].is_null() {
+        return asked(&row["messages"]);
+    }
+    let chosen = match &row["chosen"] {
+        Value::String(text) if text.starts_with("\n\nHuman:") => split_text(text),
+        chosen => answered(chosen),
+    };
+    let prompt = asked(&row["prompt"]);
+    // Some sets repeat the prompt at the start of the answer.
+    let said = |message: &Message| message.content_hash();
+    if chosen.len() >= prompt.len() && prompt.iter().zip(&chosen).all(|(one, other)| said(one) == said(other)) {
+        return chosen;
+    }
+    prompt.into_iter().chain(chosen).collect()
+}
+
+/// Splits `\n\nHuman: …\n\nAssistant: …`.
+fn split_text(text: &str) -> Vec<Message> {
+    static TURN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("\n\n(Human|Assistant):").expect("the pattern is constant"));
+    let mut messages: Vec<Message> = Vec::new();
+    let mut turns = TURN.captures_iter(text).peekable();
+    while let Some(turn) = turns.next() {
+        let end = turns.peek().map_or(text.len(), |next| next.get_match().start());
+        let role = if &turn[1] == "Human" { Role::User } else { Role::Assistant };
+        messages.push(Message::prose(role, text[turn.get_match().end()..end].trim()));
+    }
+    messages
+}
+
+// `LoCoMo`: long conversations of two people over many sessions, with questions about them.
+
+/// How the start of a session is written, without a time zone.
+const START: &str = "%I:%M %p on %d %B, %Y";
+
+/// Reads `LoCoMo`.
+pub(crate) struct Locomo;
+
+impl Ingestor for Locomo {
+    describe!(
+        "locomo",
+        "LoCoMo samples: two people's sessions over months; the questions are left alone",
+        "objects whose `conversation` has `speaker_a` and sessions `session_1`, `session_2` and so on"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(is_sample) || head.most_lines(is_sample)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut objects = Objects::of(input);
+        while let Some(object) = objects.next(sink)? {
+            if object.value["conversation"].is_object() {
+                read_sample(&object, objects.layout, sink);
+            } else {
+                sink.skip(object.number, "no sample: it has no `conversation`");
+            }
+        }
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_sample(value: &Value) -> bool {
+    value["conversation"]["speaker_a"].is_string() && value["conversation"].get("speaker_b").is_some()
+}
+
+fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
+    let conversation = &object.value["conversation"];
+    let sample = object.value["sample_id"].as_str();
+    let sessions = locomo_sessions(conversation);
+    if sessions.is_empty() {
+        return sink.skip(object.number, "a sample without sessions");
+    }
+    for (number, turns) in sessions {
+        let start = conversation[format!("session_{number}_date_time")].as_str();
+        let time = start.and_then(locomo_start);
+        if time.is_none() {
+            sink.skip(object.number, format!("session {number} has no date that can be read; it is kept without"));
+        }
+        let messages: Vec<Message> = turns.iter().flat_map(|turn| locomo_messages(turn, time)).collect();
+        let unread = turns.iter().filter(|turn| locomo_messages(turn, time).is_empty()).count();
+        if unread > 0 {
+            sink.skip(object.number, format!("session {number} has {unread} turns without speaker or text"));
+        }
+        let Some(first) = messages.first() else { continue };
+        let id = match sample {
+            Some(sample) => format!("{sample}/session_{number}"),
+            None => identity::of_file(&format!("session_{number}"), first),
+        };
+        let record = if layout == Layout::One { "#" } else { "/" };
+        let mut draft = Assembler::new("locomo", id, format!("{}{record}session_{number}", object.origin));
+        let speaker = |key: &str| conversation[key].as_str().unwrap_or("?").to_owned();
+        draft.meta().title = Some(format!("{} and {}, session {number}", speaker("speaker_a"), speaker("speaker_b")));
+        draft.meta().project = sample.map(str::to_owned);
+        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.finish(sink);
+    }
+}
+
+/// Returns the sessions in their order. A sample names dates of sessions that it does not have, so sessions count.
+fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
+    let mut sessions: Vec<(u32, &Vec<Value>)> = conversation
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, turns)| Some((key.strip_prefix("session_")?.parse().ok()?, turns.as_array()?)))
+        .collect();
+    sessions.sort_by_key(|(number, _)| *number);
+    sessions
+}
+
+fn locomo_start(text: &str) -> Option<MessageTime> {
+    let time = strtime::parse(START, text.trim()).ok()?;
+    let civil: DateTime = time.to_datetime().ok()?;
+    Some(MessageTime { at: Offset::UTC.to_timestamp(civil).ok()?, offset_seconds: None, source: TimeSource::Derived })
+}
+
+/// Returns what a turn says, and the photo that it shows, described.
+fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
+    let Some(speaker) = turn["speaker"].as_str() else { return Vec::new() };
+    let id = turn["dia_id"].as_str().unwrap_or_default();
+    let said = |kind, text: String, id: String| Message {
+        id,
+        kind,
+        speaker: Some(speaker.to_owned()),
+        time,
+        ..Message::prose(Role::User, text)
+    };
+    let photo = turn["blip_caption"].as_str().map(|caption| {
+        let id = if id.is_empty() { String::new() } else { format!("{id}/photo") };
+        said(Kind::Attachment, file_label("photo", Some(caption)), id)
+    });
+    let words = turn["text"].as_str().filter(|text| !text.trim().is_empty());
+    words.map(|text| said(Kind::Prose, text.to_owned(), id.to_owned())).into_iter().chain(photo).collect()
+}
+
+// `LongMemEval`: questions, each with the sessions of a user and an assistant in which its answer stands.
+
+/// Reads `LongMemEval`.
+pub(crate) struct LongMemEval;
+
+impl Ingestor for LongMemEval {
+    describe!(
+        "longmemeval",
+        "LongMemEval questions with their haystack of sessions; the questions are left alone",
+        "objects with `question_id` and `haystack_sessions`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(is_question) || head.most_lines(is_question)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut objects = Objects::of(input);
+        while let Some(object) = objects.next(sink)? {
+            if object.value["haystack_sessions"].is_array() {
+                read_question(&object, sink);
+            } else {
+                sink.skip(object.number, "no question: it has no `haystack_sessions`");
+            }
+        }
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_question(value: &Value) -> bool {
+    value["haystack_sessions"].is_array() && value.get("question").is_some()
+}
+
+struct Session<'a> {
+    id: Option<&'a str>,
+    time: Option<MessageTime>,
+    turns: &'a Value,
+}
+
+/// Returns the sessions in the order in which they were held, which the file does not always keep.
+fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Session<'a>> {
+    let array = |key: &str| object.value[key].as_array().map_or(&[][..], Vec::as_slice);
+    let (ids, dates) = (array("haystack_session_ids"), array("haystack_dates"));
+    let session = |(place, turns): (usize, &'a Value)| Session {
+        id: ids.get(place).and_then(Value::as_str),
+        time: dates.get(place).and_then(Value::as_str).and_then(longmemeval_start),
+        turns,
+    };
+    let mut sessions: Vec<Session<'a>> = array("haystack_sessions").iter().enumerate().map(session).collect();
+    let undated = sessions.iter().filter(|session| session.time.is_none()).count();
+    if undated > 0 {
+        sink.skip(object.number, format!("{undated} sessions have no date that can be read; they are kept without"));
+    } else {
+        sessions.sort_by_key(|session| session.time.map(|time| time.at));
+    }
+    sessions
+}
+
+fn read_question(object: &Object, sink: &mut Sink<'_>) {
+    let question = object.value["question_id"].as_str();
+    for (place, session) in longmemeval_sessions(object, sink).into_iter().enumerate() {
+        let turns = session.turns.as_array().map_or(&[][..], Vec::as_slice);
+        let messages: Vec<Message> = turns
+            .iter()
+            .flat_map(messages_of)
+            .map(|message| Message { time: message.time.or(session.time), ..message })
+            .collect();
+        let Some(first) = messages.first() else {
+            sink.skip(object.number, format!("session {} has no turns that can be read", place + 1));
+            continue;
+        };
+        // The same session stands in the haystacks of many questions, with another date in each.
+        let id = match (question, session.id) {
+            (Some(question), Some(id)) => format!("{question}/{id}"),
+            _ => identity::of_file(question.unwrap_or_default(), first),
+        };
+        let mut draft = Assembler::new("longmemeval", id, format!("{}/{}", object.origin, place + 1));
+        draft.meta().project = question.map(str::to_owned);
+        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.finish(sink);
+    }
+}
+
+/// Reads `2023/05/20 (Sat) 02:21`; the day of the week says nothing new.
+fn longmemeval_start(text: &str) -> Option<MessageTime> {
+    let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
+    let plain = format!("{} {}", words.next()?, words.next().unwrap_or("00:00"));
+    let civil: DateTime = strtime::parse("%Y/%m/%d %H:%M", plain).ok()?.to_datetime().ok()?;
+    Some(MessageTime { at: Offset::UTC.to_timestamp(civil).ok()?, offset_seconds: None, source: TimeSource::Derived })
+}
+
+// `OpenAssistant`: trees of messages by volunteers, whole or as flat rows, of which the path ranked best is read.
+
+/// Reads `OpenAssistant`.
+pub(crate) struct Oasst;
+
+impl Ingestor for Oasst {
+    describe!(
+        "oasst",
+        "OpenAssistant trees or flat messages; of each tree the replies that were ranked best",
+        "objects with `message_tree_id`, and `prompt` with `replies`, or `message_id` with `text`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let is_row = |value: &Value| is_tree(value) || is_flat(value);
+        head.objects().any(is_row) || head.most_lines(is_row)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut objects = Objects::of(input);
+        // The rows of one tree stand together.
+        let mut group: Vec<Value> = Vec::new();
+        let (mut origin, mut ended) = (String::new(), HashSet::new());
+        while let Some(object) = objects.next(sink)? {
+            let tree = object.value["message_tree_id"].clone();
+            if is_tree(&object.value) {
+                read_tree(&object.value, object.origin, object.number, sink);
+            } else if !is_flat(&object.value) {
+                sink.skip(object.number, "neither a tree nor a message");
+            } else if group.first().is_some_and(|first| first["message_tree_id"] == tree) {
+                group.push(object.value);
+            } else {
+                ended.extend(read_group(&std::mem::take(&mut group), std::mem::take(&mut origin), object.number, sink));
+                if tree.as_str().is_some_and(|tree| ended.contains(tree)) {
+                    sink.skip(object.number, "a message of a tree whose rows ended further up");
+                } else {
+                    group.push(object.value);
+                    origin = object.origin;
+                }
+            }
+        }
+        read_group(&group, origin, 0, sink);
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_tree(value: &Value) -> bool {
+    value["message_tree_id"].is_string() && value["prompt"]["text"].is_string()
+}
+
+fn is_flat(value: &Value) -> bool {
+    value["message_tree_id"].is_string() && value["message_id"].is_string() && value["text"].is_string()
+}
+
+/// Returns the best of `replies` that was not deleted; what was never ranked comes behind what was.
+fn best<'a>(replies: impl Iterator<Item = &'a Value>) -> Option<&'a Value> {
+    replies
+        .filter(|reply| reply["deleted"] != true && reply["text"].is_string())
+        .min_by_key(|reply| reply["rank"].as_u64().unwrap_or(u64::MAX))
+}
+
+fn read_tree(tree: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+    let mut path = Vec::new();
+    let mut next = best(std::iter::once(&tree["prompt"]));
+    while let Some(message) = next {
+        path.push(message);
+        next = message["replies"].as_array().and_then(|replies| best(replies.iter()));
+    }
+    hand_over(&tree["message_tree_id"], &path, origin, number, sink);
+}
+
+/// Reads the rows of one tree; returns its id.
+fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>) -> Option<String> {
+    let tree = rows.first()?["message_tree_id"].clone();
+    let mut replies: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for row in rows {
+        replies.entry(row["parent_id"].as_str().unwrap_or_default()).or_default().push(row);
+    }
+    let (mut path, mut seen) = (Vec::new(), HashSet::new());
+    // The root is the row without a parent, or, where it is missing, the first row.
+    let root = replies.get("").and_then(|roots| best(roots.iter().copied()));
+    let mut next = root.or_else(|| best(rows.iter().take(1)));
+    while let Some(message) = next.filter(|message| seen.insert(message["message_id"].as_str().unwrap_or_default())) {
+        path.push(message);
+        let below = message["message_id"].as_str().and_then(|id| replies.get(id));
+        next = below.and_then(|below| best(below.iter().copied()));
+    }
+    hand_over(&tree, &path, origin, number.saturating_sub(1).max(1), sink);
+    tree.as_str().map(str::to_owned)
+}
+
+fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink: &mut Sink<'_>) {
+    if path.is_empty() {
+        return sink.skip(number, "a tree whose first message was deleted");
+    }
+    let mut draft = Assembler::new("oasst", tree.as_str().unwrap_or_default(), origin);
+    draft.meta().created_at = path.first().and_then(|message| identity::instant(&message["created_date"]));
+    for message in path {
+        let text = |key: &str| message[key].as_str().unwrap_or_default();
+        let said = Message {
+            id: text("message_id").to_owned(),
+            time: identity::stamp(&message["created_date"]),
+            ..Message::prose(role_named(text("role")), text("text"))
+        };
+        draft.push(said, sink);
+    }
+    draft.finish(sink);
+}
+
+// `ShareGPT`: conversations as `from` and `value`, the shape in which many training sets are written; some of them
+// write `role` and `content` in the same place.
+
+/// Reads `ShareGPT` rows.
+pub(crate) struct ShareGpt;
+
+impl Ingestor for ShareGpt {
+    describe!(
+        "sharegpt",
+        "ShareGPT rows: conversations as `from` and `value`",
+        "objects with `conversations` of `from` and `value`, or of `role` and `content`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(is_sharegpt_row) || head.most_lines(is_sharegpt_row)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let stem = input.stem();
+        let mut objects = Objects::of(input);
+        while let Some(object) = objects.next(sink)? {
+            let row = &object.value;
+            let Some(turns) = row["conversations"].as_array() else {
+                sink.skip(object.number, "no row: it has no `conversations`");
+                continue;
+            };
+            let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
+            messages.extend(turns.iter().flat_map(sharegpt_messages));
+            let unread = turns.iter().filter(|turn| sharegpt_messages(turn).is_empty()).count();
+            if unread > 0 {
+                sink.skip(object.number, format!("{unread} turns without a speaker or text"));
+            }
+            if let Some(path) = row["image"].as_str().filter(|_| !messages.is_empty()) {
+                let label = file_label("image", path.rsplit('/').next());
+                let first = messages.iter().position(|message| message.kind != Kind::Context).unwrap_or(messages.len());
+                messages.insert(first, Message { kind: Kind::Attachment, ..Message::user(label) });
+            }
+            let pieces = Conversation { source: self.name(), id: own_id(&[row], &["id"]), facts: vec![row], messages };
+            pieces.hand_over(&object, objects.layout, &stem, sink);
+        }
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_sharegpt_row(value: &Value) -> bool {
+    let turns = value["conversations"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_turn = |turn: &Value| {
+        turn["from"].is_string() && (turn.get("value").is_some() || turn["content"].is_string())
+            || turn["role"].is_string() && turn["content"].is_string()
+    };
+    turns.iter().any(is_turn)
+}
+
+fn sharegpt_messages(turn: &Value) -> Vec<Message> {
+    if turn["role"].is_string() {
+        return messages_of(turn);
+    }
+    let value = turn["value"].as_str().or_else(|| turn["content"].as_str());
+    let (Some(from), Some(value)) = (turn["from"].as_str(), value) else { return Vec::new() };
+    match from {
+        "function_call" => messages_of(&json!({"type": "function_call", "name": "function_call", "arguments": value})),
+        _ => messages_of(&json!({"role": from, "content": value})),
+    }
+}
+
+// Logs of public chat sites, one conversation a row: `WildChat` and LMSYS.
+
+/// Reads rows of `WildChat` and LMSYS.
+pub(crate) struct WildChat;
+
+impl Ingestor for WildChat {
+    describe!(
+        "wildchat",
+        "WildChat and LMSYS rows as JSON; Parquet is not read",
+        "rows with `conversation` of `role` and `content`, and `conversation_hash`, or `conversation_id` with `model`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.objects().any(is_wildchat_row) || head.most_lines(is_wildchat_row)
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let stem = input.stem();
+        let mut objects = Objects::of(input);
+        while let Some(object) = objects.next(sink)? {
+            let row = &object.value;
+            let Some(turns) = row["conversation"].as_array() else {
+                sink.skip(object.number, "no row: it has no `conversation`");
+                continue;
+            };
+            let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();
+            let id = own_id(&[row], &["conversation_hash", "conversation_id"]);
+            let pieces = Conversation { source: self.name(), id, facts: vec![row], messages };
+            pieces.hand_over(&object, objects.layout, &stem, sink);
+        }
+        Ok(())
+    }
+
+    fn is_dataset(&self) -> bool {
+        true
+    }
+}
+
+fn is_wildchat_row(value: &Value) -> bool {
+    let turns = value["conversation"].as_array().map_or(&[][..], Vec::as_slice);
+    let named = value.get("conversation_hash").is_some()
+        || value.get("conversation_id").is_some() && (value.get("model").is_some() || value.get("turn").is_some());
+    named && turns.iter().any(|turn| turn["role"].is_string() && turn.get("content").is_some())
+}
+
+#[cfg(test)]
+mod hf_chat_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+    use serde_json::json;
+
+    #[test]
+    fn the_chosen_answer_is_read_after_its_prompt_in_each_spelling() {
+        let (ask, good, bad) = (
+            json!({"role": "user", "content": "q"}),
+            json!({"role": "assistant", "content": "good"}),
+            json!({"role": "assistant", "content": "bad"}),
+        );
+        for row in [
+            json!({"prompt": [ask], "chosen": [good], "rejected": [bad]}),
+            json!({"prompt": "q", "chosen": "good", "rejected": "bad"}),
+            json!({"prompt": "q", "chosen": [ask, good], "rejected": [ask, bad], "messages": [ask, good]}),
+            json!({"chosen": [ask, good], "rejected": [ask, bad]}),
+            json!({"prompt": [ask], "chosen": good, "rejected": bad}),
+            json!({"chosen": "\n\nHuman: q\n\nAssistant: good", "rejected": "\n\nHuman: q\n\nAssistant: bad"}),
+            json!({"prompt_id": "0a1b2c3d4e", "prompt": "q", "messages": [ask, good]}),
+            json!({"prompt": [ask], "completion": [good], "label": true}),
+            json!({"prompt": "q", "completion": "good"}),
+        ] {
+            for text in [row.to_string(), format!("{row}\n{row}\n"), json!([row]).to_string()] {
+                assert!(sniffs(&HfChat, &text), "{text}");
+                assert_eq!(lines(&read(&HfChat, "x", &text).0[0]), ["User Prose q", "Assistant Prose good"], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_of_very_many_turns_is_split_in_one_pass() {
+        let turns = 100_000;
+        let text = "\n\nHuman: q".repeat(turns);
+        assert_eq!(split_text(&text).len(), turns);
+        let texts: Vec<_> =
+            split_text("\n\nHuman: a\n\n\nAssistant: b\n\nc").into_iter().map(|said| said.text).collect();
+        assert_eq!(texts, ["a", "b\n\nc"]);
+    }
+
+    #[test]
+    fn rows_of_messages_alone_are_left_to_the_general_format() {
+        let row = json!({"messages": [{"role": "user", "content": "q"}]});
+        assert!(!sniffs(&HfChat, &format!("{row}\n{row}\n")));
+        assert!(!sniffs(&HfChat, &json!({"chosen": true}).to_string()));
+    }
+}
+
+#[cfg(test)]
+mod locomo_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+    use serde_json::json;
+
+    #[test]
+    fn each_session_is_a_transcript_of_named_people_at_a_naive_time() {
+        let text = json!([{"sample_id": "conv-1", "qa": [], "conversation": {
+            "speaker_a": "Ana", "speaker_b": "Ben",
+            "session_10": [{"speaker": "Ben", "dia_id": "D10:1", "text": "ten"}], "session_10_date_time": "12:09 am on 3 June, 2024",
+            "session_2": [{"speaker": "Ana", "dia_id": "D2:1", "text": "two", "blip_caption": "a red kite", "img_url": ["https://e.org/x.jpg"]}, {"speaker": "Ben"}],
+            "session_2_date_time": "1:56 pm on 8 May, 2024", "session_99_date_time": "1:00 pm on 1 July, 2024"}}])
+        .to_string();
+        assert!(sniffs(&Locomo, &text));
+        let (seen, skipped) = read(&Locomo, "x.json", &text);
+        let pieces: Vec<_> = seen
+            .iter()
+            .map(|one| {
+                (one.external_id.as_str(), one.messages[0].time.map(|time| (time.at.to_string(), time.offset_seconds)))
+            })
+            .collect();
+        assert_eq!(
+            pieces,
+            [
+                ("conv-1/session_2", Some(("2024-05-08T13:56:00Z".to_owned(), None))),
+                ("conv-1/session_10", Some(("2024-06-03T00:09:00Z".to_owned(), None))),
+            ]
+        );
+        assert_eq!(lines(&seen[0]), ["User Prose two", "User Attachment [photo: a red kite]"]);
+        let ids: Vec<_> =
+            seen[0].messages.iter().map(|message| (message.id.as_str(), message.speaker.as_deref())).collect();
+        assert_eq!(ids, [("D2:1", Some("Ana")), ("D2:1/photo", Some("Ana"))]);
+        assert_eq!(skipped, [(1, "session 2 has 1 turns without speaker or text".to_owned())]);
+    }
+}
+
+#[cfg(test)]
+mod longmemeval_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+    use serde_json::json;
+
+    fn question(ids: &[&str], dates: &[&str], sessions: &Value) -> String {
+        json!([{"question_id": "q_1_abs", "question": "?", "answer": 3, "haystack_session_ids": ids, "haystack_dates": dates, "haystack_sessions": sessions}]).to_string()
+    }
+
+    #[test]
+    fn sessions_are_put_in_the_order_of_their_naive_dates() {
+        let turn = |words: &str| json!([{"role": "user", "content": words, "has_answer": true}]);
+        let dates = ["2023/05/20 (Sat) 02:21", "2023/05/19 (Fri) 10:00"];
+        let text = question(&["answer_1", "sharegpt_x_0"], &dates, &json!([turn("later"), turn("earlier")]));
+        assert!(sniffs(&LongMemEval, &text));
+        let (seen, skipped) = read(&LongMemEval, "x.json", &text);
+        assert_eq!(
+            (lines(&seen[0]), seen[0].external_id.as_str()),
+            (vec!["User Prose earlier".to_owned()], "q_1_abs/sharegpt_x_0")
+        );
+        let time = seen[1].messages[0].time.unwrap();
+        assert_eq!(
+            (time.at.to_string().as_str(), time.offset_seconds, skipped.len()),
+            ("2023-05-20T02:21:00Z", None, 0)
+        );
+    }
+
+    #[test]
+    fn arrays_of_unequal_length_lose_no_session() {
+        let turns = json!([[{"role": "user", "content": "a"}], [{"role": "user", "content": "b"}], [], "x"]);
+        let (seen, skipped) = read(&LongMemEval, "x.json", &question(&["s1"], &["2023/05/20 (Sat) 02:21"], &turns));
+        assert_eq!((seen.len(), seen[1].messages[0].time), (2, None));
+        let reasons: Vec<_> = skipped.iter().map(|(_, reason)| reason.as_str()).collect();
+        assert_eq!(
+            reasons,
+            [
+                "3 sessions have no date that can be read; they are kept without",
+                "session 3 has no turns that can be read",
+                "session 4 has no turns that can be read"
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod oasst_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+    use serde_json::json;
+
+    fn row(id: &str, parent: Option<&str>, role: &str, rank: Option<u32>) -> Value {
+        json!({"message_id": id, "parent_id": parent, "message_tree_id": "t1", "text": id, "role": role, "rank": rank,
+            "deleted": false, "created_date": "2023-02-05T14:23:50.983374+00:00"})
+    }
+
+    fn expected() -> Vec<String> {
+        ["User Prose t1", "Assistant Prose good", "User Prose more"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn the_best_path_of_a_tree_is_read() {
+        let mut good = row("good", Some("t1"), "assistant", Some(0));
+        good["replies"] = json!([row("more", Some("good"), "prompter", None)]);
+        let mut gone = row("gone", Some("t1"), "assistant", Some(0));
+        gone["deleted"] = json!(true);
+        let mut root = row("t1", None, "prompter", None);
+        root["replies"] = json!([row("bad", Some("t1"), "assistant", Some(1)), gone, good]);
+        let tree = json!({"message_tree_id": "t1", "tree_state": "ready_for_export", "prompt": root});
+        assert!(sniffs(&Oasst, &tree.to_string()));
+        let (seen, _) = read(&Oasst, "x", &tree.to_string());
+        assert_eq!((lines(&seen[0]), seen[0].external_id.as_str()), (expected(), "t1"));
+    }
+
+    #[test]
+    fn flat_rows_make_the_same_tree_and_circles_end() {
+        let rows = [
+            row("t1", None, "prompter", None),
+            row("bad", Some("t1"), "assistant", Some(2)),
+            row("good", Some("t1"), "assistant", Some(0)),
+            row("more", Some("good"), "prompter", None),
+            row("good", Some("more"), "assistant", None),
+        ];
+        let text = rows.map(|row| row.to_string()).join("\n");
+        assert!(sniffs(&Oasst, &text));
+        let (seen, _) = read(&Oasst, "x", &text);
+        assert_eq!(lines(&seen[0]), expected());
+    }
+
+    #[test]
+    fn a_tree_may_be_hundreds_of_messages_deep() {
+        let mut node = row("leaf", None, "assistant", None);
+        for _ in 0..700 {
+            let mut above = row("turn", None, "prompter", None);
+            above["replies"] = json!([node]);
+            node = above;
+        }
+        let (seen, skipped) = read(&Oasst, "x", &json!({"message_tree_id": "t1", "prompt": node}).to_string());
+        assert_eq!((seen[0].messages.len(), skipped), (701, vec![]));
+    }
+}
+
+#[cfg(test)]
+mod sharegpt_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+
+    #[test]
+    fn each_speaker_has_a_role_whatever_the_set_calls_it() {
+        let turn = |from: &str| json!({"from": from, "value": from});
+        let from = ["system", "human", "function_call", "observation", "gpt", "user", "bard", "narrator"];
+        let row = json!({"id": "identity_0", "conversations": from.map(turn)});
+        for text in [json!([row]).to_string(), format!("{row}\n{row}\n")] {
+            assert!(sniffs(&ShareGpt, &text));
+            let (seen, skipped) = read(&ShareGpt, "x.json", &text);
+            let expected = [
+                "System Context system",
+                "User Prose human",
+                "Assistant ToolCall function_call function_call",
+                "Tool ToolResult observation",
+                "Assistant Prose gpt",
+                "User Prose user",
+                "Assistant Prose bard",
+                "Other Prose narrator",
+            ];
+            assert_eq!(
+                (lines(&seen[0]), seen[0].external_id.as_str(), skipped),
+                (expected.map(str::to_owned).to_vec(), "identity_0", vec![])
+            );
+        }
+    }
+
+    #[test]
+    fn turns_may_be_spelled_as_chat_messages() {
+        for row in [
+            json!({"conversations": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}),
+            json!({"conversations": [{"from": "human", "content": "q"}, {"from": "gpt", "content": "a"}]}),
+        ] {
+            assert!(sniffs(&ShareGpt, &format!("{row}\n{row}\n")));
+            assert_eq!(lines(&read(&ShareGpt, "x", &row.to_string()).0[0]), ["User Prose q", "Assistant Prose a"]);
+        }
+    }
+
+    #[test]
+    fn short_ids_count_for_nothing_and_broken_turns_are_reported() {
+        let row =
+            |words: &str| json!({"id": "0", "conversations": [{"from": "gpt", "value": words}, {"from": "human"}]});
+        let (seen, skipped) = read(&ShareGpt, "x.json", &json!([row("a"), row("b"), {"id": "1"}]).to_string());
+        assert_ne!(seen[0].external_id, seen[1].external_id);
+        assert_eq!(skipped.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+}
+
+#[cfg(test)]
+mod wildchat_tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+    use serde_json::json;
+
+    #[test]
+    fn rows_of_both_sites_are_read_with_the_times_they_have() {
+        let turns = json!([{"role": "user", "content": "q", "timestamp": null}, {"role": "assistant", "content": "a", "timestamp": "2023-04-09T00:02:53+00:00"}]);
+        for row in [
+            json!({"conversation_hash": "0123456789abcdef", "model": "m", "timestamp": "2023-04-09T00:02:53+00:00", "conversation": turns}),
+            json!({"conversation_id": "0123456789abcdef", "model": "m", "conversation": turns, "turn": 1, "redacted": false}),
+        ] {
+            assert!(sniffs(&WildChat, &row.to_string()));
+            let (seen, _) = read(&WildChat, "x", &format!("{row}\n{row}\n"));
+            assert_eq!((seen[0].external_id.as_str(), seen[0].model.as_deref()), ("0123456789abcdef", Some("m")));
+            assert_eq!(lines(&seen[0]), ["User Prose q", "Assistant Prose a"]);
+            let times: Vec<_> =
+                seen[0].messages.iter().map(|message| message.time.map(|time| time.at.to_string())).collect();
+            assert_eq!(times, [None, Some("2023-04-09T00:02:53Z".to_owned())]);
+        }
+        assert!(!sniffs(&WildChat, &json!({"conversation": [{"role": "user", "content": "q"}]}).to_string()));
+    }
+}

@@ -1,0 +1,177 @@
+//! Finding the log files behind what a person typed: files, folders, patterns, or `-`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::{Folder, IngestError, detect_folder};
+
+/// One thing to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// A file, or a folder that is one log as a whole.
+    pub path: PathBuf,
+    /// Whether the person named it; what only stood in a folder may be of no known format.
+    pub named: bool,
+}
+
+/// What there is to read: each once, sorted by path within each argument.
+pub type Discovered = Vec<Found>;
+
+/// Endings that hold no conversation in any format; such files in a folder are passed over without opening them.
+const NEVER_LOGS: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "mp3", "mp4", "wav", "webm", "exe", "dll", "so", "o",
+    "rlib", "rmeta", "wasm", "class", "pyc", "lock", "woff", "woff2", "ttf", "sqlite-wal", "sqlite-shm", "db-wal",
+    "db-shm", "vscdb-wal", "vscdb-shm",
+];
+
+/// Returns what `arguments` stand for.
+///
+/// A folder is walked, hidden files and folders in it included but for version control and dependency folders;
+/// symbolic links are not followed. A folder that some format takes as a whole is one thing to read. A pattern (`*`,
+/// `?`, `[…]`, `**`) is expanded unless a file of that name exists.
+///
+/// # Errors
+/// [`IngestError::Read`] if a named file is not there, [`IngestError::NothingThere`] for an empty folder or pattern,
+/// [`IngestError::Pattern`] for a pattern that cannot be understood.
+pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
+    let mut search = Search::default();
+    for argument in arguments {
+        if argument == Path::new("-") || argument.is_file() {
+            search.add(argument.clone(), true);
+            continue;
+        }
+        let any = if argument.is_dir() {
+            search.add_folder(argument)
+        } else if argument.to_string_lossy().contains(['*', '?', '[']) {
+            search.add_pattern(argument)?
+        } else {
+            // Opening it gives the system's own reason.
+            let source = std::fs::File::open(argument).err().unwrap_or_else(|| std::io::Error::other("not a file"));
+            return Err(IngestError::Read { path: argument.clone(), source });
+        };
+        if !any {
+            return Err(IngestError::NothingThere { path: argument.clone() });
+        }
+    }
+    Ok(search.found)
+}
+
+#[derive(Default)]
+struct Search {
+    found: Discovered,
+    /// Where each log stands in `found`, by its true path: two spellings of one are one log.
+    seen: HashMap<PathBuf, usize>,
+}
+
+impl Search {
+    fn add(&mut self, path: PathBuf, named: bool) {
+        let place = *self.seen.entry(true_path(&path)).or_insert(self.found.len());
+        match self.found.get_mut(place) {
+            Some(known) => known.named |= named,
+            None => self.found.push(Found { path, named }),
+        }
+    }
+
+    /// Adds what stands under `folder`; returns whether there is anything.
+    fn add_folder(&mut self, folder: &Path) -> bool {
+        let mut any = false;
+        for found in walk(folder) {
+            self.add(found.path, found.named);
+            any = true;
+        }
+        any
+    }
+
+    /// Adds the files that match `pattern`; returns whether there is any.
+    fn add_pattern(&mut self, pattern: &Path) -> Result<bool, IngestError> {
+        let mut any = false;
+        let text = pattern.to_string_lossy();
+        let paths = glob::glob(&text)
+            .map_err(|error| IngestError::Pattern { pattern: text.to_string(), reason: error.msg.to_owned() })?;
+        for path in paths.filter_map(Result::ok).filter(|path| path.is_file()) {
+            self.add(path, true);
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+/// Returns `path` without links and dots, the same however it is spelled; as it is where nothing is there.
+#[must_use]
+pub fn true_path(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
+/// one of them.
+///
+/// A folder that cannot be looked into is another, so that reading it reports why, and the rest is read all the same.
+pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
+    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+    std::iter::from_fn(move || {
+        loop {
+            let entry = match walk.next()? {
+                Ok(entry) => entry,
+                Err(error) => match error.path() {
+                    Some(path) => return Some(Found { path: path.to_owned(), named: true }),
+                    None => continue,
+                },
+            };
+            if entry.file_type().is_dir() {
+                if entry.depth() > 0 && skipped(&entry.file_name().to_string_lossy()) {
+                    walk.skip_current_dir();
+                } else if detect_folder(&Folder::directory(entry.path())).is_some() {
+                    walk.skip_current_dir();
+                    return Some(Found { path: entry.into_path(), named: true });
+                }
+            } else if entry.file_type().is_file() && may_hold_a_log(entry.path()) {
+                return Some(Found { path: entry.into_path(), named: false });
+            }
+        }
+    })
+}
+
+fn may_hold_a_log(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    !NEVER_LOGS.contains(&ending.as_str())
+}
+
+#[cfg(test)]
+mod discover_tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_log_is_there_once_however_it_is_spelled_and_named_if_it_is_named_anywhere() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let path = folder.path().join("a.jsonl");
+        std::fs::write(&path, "{}").unwrap();
+        let found = discover(&[folder.path().to_owned(), folder.path().join("sub/../a.jsonl")]).unwrap();
+        assert_eq!(found, [Found { path, named: true }]);
+    }
+
+    #[test]
+    fn files_folders_and_patterns_are_found_once_and_sorted() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.jsonl", "a.md", "pic.png", ".hidden.jsonl"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        fs::create_dir(folder.path().join("node_modules")).unwrap();
+        fs::write(folder.path().join("node_modules/c.jsonl"), "x").unwrap();
+        let found = discover(&[folder.path().join("b.jsonl"), folder.path().to_owned(), folder.path().join("*.jsonl")])
+            .unwrap();
+        let names: Vec<_> =
+            found.iter().map(|found| found.path.file_name().unwrap().to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["b.jsonl", ".hidden.jsonl", "a.md"]);
+        assert_eq!(found.iter().map(|found| found.named).collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn nothing_there_is_said_with_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(discover(&[folder.path().to_owned()]), Err(IngestError::NothingThere { .. })));
+        assert!(matches!(discover(&[folder.path().join("no.jsonl")]), Err(IngestError::Read { .. })));
+    }
+}

@@ -1,0 +1,105 @@
+//! The table of formats, and choosing among them by content.
+
+use crate::{Folder, Head, IngestError, Ingestor, Input, agents, api, assistants, datasets, people, text};
+
+/// Every format that can be read, in the order in which a file is tried against them.
+pub const INGESTORS: &[&dyn Ingestor] = &[
+    // Marks that no other format has come first; the general and the guessed come last.
+    // Agents.
+    &agents::claude_code::ClaudeCode,
+    &agents::codex::Codex,
+    &agents::aider::Aider,
+    &agents::gemini_cli::GeminiCli,
+    &agents::qwen_code::QwenCode,
+    &agents::antigravity::Antigravity,
+    &agents::cline::Cline,
+    &agents::continue_dev::Continue,
+    &agents::blockcell::Blockcell,
+    &agents::goose::Goose,
+    &agents::hermes::Hermes,
+    &agents::opencode::OpenCode,
+    &agents::copilot_chat::CopilotChat,
+    &agents::copilot_cli::CopilotCli,
+    &agents::cursor::Cursor,
+    &agents::zed::Zed,
+    &agents::devin::Devin,
+    &agents::cursor_agent::CursorAgent,
+    //
+    // Assistants.
+    &assistants::chatgpt::ChatGpt,
+    &assistants::deepseek::DeepSeek,
+    &assistants::claude_ai::ClaudeAi,
+    &assistants::claude_ai::ClaudeDesign,
+    &assistants::open_webui::OpenWebUi,
+    &assistants::librechat::LibreChat,
+    &assistants::chatbot_ui::ChatbotUi,
+    &assistants::gemini_takeout::GeminiTakeout,
+    &assistants::ai_studio::AiStudio,
+    &assistants::grok::Grok,
+    &assistants::lm_studio::LmStudio,
+    //
+    // Requests, replies and traces of programs.
+    &api::openai_batch::OpenAiBatch,
+    &api::openai_responses::OpenAiResponses,
+    &api::anthropic::Anthropic,
+    &api::langchain::LangChain,
+    &api::langfuse::Langfuse,
+    &api::otel_genai::OtelGenAi,
+    //
+    // People.
+    &people::telegram::Telegram,
+    &people::discord::Discord,
+    &people::messenger::Messenger,
+    &people::mbox::Mbox,
+    &people::slack::Slack,
+    &people::captions::WebVtt,
+    &people::captions::Srt,
+    &people::zoom_chat::ZoomChat,
+    &people::google_meet::GoogleMeet,
+    &people::paragraphs::Otter,
+    &people::paragraphs::TeamsText,
+    &people::whatsapp::WhatsApp,
+    //
+    // Datasets.
+    &datasets::Locomo,
+    &datasets::LongMemEval,
+    &datasets::ShareGpt,
+    &datasets::HfChat,
+    &datasets::Oasst,
+    &datasets::WildChat,
+    //
+    // What is general or guessed.
+    &api::openai_chat::OpenAiChat,
+    &text::Plain,
+];
+
+/// Returns the ingestor called `name`.
+///
+/// # Errors
+/// [`IngestError::NoSuchFormat`].
+pub fn by_name(name: &str) -> Result<&'static dyn Ingestor, IngestError> {
+    INGESTORS
+        .iter()
+        .copied()
+        .find(|ingestor| ingestor.name() == name)
+        .ok_or_else(|| IngestError::NoSuchFormat { name: name.to_owned() })
+}
+
+/// Returns the ingestor that takes `folder` as a whole, the first in the order of [`INGESTORS`].
+#[must_use]
+pub fn detect_folder(folder: &Folder) -> Option<&'static dyn Ingestor> {
+    INGESTORS.iter().copied().find(|ingestor| ingestor.sniff_folder(folder))
+}
+
+/// Returns the ingestor that recognises `input`, the first in the order of [`INGESTORS`].
+///
+/// # Errors
+/// [`IngestError::UnknownFormat`].
+pub fn detect(input: &Input) -> Result<&'static dyn Ingestor, IngestError> {
+    let head = Head::of(input);
+    INGESTORS
+        .iter()
+        .copied()
+        .find(|ingestor| ingestor.sniff(&head))
+        .ok_or_else(|| IngestError::UnknownFormat { path: input.path.clone() })
+}

@@ -1,0 +1,194 @@
+//! The contract of a format: what it recognises, what it reads, and where its transcripts go.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Folder, Head, Input, Transcript};
+
+/// Longest line or array element that is read, in bytes; a longer one is skipped and reported.
+pub const MAX_RECORD_BYTES: usize = 64 << 20;
+/// Text that one [`Transcript`] holds before the rest of the conversation goes into its next part, in bytes.
+pub const MAX_PART_BYTES: usize = 8 << 20;
+/// Longest prose that is kept of one message, in bytes; the middle of a longer one is replaced by a marker.
+pub const MAX_PROSE_BYTES: usize = 1 << 20;
+/// Longest tool output that is kept of one message, in bytes.
+pub const MAX_TOOL_BYTES: usize = 4 << 10;
+
+/// Reads one transcript format.
+///
+/// An implementor must survive any bytes: a record that it cannot use is passed to [`Sink::skip`] and the rest of the
+/// file is read. It yields messages in conversation order, marks what nobody said to anybody (system prompts,
+/// reminders, reasoning, summaries) by [`Kind`] instead of dropping it in silence, and leaves
+/// redaction to `guard`.
+pub trait Ingestor: Sync {
+    /// The spelling used by `--format` and stored with each transcript, e.g. `claude-code`.
+    fn name(&self) -> &'static str;
+    /// What the format is, in a few words, e.g. `Claude Code session JSONL`.
+    fn about(&self) -> &'static str;
+    /// How it is recognised, in one line for people.
+    fn rule(&self) -> &'static str;
+    /// Whether `head`, the start of a file, looks like this format.
+    fn sniff(&self, head: &Head<'_>) -> bool;
+    /// Reads the whole of `input`, giving each conversation to `sink` as soon as it is complete.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if the bytes cannot be read to their end; what was given to `sink` before stays good.
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>;
+    /// Whether `folder`, a directory or an archive, is as a whole one log of this format, such as a Slack export whose
+    /// names stand in one file and whose messages in others. Its files are then not read one by one.
+    fn sniff_folder(&self, _folder: &Folder) -> bool {
+        false
+    }
+    /// Reads a folder for which [`Ingestor::sniff_folder`] holds.
+    ///
+    /// # Errors
+    /// As [`Ingestor::read`].
+    fn read_folder(&self, folder: &Folder, _sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        Err(IngestError::UnknownFormat { path: folder.path().to_owned() })
+    }
+    /// The family that it belongs to: the folder of this module that holds it.
+    fn family(&self) -> &'static str {
+        std::any::type_name::<Self>().split("::").nth(1).unwrap_or_default()
+    }
+    /// Whether this is the conversation of other people, gathered to train or to measure models. Such a file is read
+    /// only where a person names it, never because it stands in a folder.
+    fn is_dataset(&self) -> bool {
+        false
+    }
+}
+
+/// Receives what an ingestor reads.
+pub struct Sink<'a> {
+    accept: &'a mut dyn FnMut(Transcript),
+    /// Records that could not be used, in file order.
+    pub skipped: Vec<Skipped>,
+    /// Records that parsed only after a repair.
+    pub repaired: usize,
+}
+
+impl<'a> Sink<'a> {
+    /// Returns a sink that hands each transcript to `accept`.
+    pub fn new(accept: &'a mut dyn FnMut(Transcript)) -> Self {
+        Self { accept, skipped: Vec::new(), repaired: 0 }
+    }
+
+    /// Hands over a transcript; one without messages is dropped.
+    pub fn transcript(&mut self, transcript: Transcript) {
+        if !transcript.messages.is_empty() {
+            (self.accept)(transcript);
+        }
+    }
+
+    /// Counts a record that could not be used: the 1-based line or element, and why.
+    ///
+    /// `reason` must not repeat the record's text, which may hold secrets.
+    pub fn skip(&mut self, record: usize, reason: impl Into<String>) {
+        self.skipped.push(Skipped { record, reason: reason.into() });
+    }
+}
+
+/// A record that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// 1-based line, or element of a JSON array.
+    pub record: usize,
+    /// Why, without the record's text.
+    pub reason: String,
+}
+
+/// Why a transcript could not be read; one variant for each thing a caller does differently.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The path is not there, not readable, or broke off.
+    #[error("cannot read {}; check the path and its permissions", spelled(.path))]
+    Read {
+        /// The path as given.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No row of [`INGESTORS`] recognises the content.
+    #[error("{} is in no format that is known; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
+    UnknownFormat {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The name given to `--format` is no row of [`INGESTORS`].
+    #[error("no format is called {name:?}; see `afterthought log formats`")]
+    NoSuchFormat {
+        /// The name as given.
+        name: String,
+    },
+    /// A database that cannot be read, or whose tables are not as expected.
+    #[error("cannot read the database {}: {reason}; close the program that writes it, or copy the file and read the copy", .path.display())]
+    Database {
+        /// The path as given.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file without content.
+    #[error("{} is empty; nothing to read", spelled(.path))]
+    Empty {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// A folder or pattern under which there is no file.
+    #[error("no files under {}; give a log file, a folder of logs, or a pattern such as 'logs/**/*.jsonl'", .path.display())]
+    NothingThere {
+        /// The path or pattern as given.
+        path: PathBuf,
+    },
+    /// The name given to `--from` is of no known program.
+    #[error("no known program is called {name:?}; known are {known}, and all")]
+    NoSuchSource {
+        /// The name as given.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A program whose conversations are in no place where it would keep them.
+    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` shows what there is")]
+    NothingOf {
+        /// The name as given.
+        name: String,
+        /// Where they would be.
+        expected: String,
+    },
+    /// A program that keeps its logs in the folders of projects.
+    #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
+    NeedsBelow {
+        /// The name as given.
+        name: String,
+    },
+    /// A pattern that cannot be understood.
+    #[error(
+        "cannot understand the pattern {pattern:?}: {reason}; write * for any name, ** for any folders, and [[] for a bracket"
+    )]
+    Pattern {
+        /// The pattern as given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+fn spelled(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Implements the three methods of [`Ingestor`] that describe a format: its name, what it is, how it is recognised.
+macro_rules! describe {
+    ($name:expr, $about:expr, $rule:expr $(,)?) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn about(&self) -> &'static str {
+            $about
+        }
+
+        fn rule(&self) -> &'static str {
+            $rule
+        }
+    };
+}

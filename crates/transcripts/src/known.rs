@@ -1,0 +1,489 @@
+//! Table of the folders in which agents and assistants keep their conversations, and those found on this machine.
+//!
+//! Nothing is opened here. Files are recognised by their folder and extension; what is in them is for the ingestors.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::IngestError;
+use crate::discover::{Found, walk};
+
+/// A program that keeps conversations on this machine.
+#[derive(Debug)]
+pub struct Known {
+    /// The spelling used by `--from`, e.g. `claude-code`.
+    pub name: &'static str,
+    /// The program's name for people.
+    pub about: &'static str,
+    /// Where it keeps them.
+    places: &'static [Place],
+}
+
+/// A folder of a known program that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownFolder {
+    /// The folder, or the one database.
+    pub path: PathBuf,
+    /// How the names of logs in it end; empty for any.
+    pub endings: &'static [&'static str],
+}
+
+impl Known {
+    /// Whether its logs stand in the folders of projects, and are only found below folders that a person names.
+    #[must_use]
+    pub fn is_in_projects(&self) -> bool {
+        self.places.iter().any(Place::is_in_projects)
+    }
+
+    /// Returns its folders that are there, each once; `below` are those that hold projects.
+    #[must_use]
+    pub fn folders(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<KnownFolder> {
+        let (mut folders, mut seen) = (Vec::new(), HashSet::new());
+        for place in self.places {
+            for path in place.paths(machine, below) {
+                // Where letters of either case are the same, one folder has several spellings.
+                let Ok(real) = path.canonicalize() else { continue };
+                if seen.insert(real) {
+                    folders.push(KnownFolder { path, endings: place.endings });
+                }
+            }
+        }
+        folders
+    }
+
+    /// Returns where it would keep them, for the message that nothing is there.
+    #[must_use]
+    pub fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
+        self.places.iter().flat_map(|place| place.patterns(machine)).collect()
+    }
+}
+
+impl KnownFolder {
+    /// Returns the logs in it, sorted by path, and the folders that cannot be looked into.
+    #[must_use]
+    pub fn files(&self) -> Vec<Found> {
+        let ends = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            self.endings.is_empty() || self.endings.iter().any(|ending| name.ends_with(ending))
+        };
+        if self.path.is_file() {
+            return vec![Found { path: self.path.clone(), named: false }];
+        }
+        walk(&self.path).filter(|found| found.path.is_dir() || ends(&found.path)).collect()
+    }
+}
+
+/// Returns the known program called `name`.
+///
+/// # Errors
+/// [`IngestError::NoSuchSource`], naming those that are known.
+pub fn by_name(name: &str) -> Result<&'static Known, IngestError> {
+    KNOWN.iter().find(|known| known.name == name).ok_or_else(|| IngestError::NoSuchSource {
+        name: name.to_owned(),
+        known: KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Returns the logs of the programs called `names`, or of every known one for `all`; each file once.
+///
+/// # Errors
+/// [`IngestError::NoSuchSource`] for an unknown name, [`IngestError::NothingOf`] for a program that has nothing on this
+/// machine, and for `all` if none has.
+pub fn logs_of(names: &[String], machine: &Machine<'_>, below: &[PathBuf]) -> Result<Vec<Found>, IngestError> {
+    let mut found: Vec<Found> = Vec::new();
+    for name in names {
+        let before = found.len();
+        let (wanted, expected): (Vec<&Known>, _) = if name == "all" {
+            (KNOWN.iter().collect(), "no known folder".to_owned())
+        } else {
+            let known = by_name(name)?;
+            if known.is_in_projects() && below.is_empty() {
+                return Err(IngestError::NeedsBelow { name: name.clone() });
+            }
+            (vec![known], spelled(&known.expected(machine)))
+        };
+        found.extend(wanted.iter().flat_map(|known| known.folders(machine, below)).flat_map(|folder| folder.files()));
+        if found.len() == before {
+            return Err(IngestError::NothingOf { name: name.clone(), expected });
+        }
+    }
+    let mut seen = HashSet::new();
+    found.retain(|one| seen.insert(one.path.clone()));
+    Ok(found)
+}
+
+fn spelled(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+// The place of a folder on a machine: its root by platform and environment, and the path below it.
+
+/// A kind of system, as far as it decides where programs keep their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    /// Linux and other Unixes.
+    Unix,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+impl Platform {
+    /// Returns the platform that this program was built for.
+    #[must_use]
+    pub const fn this() -> Self {
+        if cfg!(windows) {
+            Self::Windows
+        } else if cfg!(target_os = "macos") {
+            Self::Mac
+        } else {
+            Self::Unix
+        }
+    }
+}
+
+/// What decides where folders stand.
+pub struct Machine<'a> {
+    /// The kind of system.
+    pub platform: Platform,
+    /// The home folder; `None` where none is known.
+    pub home: Option<PathBuf>,
+    /// The environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Machine<'_> {
+    /// Returns the folder that `name` holds; an empty value counts as unset.
+    fn set(&self, name: &str) -> Option<PathBuf> {
+        let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
+        Some(match (value.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(value),
+        })
+    }
+
+    fn below_home(&self, name: &str) -> Option<PathBuf> {
+        Some(self.home.as_ref()?.join(name))
+    }
+}
+
+/// Where a path begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Root {
+    /// The home folder.
+    Home,
+    /// The folder that a variable names, else one below the home folder.
+    Variable(&'static str, &'static str),
+    /// Where programs keep settings: `~/.config`, `Application Support` or `%APPDATA%`.
+    Config,
+    /// Where programs keep data: `~/.local/share`, `Application Support` or `%LOCALAPPDATA%`.
+    Data,
+    /// `~/.local/share` even on macOS and Windows.
+    XdgData,
+    /// The folders of the editors that are built on VS Code, on this machine or for others that connect to it.
+    Editors,
+    /// Folders that a person names, at any depth below them.
+    Projects,
+}
+
+/// Editors that are built on VS Code, by the names of their folders.
+const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+/// Their parts on machines that they reach from elsewhere.
+const SERVERS: &[&str] = &[".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data"];
+
+impl Root {
+    fn paths(self, machine: &Machine<'_>) -> Vec<PathBuf> {
+        let (platform, home) = (machine.platform, |name: &str| machine.below_home(name));
+        let support = || home("Library/Application Support");
+        let one = match self {
+            Self::Home => home(""),
+            Self::Variable(name, default) => machine.set(name).or_else(|| home(default)),
+            Self::Config => match platform {
+                Platform::Unix => machine.set("XDG_CONFIG_HOME").or_else(|| home(".config")),
+                Platform::Mac => support(),
+                Platform::Windows => machine.set("APPDATA").or_else(|| home("AppData/Roaming")),
+            },
+            Self::Data => match platform {
+                Platform::Unix => machine.set("XDG_DATA_HOME").or_else(|| home(".local/share")),
+                Platform::Mac => support(),
+                Platform::Windows => machine.set("LOCALAPPDATA").or_else(|| home("AppData/Local")),
+            },
+            Self::XdgData => machine.set("XDG_DATA_HOME").or_else(|| home(".local/share")),
+            Self::Editors => {
+                let local = Self::Config.paths(machine).into_iter();
+                let local = local.flat_map(|folder| EDITORS.iter().map(move |editor| folder.join(editor)));
+                return local.chain(SERVERS.iter().filter_map(|server| home(server))).collect();
+            }
+            Self::Projects => None,
+        };
+        one.into_iter().collect()
+    }
+}
+
+/// A folder of logs, or the database that holds them.
+#[derive(Debug)]
+struct Place {
+    root: Root,
+    /// What follows the root, with `/` between its parts; `*` stands for any name.
+    below: &'static str,
+    /// How the names of logs end, in lower case; empty for any.
+    endings: &'static [&'static str],
+}
+
+impl Place {
+    const fn is_in_projects(&self) -> bool {
+        matches!(self.root, Root::Projects)
+    }
+
+    /// Returns where it would be, with `*` unexpanded.
+    fn patterns(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
+        let roots = self.root.paths(machine).into_iter();
+        roots.map(|root| self.below.split('/').fold(root, |path, part| path.join(part))).collect()
+    }
+
+    /// Returns the paths that it stands for; without `*` they need not be there.
+    fn paths(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<PathBuf> {
+        if self.is_in_projects() {
+            return below.iter().flat_map(|folder| called(folder, self.below)).collect();
+        }
+        let roots = self.root.paths(machine).into_iter();
+        roots.flat_map(|root| expanded(root, self.below)).collect()
+    }
+}
+
+/// Returns the paths that `pattern` stands for under `root`.
+fn expanded(root: PathBuf, pattern: &str) -> Vec<PathBuf> {
+    let mut paths = vec![root];
+    for part in pattern.split('/') {
+        paths = match part {
+            "*" => paths.iter().flat_map(|path| children(path)).collect(),
+            name => paths.into_iter().map(|path| path.join(name)).collect(),
+        };
+    }
+    paths
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// Folders below one that a person names that are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// Returns the files called `name` below `folder`, without looking into dependencies and version control.
+fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    let walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
+    let entries = walk.filter_entry(|entry| {
+        entry.depth() == 0 || !entry.file_type().is_dir() || !skipped(&entry.file_name().to_string_lossy())
+    });
+    let files = entries.flatten().filter(|entry| entry.file_type().is_file() && entry.file_name() == name);
+    files.map(walkdir::DirEntry::into_path).collect()
+}
+
+// The table of known programs.
+
+const fn place(root: Root, below: &'static str, endings: &'static [&'static str]) -> Place {
+    Place { root, below, endings }
+}
+
+const JSONL: &[&str] = &[".jsonl"];
+const JSON: &[&str] = &[".json"];
+const EITHER: &[&str] = &[".json", ".jsonl"];
+const ANY: &[&str] = &[];
+
+/// Every known program, in the order in which they are listed.
+pub const KNOWN: &[Known] = &[
+    Known {
+        name: "claude-code",
+        about: "Claude Code",
+        places: &[place(Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL)],
+    },
+    Known {
+        name: "claude-desktop",
+        about: "Claude Desktop",
+        places: &[place(Root::Config, "Claude/local-agent-mode-sessions", JSONL)],
+    },
+    Known {
+        name: "codex",
+        about: "Codex",
+        // Rollouts are compressed when they are a week old.
+        places: &[
+            place(Root::Variable("CODEX_HOME", ".codex"), "sessions", &[".jsonl", ".jsonl.zst"]),
+            place(Root::Variable("CODEX_HOME", ".codex"), "archived_sessions", &[".jsonl", ".jsonl.zst"]),
+        ],
+    },
+    Known { name: "gemini-cli", about: "Gemini CLI", places: &[place(Root::Home, ".gemini/tmp/*/chats", EITHER)] },
+    Known { name: "qwen-code", about: "Qwen Code", places: &[place(Root::Home, ".qwen/projects/*/chats", JSONL)] },
+    Known {
+        name: "cursor",
+        about: "Cursor",
+        places: &[
+            place(Root::Config, "Cursor/User/globalStorage/state.vscdb", ANY),
+            place(Root::Home, ".cursor-server/data/User/globalStorage/state.vscdb", ANY),
+        ],
+    },
+    Known {
+        name: "cursor-agent",
+        about: "Cursor agents",
+        places: &[
+            place(Root::Home, ".cursor/projects/*/agent-transcripts", JSONL),
+            place(Root::Home, ".cursor/chats", &["store.db"]),
+        ],
+    },
+    Known {
+        name: "copilot",
+        about: "GitHub Copilot",
+        places: &[
+            place(Root::Editors, "User/workspaceStorage/*/chatSessions", EITHER),
+            place(Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
+        ],
+    },
+    Known { name: "copilot-cli", about: "Copilot CLI", places: &[place(Root::Home, ".copilot/session-state", JSONL)] },
+    Known {
+        name: "cline",
+        about: "Cline",
+        places: &[
+            place(Root::Editors, "User/globalStorage/saoudrizwan.claude-dev/tasks", JSON),
+            place(Root::Home, ".cline/data/tasks", JSON),
+        ],
+    },
+    Known {
+        name: "roo-code",
+        about: "Roo Code",
+        places: &[place(Root::Editors, "User/globalStorage/rooveterinaryinc.roo-cline/tasks", JSON)],
+    },
+    Known {
+        name: "kilo-code",
+        about: "Kilo Code",
+        places: &[place(Root::Editors, "User/globalStorage/kilocode.kilo-code/tasks", JSON)],
+    },
+    Known { name: "continue", about: "Continue", places: &[place(Root::Home, ".continue/sessions", JSON)] },
+    Known {
+        name: "opencode",
+        about: "opencode",
+        places: &[place(Root::XdgData, "opencode/opencode.db", ANY), place(Root::XdgData, "opencode/storage", JSON)],
+    },
+    Known {
+        name: "goose",
+        about: "goose",
+        places: &[
+            place(Root::XdgData, "goose/sessions", &[".jsonl", "sessions.db"]),
+            place(Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
+        ],
+    },
+    Known { name: "hermes", about: "Hermes Agent", places: &[place(Root::Home, ".hermes/state.db", ANY)] },
+    Known {
+        name: "zed",
+        about: "Zed",
+        places: &[place(Root::Data, "zed/threads/threads.db", ANY), place(Root::Data, "Zed/threads/threads.db", ANY)],
+    },
+    Known { name: "devin", about: "Devin CLI", places: &[place(Root::XdgData, "devin/cli/sessions.db", ANY)] },
+    Known { name: "grok", about: "Grok Build", places: &[place(Root::Home, ".grok/sessions", JSONL)] },
+    Known { name: "pi", about: "pi", places: &[place(Root::Home, ".pi/agent/sessions", JSONL)] },
+    Known {
+        name: "open-interpreter",
+        about: "Open Interpreter",
+        places: &[place(Root::Home, ".openinterpreter/sessions", JSONL)],
+    },
+    Known {
+        name: "lm-studio",
+        about: "LM Studio",
+        places: &[place(Root::Home, ".lmstudio/conversations", &[".conversation.json"])],
+    },
+    Known { name: "aider", about: "aider", places: &[place(Root::Projects, ".aider.chat.history.md", ANY)] },
+];
+
+#[cfg(test)]
+mod place_tests {
+    use super::*;
+
+    fn unset(_: &str) -> Option<String> {
+        None
+    }
+
+    fn patterns(place: &Place, platform: Platform, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+        let machine = Machine { platform, home: Some("/home/ana".into()), variable };
+        place.patterns(&machine).iter().map(|path| path.to_string_lossy().replace('\\', "/")).collect()
+    }
+
+    #[test]
+    fn roots_follow_the_platform_and_its_variables() {
+        let place = |root| Place { root, below: "x/y", endings: &[] };
+        let table = [
+            (Root::Home, Platform::Mac, "/home/ana/x/y"),
+            (Root::Config, Platform::Unix, "/home/ana/.config/x/y"),
+            (Root::Config, Platform::Mac, "/home/ana/Library/Application Support/x/y"),
+            (Root::Config, Platform::Windows, "/home/ana/AppData/Roaming/x/y"),
+            (Root::Data, Platform::Windows, "/home/ana/AppData/Local/x/y"),
+            (Root::XdgData, Platform::Mac, "/home/ana/.local/share/x/y"),
+            (Root::Variable("CODEX_HOME", ".codex"), Platform::Unix, "/home/ana/.codex/x/y"),
+        ];
+        for (root, platform, wanted) in table {
+            assert_eq!(patterns(&place(root), platform, &unset), [wanted], "{root:?} {platform:?}");
+        }
+        let moved = |name: &str| (name == "CODEX_HOME").then(|| "/data/codex".to_owned());
+        let codex = place(Root::Variable("CODEX_HOME", ".codex"));
+        assert_eq!(patterns(&codex, Platform::Unix, &moved), ["/data/codex/x/y"]);
+        assert_eq!(patterns(&codex, Platform::Unix, &|_| Some(" ".into())), ["/home/ana/.codex/x/y"]);
+        assert_eq!(patterns(&codex, Platform::Unix, &|_| Some("~/c".into())), ["/home/ana/c/x/y"]);
+    }
+
+    #[test]
+    fn every_editor_is_looked_for() {
+        let place = Place { root: Root::Editors, below: "User", endings: &[] };
+        let found = patterns(&place, Platform::Mac, &unset);
+        assert!(found.contains(&"/home/ana/Library/Application Support/Code - Insiders/User".to_owned()), "{found:?}");
+        assert!(found.contains(&"/home/ana/.vscode-server/data/User".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn without_a_home_only_variables_lead_anywhere() {
+        let machine = Machine { platform: Platform::Unix, home: None, variable: &unset };
+        assert!(Root::Home.paths(&machine).is_empty() && Root::Editors.paths(&machine).is_empty());
+    }
+
+    #[test]
+    fn histories_in_projects_are_found_below_the_folders_given() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["shop/.history.md", "old/api/.history.md", "shop/node_modules/x/.history.md"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let place = Place { root: Root::Projects, below: ".history.md", endings: &[] };
+        let machine = Machine { platform: Platform::Unix, home: None, variable: &unset };
+        let found = place.paths(&machine, &[folder.path().to_owned()]);
+        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap()).collect();
+        assert_eq!(names, [Path::new("old/api/.history.md"), Path::new("shop/.history.md")]);
+    }
+}
+
+#[cfg(test)]
+mod table_tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_endings_in_lower_case() {
+        let names: HashSet<_> = KNOWN.iter().map(|known| known.name).collect();
+        assert_eq!(names.len(), KNOWN.len());
+        assert!(!names.contains("all"), "the word for every program");
+        for ending in KNOWN.iter().flat_map(|known| known.places).flat_map(|place| place.endings) {
+            assert_eq!(*ending, ending.to_lowercase());
+        }
+    }
+
+    #[test]
+    fn no_place_is_of_two_programs() {
+        let mut seen = HashSet::new();
+        for place in KNOWN.iter().flat_map(|known| known.places) {
+            assert!(seen.insert(format!("{:?}/{}", place.root, place.below)), "{}", place.below);
+        }
+    }
+}

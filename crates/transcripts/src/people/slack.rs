@@ -1,0 +1,984 @@
+//! The export of a Slack workspace: a folder or zip with lists of people and channels, and a file for each day of each
+//! channel; or one such day alone.
+//!
+//! Each message stands in one transcript. A thread is a transcript, however many days lie between its answers; what a
+//! channel holds beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
+//! thread's opening `ts` behind it, and the `ts` of each message. Days are read one after the other and threads are
+//! handed over once they are known to be complete, or when much text waits, so memory does not grow with the channel.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::message::identity;
+use crate::message::parts::file_label;
+use crate::{
+    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_PART_BYTES, Message, MessageTime, Records, Role,
+    Sink, TimeSource,
+};
+
+/// Days that detection opens before it gives a folder up.
+const SNIFFED_DAYS: usize = 5;
+
+/// Reads exports of Slack workspaces.
+pub(crate) struct Slack;
+
+impl Ingestor for Slack {
+    describe!(
+        "slack",
+        "Slack workspace export: the folder, its zip, or one day of a channel",
+        "a list of channels beside folders of `YYYY-MM-DD.json`; or an array of messages with `ts` like `1709287200.000100`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        matches!(head.document, Some(Value::Array(_))) && head.objects().any(is_post)
+    }
+
+    fn sniff_folder(&self, folder: &Folder) -> bool {
+        let lists_channels = CHANNELS.iter().any(|list| folder.has(list));
+        let channels = || folder.folders("").into_iter().flat_map(|channel| days(folder, &channel));
+        lists_channels && channels().take(SNIFFED_DAYS).any(|day| holds_posts(folder, &day))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let origin = input.path.display().to_string();
+        let mut room = Room::new(Names::default(), String::new(), origin);
+        room.read_day(Records::elements(input), sink)?;
+        room.finish(sink);
+        Ok(())
+    }
+
+    fn read_folder(&self, folder: &Folder, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut names = Names::of(folder, sink)?;
+        for channel in folder.folders("") {
+            let origin = folder.path().join(&channel).display().to_string();
+            let known = names.channel(&channel).cloned();
+            let id = known.as_ref().map_or_else(|| identity::of_parts(&["slack", &channel]), |known| known.id.clone());
+            let mut room = Room::new(names, id, origin);
+            let title = known.as_ref().map_or_else(|| format!("#{channel}"), |known| known.title.clone());
+            let is_project = known.is_none_or(|known| known.is_project);
+            room.call(title, is_project.then(|| channel.clone()));
+            for day in days(folder, &channel) {
+                let before = sink.skipped.len();
+                match folder.open(&day).and_then(|input| room.read_day(Records::elements(input), sink)) {
+                    Ok(()) | Err(IngestError::Empty { .. }) => {}
+                    // One damaged day does not cost the others.
+                    Err(_) => sink.skip(1, "cannot be read to its end"),
+                }
+                for skipped in &mut sink.skipped[before..] {
+                    skipped.reason = format!("{day}: {}", skipped.reason);
+                }
+            }
+            names = room.finish(sink);
+        }
+        Ok(())
+    }
+}
+
+fn holds_posts(folder: &Folder, day: &str) -> bool {
+    folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
+}
+
+/// Returns the files of `channel` that hold a day each, the earliest first.
+fn days(folder: &Folder, channel: &str) -> Vec<String> {
+    let is_day = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let date = name.strip_suffix(".json").unwrap_or_default();
+        date.len() == 10 && date.parse::<jiff::civil::Date>().is_ok()
+    };
+    folder.files(channel).into_iter().filter(|path| is_day(path)).collect()
+}
+
+// One channel, day by day: its own messages and the threads that are still open.
+
+const SOURCE: &str = "slack";
+
+/// Most text that open threads hold together before all of them hand over what they have, in bytes.
+const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
+
+/// Puts the messages of one channel together.
+struct Room {
+    names: Names,
+    /// The channel's id; empty until the first message of a day whose channel nothing names.
+    id: String,
+    title: Option<String>,
+    project: Option<String>,
+    origin: String,
+    draft: Assembler,
+    threads: BTreeMap<Stamp, Thread>,
+    open_bytes: usize,
+    /// Threads that were handed over as complete.
+    closed: HashSet<Stamp>,
+    newest: Option<Stamp>,
+}
+
+/// A thread that may go on in a later day.
+struct Thread {
+    draft: Assembler,
+    last_reply: Option<Stamp>,
+    bytes: usize,
+}
+
+impl Room {
+    /// Starts with nothing said in the channel known as `id`, or as its first message if that is empty.
+    #[must_use]
+    fn new(names: Names, id: String, origin: String) -> Self {
+        let draft = Assembler::new(SOURCE, id.clone(), origin.clone());
+        let (threads, closed) = (BTreeMap::new(), HashSet::new());
+        Self { names, id, title: None, project: None, origin, draft, threads, open_bytes: 0, closed, newest: None }
+    }
+
+    /// Names the channel and what it is about.
+    fn call(&mut self, title: String, project: Option<String>) {
+        (self.title, self.project) = (Some(title), project);
+        (self.draft.meta().title, self.draft.meta().project) = (self.title.clone(), self.project.clone());
+    }
+
+    /// Reads the messages of one day, which come after those of the days before.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if the file breaks off.
+    fn read_day(&mut self, mut records: Records, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (mut day, mut bytes, mut seen): (Vec<Post>, usize, HashSet<Stamp>) = (Vec::new(), 0, HashSet::new());
+        loop {
+            let record = records.next_json::<Value>(sink);
+            let Ok(Some((number, value))) = record else {
+                self.take(day, sink);
+                self.close_finished(sink);
+                return record.map(|_| ());
+            };
+            match read(&value, &self.names) {
+                // An answer that was also sent to the channel stands there a second time.
+                Ok(Some(post)) if seen.insert(post.stamp) => {
+                    bytes += weight(&post);
+                    day.push(post);
+                }
+                Ok(_) => {}
+                Err(reason) => sink.skip(number, reason),
+            }
+            if bytes > MAX_PART_BYTES {
+                self.take(std::mem::take(&mut day), sink);
+                bytes = 0;
+            }
+        }
+    }
+
+    /// Hands over what is left, and returns the names for the next channel.
+    fn finish(self, sink: &mut Sink<'_>) -> Names {
+        self.draft.finish(sink);
+        for thread in self.threads.into_values() {
+            thread.draft.finish(sink);
+        }
+        self.names
+    }
+
+    fn take(&mut self, mut day: Vec<Post>, sink: &mut Sink<'_>) {
+        day.sort_by_key(|post| post.stamp);
+        for post in day {
+            self.name_after(&post);
+            self.newest = self.newest.max(Some(post.stamp));
+            if post.thread.is_some() {
+                self.answer(post, sink);
+            } else {
+                post.messages.into_iter().for_each(|message| self.draft.push(message, sink));
+            }
+        }
+    }
+
+    /// A day alone names no channel, so it is known by its first message.
+    fn name_after(&mut self, post: &Post) {
+        let first = post.messages.first();
+        if let Some(first) = first.filter(|_| self.id.is_empty()) {
+            self.id = identity::of_parts(&[SOURCE, &first.id, &first.content_hash()]);
+            self.draft.set_external_id(self.id.clone());
+        }
+    }
+
+    fn answer(&mut self, post: Post, sink: &mut Sink<'_>) {
+        let bytes = weight(&post);
+        let Some((opener, spelled)) = post.thread else { return };
+        // What comes after the answer that was announced as the last must not take the place of those before.
+        let late = if self.closed.contains(&opener) { "~2" } else { "" };
+        let thread = self.threads.entry(opener).or_insert_with(|| {
+            let mut draft = Assembler::new(SOURCE, format!("{}:{spelled}{late}", self.id), self.origin.clone());
+            (draft.meta().title, draft.meta().project) = (self.title.clone(), self.project.clone());
+            Thread { draft, last_reply: None, bytes: 0 }
+        });
+        thread.bytes += bytes;
+        self.open_bytes += bytes;
+        thread.last_reply = thread.last_reply.max(post.last_reply);
+        post.messages.into_iter().for_each(|message| thread.draft.push(message, sink));
+        if self.open_bytes > MAX_OPEN_BYTES {
+            for thread in self.threads.values_mut() {
+                thread.draft.hand_over(sink);
+                thread.bytes = 0;
+            }
+            self.open_bytes = 0;
+        }
+    }
+
+    /// Hands over the threads whose last answer has been read.
+    fn close_finished(&mut self, sink: &mut Sink<'_>) {
+        let newest = self.newest;
+        let is_finished = |_: &Stamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;
+        for (opener, thread) in self.threads.extract_if(.., is_finished) {
+            self.open_bytes -= thread.bytes;
+            self.closed.insert(opener);
+            thread.draft.finish(sink);
+        }
+    }
+}
+
+fn weight(post: &Post) -> usize {
+    post.messages.iter().map(|message| message.text.len()).sum::<usize>() + size_of::<Post>()
+}
+
+// One record of a day: who wrote what, when, and to which thread it belongs.
+
+/// Records that say only that somebody came or went, or that stand a second time elsewhere.
+const STRUCTURAL: &[&str] = &[
+    "channel_join", "channel_leave", "group_join", "group_leave", "joiner_notification",
+    "joiner_notification_for_inviter", "message_replied", "reply_broadcast",
+];
+/// Kinds of records in which somebody speaks; all others are notices of the program.
+const SPOKEN: &[&str] =
+    &["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "assistant_app_thread"];
+
+/// The time of a message, which is its id within the channel: compared by its digits, never as a float.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Stamp {
+    seconds: i64,
+    nanos: i32,
+}
+
+impl Stamp {
+    /// Reads `1709287200.000100`.
+    #[must_use]
+    fn parse(text: &str) -> Option<Self> {
+        let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let nanos = format!("{fraction:0<9}");
+        let nanos = nanos.get(..9).filter(|_| is_digits(fraction))?.parse().ok()?;
+        Some(Self { seconds: Some(seconds).filter(|seconds| is_digits(seconds))?.parse().ok()?, nanos })
+    }
+
+    fn at(self) -> Option<Timestamp> {
+        Timestamp::new(self.seconds, self.nanos).ok()
+    }
+}
+
+/// What is taken of one record.
+#[derive(Debug)]
+struct Post {
+    /// Its time and id.
+    stamp: Stamp,
+    /// The id of the message that opened its thread, if it is in one; spelled as the log does.
+    thread: Option<(Stamp, String)>,
+    /// When its thread was last answered, which only the message that opened it holds.
+    last_reply: Option<Stamp>,
+    /// What was said, in the order shown.
+    messages: Vec<Message>,
+}
+
+/// Whether `value` is a message of a Slack export.
+#[must_use]
+fn is_post(value: &Value) -> bool {
+    let is_stamp = |text: &str| text.split_once('.').is_some_and(|(whole, part)| whole.len() >= 9 && part.len() == 6);
+    value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
+}
+
+/// Reads one record; `None` for one that holds nothing that was said.
+///
+/// # Errors
+/// Why it cannot be used.
+fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
+    let Some(id) = value["ts"].as_str() else { return Err("no message: it has no `ts`") };
+    let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is no time") };
+    let subtype = value["subtype"].as_str().unwrap_or_default();
+    if STRUCTURAL.contains(&subtype) {
+        return Ok(None);
+    }
+    let author = Author::of(value, names);
+    let time =
+        stamp.at().map(|at| MessageTime { at, offset_seconds: Some(author.offset_seconds), source: TimeSource::Log });
+    let mut messages =
+        if SPOKEN.contains(&subtype) { said(value, names, author) } else { notice(value, subtype, names) };
+    for message in &mut messages {
+        id.clone_into(&mut message.id);
+        message.time = time;
+    }
+    Ok(Some(Post { stamp, thread: thread(value, id), last_reply: stamp_of(&value["latest_reply"]), messages }))
+}
+
+fn stamp_of(value: &Value) -> Option<Stamp> {
+    value.as_str().and_then(Stamp::parse)
+}
+
+/// Returns the thread of a message: that it answers, or that it opened and others answered.
+fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
+    let named = value["thread_ts"].as_str();
+    let is_answered = value["reply_count"].as_u64().is_some_and(|count| count > 0);
+    let opener = match named {
+        // Where all answers were deleted, the thread is none.
+        Some(opener) if opener == id && value["reply_count"] == 0 => return None,
+        Some(opener) => opener,
+        None if is_answered => id,
+        None => return None,
+    };
+    Some((Stamp::parse(opener)?, opener.to_owned()))
+}
+
+/// Who wrote a record.
+struct Author {
+    role: Role,
+    name: Option<String>,
+    offset_seconds: i32,
+}
+
+impl Author {
+    fn of(value: &Value, names: &Names) -> Self {
+        let comment = &value["comment"]["user"];
+        let id = comment.as_str().or(value["user"].as_str()).filter(|id| !id.is_empty());
+        let known = id.and_then(|id| names.person(id));
+        let is_bot = value["subtype"] == "bot_message"
+            || known.is_some_and(|person| person.is_bot)
+            || id.is_none() && value["bot_id"].is_string();
+        let profile = if is_bot { &value["bot_profile"] } else { &value["user_profile"] };
+        let given = || value["username"].as_str().filter(|name| !name.is_empty());
+        let name = known.map(|person| person.name.as_str()).filter(|_| !is_bot || given().is_none());
+        let name = name.or_else(|| name_of(profile)).or_else(given).or(id).or(value["bot_id"].as_str());
+        Self {
+            role: if is_bot { Role::Other } else { Role::User },
+            name: name.map(str::to_owned),
+            offset_seconds: known.and_then(|person| person.offset_seconds).unwrap_or_default(),
+        }
+    }
+}
+
+fn notice(value: &Value, subtype: &str, names: &Names) -> Vec<Message> {
+    let text = match subtype {
+        "tombstone" => "[message deleted]".to_owned(),
+        _ => plain(value["text"].as_str().unwrap_or_default(), names),
+    };
+    vec![Message::new(Role::System, Kind::Context, text)]
+}
+
+fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
+    let Author { role, name: speaker, .. } = author;
+    let made = |kind: Kind, text: String| Message { kind, speaker: speaker.clone(), ..Message::prose(role, text) };
+    let mut text = plain(own_words(value), names);
+    if text.trim().is_empty() {
+        text = of_blocks(&value["blocks"], names);
+    }
+    let attachments = value["attachments"].as_array().into_iter().flatten();
+    let shown: Vec<String> = attachments.map(|attachment| of_attachment(attachment, names)).collect();
+    let mut messages = Vec::new();
+    if role == Role::Other && text.trim().is_empty() {
+        messages.push(made(Kind::Prose, shown.join("\n")));
+    } else {
+        messages.push(made(Kind::Prose, text));
+        // A preview of a link or a message passed on: shown under the author's words, but not said by the author.
+        messages.extend(shown.into_iter().map(|text| Message { speaker: None, ..made(Kind::Context, text) }));
+    }
+    messages.extend(files(value).map(|label| made(Kind::Attachment, label)));
+    messages
+}
+
+/// Returns what the author typed; older exports wrap it in a sentence about the file that it came with.
+fn own_words(value: &Value) -> &str {
+    let text = value["text"].as_str().unwrap_or_default();
+    let comment = value["comment"]["comment"].as_str().or(value["file"]["initial_comment"]["comment"].as_str());
+    if let Some(comment) = comment {
+        return comment;
+    }
+    let is_wrapped = value["file"].is_object() && text.starts_with("<@");
+    match text.split_once("> and commented: ") {
+        Some((_, words)) if is_wrapped => words,
+        None if is_wrapped && [" uploaded a file", " shared a file"].iter().any(|verb| text.contains(verb)) => "",
+        Some(_) | None => text,
+    }
+}
+
+fn files(value: &Value) -> impl Iterator<Item = String> {
+    let older = Some(&value["file"]).filter(|file| file.is_object() && value["subtype"] == "file_share");
+    value["files"].as_array().into_iter().flatten().chain(older).map(|file| {
+        let name = ["name", "title"].into_iter().find_map(|key| file[key].as_str().filter(|name| !name.is_empty()));
+        let kind = match file["mimetype"].as_str().unwrap_or_default().split('/').next() {
+            Some(kind @ ("image" | "audio" | "video")) => kind,
+            Some(_) | None => "file",
+        };
+        file_label(kind, name)
+    })
+}
+
+// The text of a message: mark-up with ids in it, or blocks of rich text, as people saw it.
+
+/// Deepest nesting of blocks that is read.
+const MAX_DEPTH: usize = 32;
+
+/// Returns `text` with names for ids, plain links and plain characters.
+#[must_use]
+fn plain(text: &str, names: &Names) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('<') {
+        let inside = &rest[open + 1..];
+        // Typed angle brackets are escaped, so one without an end is no mark-up.
+        let Some(close) = inside.find(['>', '<']).filter(|close| inside[*close..].starts_with('>')) else {
+            shown.push_str(&rest[..=open]);
+            rest = inside;
+            continue;
+        };
+        shown.push_str(&rest[..open]);
+        shown.push_str(&reference(&inside[..close], names));
+        rest = &inside[close + 1..];
+    }
+    shown.push_str(rest);
+    unescape(&shown)
+}
+
+fn unescape(text: &str) -> String {
+    // The ampersand last, so that an escaped reference is decoded once only.
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+/// Returns what people saw in place of `<inside>`.
+fn reference(inside: &str, names: &Names) -> String {
+    let (target, label) = inside.split_once('|').map_or((inside, ""), |(target, label)| (target, label.trim()));
+    if let Some(id) = target.strip_prefix('@') {
+        let name = names.person(id).map(|person| person.name.as_str());
+        return format!("@{}", name.unwrap_or(if label.is_empty() { id } else { label }));
+    }
+    if let Some(id) = target.strip_prefix('#') {
+        let title = names.channel_title(id).map(|title| title.trim_start_matches('#'));
+        return format!("#{}", if label.is_empty() { title.unwrap_or(id) } else { label });
+    }
+    if let Some(command) = target.strip_prefix('!') {
+        let word = command.split('^').next().unwrap_or_default();
+        return if label.is_empty() { format!("@{word}") } else { label.to_owned() };
+    }
+    link(target, label)
+}
+
+/// Returns a link as its label with the address behind it, or as one of them where they say the same.
+fn link(address: &str, label: &str) -> String {
+    let bare = ["mailto:", "tel:"].into_iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
+    let short = ["https://", "http://"].into_iter().find_map(|scheme| bare.strip_prefix(scheme)).unwrap_or(bare);
+    if label.is_empty() || label == bare || label == short || label == short.trim_end_matches('/') {
+        bare.to_owned()
+    } else {
+        format!("{label} ({bare})")
+    }
+}
+
+/// Returns the text of blocks, for messages whose own text is empty.
+#[must_use]
+fn of_blocks(blocks: &Value, names: &Names) -> String {
+    let mut shown = String::new();
+    for block in blocks.as_array().into_iter().flatten() {
+        append(block, names, 0, &mut shown);
+        end_line(&mut shown);
+    }
+    shown.trim().to_owned()
+}
+
+fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let text = |key: &str| block[key].as_str().unwrap_or_default();
+    match text("type") {
+        "text" => shown.push_str(text("text")),
+        "link" => shown.push_str(&link(text("url"), text("text"))),
+        "user" => shown.push_str(&reference(&format!("@{}", text("user_id")), names)),
+        "channel" => shown.push_str(&reference(&format!("#{}", text("channel_id")), names)),
+        "emoji" => shown.extend([":", text("name"), ":"]),
+        "broadcast" => shown.extend(["@", text("range")]),
+        "date" => shown.push_str(text("fallback")),
+        "mrkdwn" | "plain_text" => shown.push_str(&plain(text("text"), names)),
+        "section" | "header" => append(&block["text"], names, depth + 1, shown),
+        "rich_text_list" => each(block, names, depth, shown, "- "),
+        "rich_text_quote" => each_quoted(block, names, depth, shown),
+        "rich_text" => each(block, names, depth, shown, ""),
+        // Sections, code and whatever is new hold their pieces one behind the other.
+        _ => {
+            let elements = block["elements"].as_array();
+            elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
+        }
+    }
+}
+
+/// Appends the elements of `block` on lines of their own.
+fn each(block: &Value, names: &Names, depth: usize, shown: &mut String, bullet: &str) {
+    for element in block["elements"].as_array().into_iter().flatten() {
+        end_line(shown);
+        shown.push_str(bullet);
+        append(element, names, depth + 1, shown);
+    }
+    end_line(shown);
+}
+
+fn each_quoted(block: &Value, names: &Names, depth: usize, shown: &mut String) {
+    let mut quoted = String::new();
+    for element in block["elements"].as_array().into_iter().flatten() {
+        append(element, names, depth + 1, &mut quoted);
+    }
+    end_line(shown);
+    quoted.trim().lines().for_each(|line| shown.extend(["> ", line, "\n"]));
+}
+
+fn end_line(shown: &mut String) {
+    if !shown.is_empty() && !shown.ends_with('\n') {
+        shown.push('\n');
+    }
+}
+
+/// Returns what an attachment shows: a preview of a link, a shared message, or what a bot has to say.
+#[must_use]
+fn of_attachment(attachment: &Value, names: &Names) -> String {
+    let text = |key: &str| attachment[key].as_str().filter(|text| !text.trim().is_empty());
+    let fields = attachment["fields"].as_array().into_iter().flatten().map(|field| {
+        let (title, value) = (field["title"].as_str().unwrap_or_default(), field["value"].as_str().unwrap_or_default());
+        format!("{title}: {value}")
+    });
+    let shown = ["pretext", "author_name", "title", "text"].into_iter().filter_map(text).map(str::to_owned);
+    let mut lines: Vec<String> = shown.chain(fields).collect();
+    if lines.is_empty() {
+        lines.extend(text("fallback").map(str::to_owned));
+    }
+    let blocks = of_blocks(&attachment["blocks"], names);
+    let lines = lines.iter().map(|line| plain(line, names));
+    lines.chain((!blocks.is_empty()).then_some(blocks)).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+// The people, bots and channels that the ids of an export stand for.
+
+/// Files that list people, and those that list conversations.
+const PEOPLE: &[&str] = &["users.json", "org_users.json"];
+/// Files that list conversations.
+const CHANNELS: &[&str] = &["channels.json", "groups.json", "mpims.json", "dms.json"];
+/// Furthest that a clock is from UTC, in seconds.
+const MAX_OFFSET: i32 = 18 * 3_600;
+
+/// A person or bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Person {
+    /// The name shown beside what they write.
+    name: String,
+    /// Offset of their clock from UTC at the time of the export, in seconds.
+    offset_seconds: Option<i32>,
+    /// Whether a program writes under this name.
+    is_bot: bool,
+}
+
+/// A conversation as the export lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Channel {
+    /// The log's own id.
+    id: String,
+    /// The channel's name; of people who write to each other in private, theirs.
+    title: String,
+    /// Whether it has a subject of its own, which a conversation between two people has not.
+    is_project: bool,
+}
+
+/// The people and channels that an export lists.
+#[derive(Debug, Default)]
+struct Names {
+    people: HashMap<String, Person>,
+    /// By the name of the folder that holds the channel's days.
+    channels: HashMap<String, Channel>,
+}
+
+impl Names {
+    /// Reads the lists of `folder`; one that is not there or cannot be used leaves the ids as they are.
+    ///
+    /// # Errors
+    /// [`IngestError::Read`] if a list cannot be read to its end.
+    fn of(folder: &Folder, sink: &mut Sink<'_>) -> Result<Self, IngestError> {
+        let mut names = Self::default();
+        for file in PEOPLE {
+            each_listed(folder, file, sink, &mut |user| names.add_person(user))?;
+        }
+        names.tell_apart();
+        for file in CHANNELS {
+            each_listed(folder, file, sink, &mut |channel| names.add_channel(file, channel))?;
+        }
+        Ok(names)
+    }
+
+    /// Returns the person with this id.
+    #[must_use]
+    fn person(&self, id: &str) -> Option<&Person> {
+        self.people.get(id)
+    }
+
+    /// Returns the channel whose days stand in the folder called `name`.
+    #[must_use]
+    fn channel(&self, name: &str) -> Option<&Channel> {
+        self.channels.get(name)
+    }
+
+    /// Returns the name of the channel with this id.
+    #[must_use]
+    fn channel_title(&self, id: &str) -> Option<&str> {
+        self.channels.values().find(|channel| channel.id == id).map(|channel| channel.title.as_str())
+    }
+
+    fn add_person(&mut self, user: &Value) {
+        let Some(id) = user["id"].as_str() else { return };
+        let offset = user["tz_offset"].as_i64().and_then(|offset| i32::try_from(offset).ok());
+        let person = Person {
+            name: name_of(user).unwrap_or(id).to_owned(),
+            offset_seconds: offset.filter(|offset| offset.abs() <= MAX_OFFSET),
+            is_bot: user["is_bot"] == true || id == "USLACKBOT",
+        };
+        self.people.insert(id.to_owned(), person);
+    }
+
+    /// Puts the id behind a name that several people bear.
+    fn tell_apart(&mut self) {
+        let mut bearers: HashMap<String, usize> = HashMap::new();
+        self.people.values().for_each(|person| *bearers.entry(person.name.clone()).or_default() += 1);
+        for (id, person) in &mut self.people {
+            if bearers[&person.name] > 1 {
+                person.name = format!("{} ({id})", person.name);
+            }
+        }
+    }
+
+    fn add_channel(&mut self, file: &str, channel: &Value) {
+        let Some(id) = channel["id"].as_str() else { return };
+        let name = channel["name"].as_str().filter(|name| !name.is_empty());
+        let is_project = matches!(file, "channels.json" | "groups.json");
+        let members = || {
+            let ids = channel["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            ids.map(|id| self.people.get(id).map_or(id, |person| person.name.as_str())).collect::<Vec<_>>().join(", ")
+        };
+        let title = match name {
+            Some(name) if is_project => format!("#{name}"),
+            Some(_) | None => members(),
+        };
+        let channel = Channel { id: id.to_owned(), title, is_project };
+        self.channels.insert(name.unwrap_or(id).to_owned(), channel.clone());
+        self.channels.insert(id.to_owned(), channel);
+    }
+}
+
+/// Returns the name that people see: what the person chose, else the full name, else the account's.
+fn name_of(user: &Value) -> Option<&str> {
+    let profile = &user["profile"];
+    [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]
+        .into_iter()
+        .filter_map(Value::as_str)
+        .map(str::trim)
+        .find(|name| !name.is_empty())
+}
+
+fn each_listed(
+    folder: &Folder,
+    file: &str,
+    sink: &mut Sink<'_>,
+    take: &mut dyn FnMut(&Value),
+) -> Result<(), IngestError> {
+    if !folder.has(file) {
+        return Ok(());
+    }
+    let mut records = match folder.open(file) {
+        Ok(input) => Records::elements(input),
+        Err(IngestError::Empty { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    while let Some((_, value)) = records.next_json::<Value>(sink)? {
+        take(&value);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Transcript;
+
+    fn fixture() -> Folder {
+        Folder::directory(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/slack/harbour-lights"))
+    }
+
+    fn read_folder(folder: &Folder) -> (Vec<Transcript>, Vec<String>) {
+        let mut seen = Vec::new();
+        let mut accept = |transcript| seen.push(transcript);
+        let mut sink = Sink::new(&mut accept);
+        Slack.read_folder(folder, &mut sink).unwrap();
+        let skipped = sink.skipped.iter().map(|skipped| format!("{} {}", skipped.record, skipped.reason)).collect();
+        (seen, skipped)
+    }
+
+    /// Writes an export of one channel and reads it.
+    fn read_days(days: &[(&str, Value)]) -> (Vec<Transcript>, Vec<String>) {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("dev")).unwrap();
+        std::fs::write(place.path().join("channels.json"), r#"[{"id":"C1","name":"dev"}]"#).unwrap();
+        for (day, posts) in days {
+            std::fs::write(place.path().join(format!("dev/{day}.json")), posts.to_string()).unwrap();
+        }
+        let folder = Folder::directory(place.path());
+        assert!(Slack.sniff_folder(&folder));
+        read_folder(&folder)
+    }
+
+    fn post(ts: &str, text: &str, thread: Option<&str>) -> Value {
+        let mut post = json!({"type": "message", "user": "U1", "text": text, "ts": ts});
+        thread.into_iter().for_each(|thread| post["thread_ts"] = json!(thread));
+        post
+    }
+
+    fn outline(seen: &[Transcript]) -> Vec<(String, Vec<String>)> {
+        let texts = |one: &Transcript| one.messages.iter().map(|message| message.text.clone()).collect();
+        seen.iter().map(|one| (one.external_id.clone(), texts(one))).collect()
+    }
+
+    #[test]
+    fn the_zip_of_an_export_reads_like_its_folder() {
+        let (plain, place) = (fixture(), tempfile::tempdir().unwrap());
+        let path = place.path().join("Harbour Lights export.zip");
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+        for name in plain.all_files() {
+            let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+            zip.start_file(&name, options).unwrap();
+            zip.write_all(&std::fs::read(plain.path().join(&name)).unwrap()).unwrap();
+        }
+        zip.finish().unwrap();
+        let packed = Folder::archive(&path).unwrap();
+        assert!(Slack.sniff_folder(&plain) && Slack.sniff_folder(&packed));
+        let without_origin = |folder: &Folder| {
+            let (seen, skipped) = read_folder(folder);
+            let seen: Vec<_> = seen.into_iter().map(|one| Transcript { origin: String::new(), ..one }).collect();
+            (seen, skipped)
+        };
+        let (seen, skipped) = without_origin(&plain);
+        assert_eq!((seen.len(), skipped.len()), (4, 1));
+        assert_eq!(without_origin(&packed), (seen, skipped));
+    }
+
+    #[test]
+    fn a_thread_is_joined_over_days_and_stands_apart_from_its_channel() {
+        let (opener, answer) = ("1772700000.000100", "1772900000.000100");
+        let mut opened = post(opener, "which?", Some(opener));
+        opened["reply_count"] = json!(1);
+        opened["latest_reply"] = json!(answer);
+        let (seen, skipped) = read_days(&[
+            ("2026-03-05", json!([post("1772700001.000100", "b", None), opened])),
+            ("2026-03-07", json!([post(answer, "this one", Some(opener)), post(answer, "this one", Some(opener))])),
+            (
+                "2026-03-08",
+                json!([post("1772960000.000100", "c", None), post("1772960001.000100", "late", Some(opener))]),
+            ),
+        ]);
+        let expected = [
+            ("C1:1772700000.000100", vec!["which?", "this one"]),
+            ("C1", vec!["b", "c"]),
+            ("C1:1772700000.000100~2", vec!["late"]),
+        ];
+        let expected =
+            expected.map(|(id, texts)| (id.to_owned(), texts.into_iter().map(str::to_owned).collect::<Vec<_>>()));
+        assert_eq!((outline(&seen), skipped), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn messages_are_put_in_the_order_of_their_stamps_and_a_grown_channel_keeps_its_ids() {
+        let first = json!([post("1772700000.000200", "b", None), post("1772700000.000100", "a", None)]);
+        let second = json!([post("1772800000.000100", "c", None)]);
+        let (early, _) = read_days(&[("2026-03-05", first.clone())]);
+        let (later, _) = read_days(&[("2026-03-05", first), ("2026-03-06", second)]);
+        assert_eq!(outline(&later), [("C1".to_owned(), vec!["a".to_owned(), "b".to_owned(), "c".to_owned()])]);
+        assert_eq!(early[0].messages[..], later[0].messages[..2]);
+    }
+
+    #[test]
+    fn damaged_days_and_records_are_reported_by_their_file_and_cost_nothing_else() {
+        let (seen, skipped) = read_days(&[
+            ("2026-03-05", json!([7, {"type": "message"}, {"ts": "soon"}, post("1772700000.000100", "a", None)])),
+            ("2026-03-06", json!("")),
+            ("2026-03-07", json!([post("1772900000.000100", "b", None)])),
+        ]);
+        assert_eq!(outline(&seen), [("C1".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
+        let expected = [
+            "1 dev/2026-03-05.json: no message: it has no `ts`",
+            "2 dev/2026-03-05.json: no message: it has no `ts`",
+            "3 dev/2026-03-05.json: its `ts` is no time",
+            "1 dev/2026-03-06.json: no message: it has no `ts`",
+        ];
+        assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn people_of_one_name_are_distinguished() {
+        let place = tempfile::tempdir().unwrap();
+        let users = r#"[{"id":"U1","profile":{"display_name":"sam"}},{"id":"U2","profile":{"display_name":"sam"}}]"#;
+        std::fs::write(place.path().join("users.json"), users).unwrap();
+        let mut ignore = |_| {};
+        let names = Names::of(&Folder::directory(place.path()), &mut Sink::new(&mut ignore)).unwrap();
+        assert_eq!(["U1", "U2"].map(|id| names.person(id).unwrap().name.as_str()), ["sam (U1)", "sam (U2)"]);
+    }
+
+    #[test]
+    fn other_folders_of_days_are_not_taken() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("notes")).unwrap();
+        std::fs::write(place.path().join("channels.json"), "[]").unwrap();
+        std::fs::write(place.path().join("notes/2026-03-05.json"), r#"[{"mood":"fine"}]"#).unwrap();
+        let folder = Folder::directory(place.path());
+        assert!(!Slack.sniff_folder(&folder));
+        let post = json!([post("1772700000.000100", "a", None)]).to_string();
+        std::fs::write(place.path().join("notes/2026-03-06.json"), post).unwrap();
+        assert!(Slack.sniff_folder(&folder));
+    }
+
+    #[test]
+    fn a_day_alone_is_recognised_and_known_by_its_first_message() {
+        let recognised = |text: &str| Slack.sniff(&Head::new(text.to_owned().into(), true));
+        let text = json!([post("1772700000.000100", "a", None)]).to_string();
+        assert!(recognised(&text));
+        assert!(!recognised(r#"[{"type":"message","ts":"soon","role":"user"}]"#));
+        assert!(!recognised(&post("1772700000.000100", "a", None).to_string()));
+        let id = |text: &str| {
+            let mut seen = Vec::new();
+            let mut accept = |transcript: Transcript| seen.push(transcript.external_id);
+            Slack.read(Input::from_text("2026-03-05.json", text), &mut Sink::new(&mut accept)).unwrap();
+            seen.remove(0)
+        };
+        let grown = json!([post("1772700000.000100", "a", None), post("1772700001.000100", "b", None)]).to_string();
+        assert_eq!((id(&text).len(), id(&text)), (32, id(&grown)));
+    }
+}
+
+#[cfg(test)]
+mod post_tests {
+    use super::*;
+    use serde_json::json;
+
+    fn found(fields: &Value) -> Vec<(Role, Kind, String, String)> {
+        let mut value = json!({"type": "message", "ts": "1772700000.000100", "user": "U1"});
+        value.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let post = read(&value, &Names::default()).unwrap();
+        let messages = post.into_iter().flat_map(|post| post.messages).filter(|message| !message.text.is_empty());
+        messages.map(|one| (one.role, one.kind, one.speaker.unwrap_or_default(), one.text)).collect()
+    }
+
+    fn one(role: Role, kind: Kind, speaker: &str, text: &str) -> Vec<(Role, Kind, String, String)> {
+        vec![(role, kind, speaker.to_owned(), text.to_owned())]
+    }
+
+    #[test]
+    fn stamps_are_compared_by_their_digits() {
+        let order = |a: &str, b: &str| Stamp::parse(a).unwrap().cmp(&Stamp::parse(b).unwrap());
+        assert_eq!(order("1772700000.000100", "1772700000.000101"), std::cmp::Ordering::Less);
+        assert_eq!(order("999999999.000000", "1772700000.000000"), std::cmp::Ordering::Less);
+        for nonsense in ["", "soon", "-1.5", "1.x", "1.2.3", "99999999999999999999.1"] {
+            assert_eq!(Stamp::parse(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn each_subtype_is_said_marked_or_left_out() {
+        let rows = [
+            (json!({"text": "hi"}), one(Role::User, Kind::Prose, "U1", "hi")),
+            (json!({"subtype": "me_message", "text": "waves"}), one(Role::User, Kind::Prose, "U1", "waves")),
+            (json!({"subtype": "channel_join", "text": "<@U1> has joined"}), vec![]),
+            (
+                json!({"subtype": "channel_topic", "text": "<@U1> set the topic: beans"}),
+                one(Role::System, Kind::Context, "", "@U1 set the topic: beans"),
+            ),
+            (
+                json!({"subtype": "bot_add", "text": "added <https://e.org|ci>"}),
+                one(Role::System, Kind::Context, "", "added ci (https://e.org)"),
+            ),
+            (
+                json!({"subtype": "tombstone", "text": "This message was deleted."}),
+                one(Role::System, Kind::Context, "", "[message deleted]"),
+            ),
+            (
+                json!({"subtype": "bot_message", "user": null, "bot_id": "B1", "username": "deploy", "text": "", "attachments": [{"pretext": "Build 7", "fields": [{"title": "state", "value": "green"}]}]}),
+                one(Role::Other, Kind::Prose, "deploy", "Build 7\nstate: green"),
+            ),
+            (
+                json!({"user": "", "bot_id": "B1", "bot_profile": {"name": "Poll"}, "text": "Vote"}),
+                one(Role::Other, Kind::Prose, "Poll", "Vote"),
+            ),
+            (
+                json!({"text": "", "user_profile": {"display_name": "", "real_name": "Ana"}, "files": [{"name": "shed.png", "mimetype": "image/png"}]}),
+                one(Role::User, Kind::Attachment, "Ana", "[image: shed.png]"),
+            ),
+            (
+                json!({"subtype": "file_share", "text": "<@U1> uploaded a file: <https://e.org/f|Plan>", "file": {"name": "plan.pdf"}}),
+                one(Role::User, Kind::Attachment, "U1", "[file: plan.pdf]"),
+            ),
+            (
+                json!({"subtype": "file_comment", "user": null, "text": "<@U1> commented on <@U2>’s file: x", "comment": {"user": "U2", "comment": "nice"}}),
+                one(Role::User, Kind::Prose, "U2", "nice"),
+            ),
+        ];
+        for (fields, expected) in rows {
+            assert_eq!(found(&fields), expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn previews_under_a_persons_words_are_context() {
+        let fields = json!({"text": "<https://e.org>", "attachments": [{"title": "Example", "text": "A page"}]});
+        let texts: Vec<_> = found(&fields).into_iter().map(|(_, kind, _, text)| (kind, text)).collect();
+        let expected = [(Kind::Prose, "https://e.org".to_owned()), (Kind::Context, "Example\nA page".to_owned())];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn an_old_upload_with_words_keeps_the_words() {
+        let text = "<@U1> uploaded a file: <https://e.org/f|Plan> and commented: please read";
+        let fields = json!({"subtype": "file_share", "text": text, "file": {"name": "plan.pdf"}});
+        let texts: Vec<_> = found(&fields).into_iter().map(|(_, _, _, text)| text).collect();
+        assert_eq!(texts, ["please read", "[file: plan.pdf]"]);
+    }
+}
+
+#[cfg(test)]
+mod text_tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn mark_up_reads_as_people_saw_it() {
+        let names = Names::default();
+        let rows = [
+            ("see <https://e.org/a|the plan> &amp; ask", "see the plan (https://e.org/a) & ask"),
+            ("<https://e.org>", "https://e.org"),
+            ("<http://e.org|e.org> <mailto:a@e.org|a@e.org>", "http://e.org a@e.org"),
+            ("<#C1|general> <#C2> <@U1> <@U2|ana>", "#general #C2 @U1 @ana"),
+            ("<!here> <!subteam^S1|@ops> <!date^1709287200^{date}|1 March>", "@here @ops 1 March"),
+            ("1 &lt; 2 &amp;lt; <b", "1 < 2 &lt; <b"),
+            ("a <b <https://e.org|x>", "a <b x (https://e.org)"),
+        ];
+        for (text, shown) in rows {
+            assert_eq!(plain(text, &names), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn rich_text_keeps_lines_lists_and_quotes() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let section = |elements: Value| json!({"type": "rich_text_section", "elements": elements});
+        let blocks = json!([{"type": "rich_text", "elements": [
+            section(json!([text("Plan for "), {"type": "user", "user_id": "U1"}, {"type": "emoji", "name": "tada"}])),
+            {"type": "rich_text_list", "elements": [section(json!([text("one")])), section(json!([text("two")]))]},
+            {"type": "rich_text_quote", "elements": [text("old\nwords")]},
+            {"type": "rich_text_preformatted", "elements": [text("x = 1")]},
+        ]}]);
+        let shown = "Plan for @U1:tada:\n- one\n- two\n> old\n> words\nx = 1";
+        assert_eq!(of_blocks(&blocks, &Names::default()), shown);
+    }
+}

@@ -1,0 +1,102 @@
+//! The start of a file, parsed as far as formats need it to recognise themselves.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::database;
+use crate::{Input, json};
+
+/// Lines of a JSONL file that detection parses.
+const SAMPLED_LINES: usize = 50;
+
+/// The start of a file, parsed as far as it goes.
+pub struct Head<'a> {
+    /// The decoded text, up to 256 KiB.
+    pub text: Cow<'a, str>,
+    /// The document, if it is one JSON value; what is cut off at the end of `text` is missing from it.
+    pub document: Option<Value>,
+    /// The objects on the first lines, if it is JSONL.
+    pub lines: Vec<Value>,
+    /// The names of the tables, if it is an `SQLite` database.
+    pub tables: Vec<String>,
+    /// The columns of these tables, each as `table.column`.
+    pub columns: Vec<String>,
+    /// The file's name in lower case, which only decides where content leaves it open.
+    pub name: String,
+    /// The name of the folder that it stands in, in lower case.
+    pub folder: String,
+}
+
+impl<'a> Head<'a> {
+    /// Looks at the start of `input`.
+    #[must_use]
+    pub fn of(input: &'a Input) -> Self {
+        let mut head = Self::new(input.head(), input.head_is_all());
+        let lower = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().to_lowercase();
+        head.name = lower(input.path.file_name());
+        head.folder = lower(input.path.parent().and_then(Path::file_name));
+        if head.text.starts_with(database::MAGIC) && !input.is_in_archive() {
+            head.tables = database::tables(&input.path);
+            head.columns = database::all_columns(&input.path);
+        }
+        head
+    }
+
+    /// Parses `text`, which is the whole file if `is_all`.
+    #[must_use]
+    pub fn new(text: Cow<'a, str>, is_all: bool) -> Self {
+        let starts_json = text.trim_start().starts_with(['{', '[']);
+        let whole = if starts_json && is_all { json::parse(&text).ok().map(|(value, _)| value) } else { None };
+        let lines = if whole.is_some() { Vec::new() } else { sample_lines(&text) };
+        let document = match whole {
+            Some(value) => Some(value),
+            // A JSONL file parses as a document up to its first line end, so lines are asked first.
+            None if starts_json && lines.is_empty() => json::parse_start(&text),
+            None => None,
+        };
+        Self {
+            text,
+            document,
+            lines,
+            tables: Vec::new(),
+            columns: Vec::new(),
+            name: String::new(),
+            folder: String::new(),
+        }
+    }
+
+    /// Returns the objects that a format can recognise itself by: the document or the first elements of its array.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        let elements = match &self.document {
+            Some(Value::Array(elements)) => elements.as_slice(),
+            Some(object) => std::slice::from_ref(object),
+            None => &[],
+        };
+        elements.iter().take(SAMPLED_LINES).filter(|value| value.is_object())
+    }
+
+    /// Whether most of the sampled JSONL lines satisfy `test`.
+    pub fn most_lines(&self, test: impl Fn(&Value) -> bool) -> bool {
+        let hits = self.lines.iter().filter(|line| test(line)).count();
+        hits > 0 && hits * 2 >= self.lines.len()
+    }
+
+    /// Whether any of the sampled JSONL lines satisfies `test`.
+    pub fn any_line(&self, test: impl Fn(&Value) -> bool) -> bool {
+        self.lines.iter().any(test)
+    }
+}
+
+/// Parses the first lines, if at least half of those that are not blank are JSON objects.
+fn sample_lines(text: &str) -> Vec<Value> {
+    let (mut objects, mut filled) = (Vec::new(), 0_usize);
+    for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()).take(SAMPLED_LINES) {
+        filled += 1;
+        if line.starts_with('{') {
+            objects.extend(json::parse::<Value>(line).ok().map(|(value, _)| value));
+        }
+    }
+    if objects.len() * 2 >= filled { objects } else { Vec::new() }
+}

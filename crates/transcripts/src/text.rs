@@ -1,0 +1,518 @@
+//! Transcripts written as text or Markdown, in which a line names each speaker.
+//!
+//! There is one row for both: the same file mixes a heading, bold names and code blocks with bare `User:` lines, and
+//! nothing but the form of the name lines, which is recognised line by line, distinguishes one kind from the other.
+
+use std::collections::HashMap;
+
+use crate::message::speaker::{Form, Label, is_of_a_log, labels};
+use crate::message::{identity, parts};
+use crate::{
+    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource,
+};
+
+/// Reads transcripts written as text or Markdown.
+pub(crate) struct Plain;
+
+impl Ingestor for Plain {
+    describe!(
+        "plain",
+        "transcripts in text or Markdown: `User:`, `**User:**`, `## User`, `You said:`, or people's names",
+        "lines that name at least two speakers in turn, from the first half of the text on"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let template = with_speaker_lines(&head.text);
+        if template.is_none() && (head.document.is_some() || !head.lines.is_empty()) {
+            return false;
+        }
+        let text = template.unwrap_or_else(|| head.text.replace("\r\n", "\n"));
+        let page = Page::new(&text);
+        Form::ALL.iter().any(|form| is_transcript(&page, &page.turns(*form)))
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (stem, origin, of_file) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
+        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
+            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+            return Ok(());
+        };
+        let text = with_speaker_lines(&text).unwrap_or(text);
+        let page = Page::new(&text);
+        let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
+        // A person who names the format wants the text read even if it would not have been recognised.
+        let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
+        let turns = page.with_single_voices(accepted.unwrap_or_else(most));
+        if turns.is_empty() {
+            sink.skip(1, "no line names a speaker");
+            return Ok(());
+        }
+        let dated = page.field("date").and_then(|date| identity::written_time(date, TimeSource::File));
+        let messages = page.messages(&turns, dated.or(of_file));
+        let Some(first) = messages.iter().find(|message| message.kind == Kind::Prose).or(messages.first()) else {
+            return Ok(());
+        };
+        let id = page.session().unwrap_or_else(|| identity::of_file(&stem, first));
+        let mut draft = Assembler::new(self.name(), id, origin);
+        draft.meta().created_at = dated.or(of_file).map(|time| time.at);
+        draft.meta().title = Some(page.title(&turns).unwrap_or(stem));
+        draft.meta().model = page.field("model").map(str::to_owned);
+        for message in messages {
+            draft.push(message, sink);
+        }
+        draft.finish(sink);
+        Ok(())
+    }
+}
+
+/// A text as lines, with its front matter apart.
+struct Page<'a> {
+    fields: Vec<(&'a str, &'a str)>,
+    lines: Vec<&'a str>,
+    labels: Vec<Label>,
+}
+
+impl<'a> Page<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let mut fields = Vec::new();
+        let end = lines.iter().skip(1).take(50).position(|line| line.trim_end() == "---");
+        if let (Some("---"), Some(end)) = (lines.first().map(|line| line.trim_end()), end) {
+            fields = lines[1..=end].iter().filter_map(|line| line.split_once(':')).collect();
+            lines.drain(..end + 2);
+        }
+        let labels = labels(&lines);
+        Self { fields, lines, labels }
+    }
+
+    fn field(&self, name: &str) -> Option<&'a str> {
+        let found = self.fields.iter().find(|(key, _)| key.trim().eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the speaker lines of one form: of the known sides, or of people if the sides are not both there.
+    fn turns(&self, form: Form) -> Vec<&Label> {
+        let of_form: Vec<&Label> = self.labels.iter().filter(|label| label.form == form).collect();
+        let has = |role| of_form.iter().any(|label| label.role == Some(role));
+        if has(Role::User) && has(Role::Assistant) {
+            return of_form.into_iter().filter(|label| label.role.is_some()).collect();
+        }
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        of_form.iter().for_each(|label| *seen.entry(label.name.as_str()).or_default() += 1);
+        of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
+    }
+
+    /// Adds to the turns of people who spoke several times those of who spoke once, whose words would
+    /// else be the words of the one before.
+    fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
+        let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {
+            return turns;
+        };
+        self.labels.iter().filter(|label| label.form == first.form && label.line >= first.line).collect()
+    }
+
+    /// Returns the first heading before the first turn, or the title in the front matter.
+    fn title(&self, turns: &[&Label]) -> Option<String> {
+        let before = &self.lines[..turns.first().map_or(0, |label| label.line)];
+        let heading = before.iter().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+        self.field("title").or(heading).filter(|title| !title.is_empty()).map(str::to_owned)
+    }
+
+    /// Returns the id of the session in a comment such as `<!-- Claude Code Session 1b9d… (2026-01-02 03:04Z) -->`.
+    fn session(&self) -> Option<String> {
+        let comments = self.lines.iter().take(10).filter_map(|line| line.trim().strip_prefix("<!-- "));
+        let mut ids = comments.filter_map(|comment| comment.split_once(" Session ")).map(|(_, rest)| rest);
+        ids.find_map(|rest| rest.split_whitespace().next().filter(|id| id.len() >= 16)).map(str::to_owned)
+    }
+
+    /// Returns what stands before the first turn, without title, comments and rules.
+    fn preamble(&self, first: usize) -> String {
+        let is_text = |line: &&&str| {
+            let line = line.trim();
+            !(line.starts_with("# ") || is_rule(line) || line.starts_with("<!--") && line.ends_with("-->"))
+        };
+        self.lines[..first].iter().filter(is_text).copied().collect::<Vec<_>>().join("\n")
+    }
+
+    fn messages(&self, turns: &[&Label], fallback: Option<MessageTime>) -> Vec<Message> {
+        let before = self.preamble(turns.first().map_or(0, |label| label.line));
+        let mut messages = Vec::new();
+        if !before.trim().is_empty() {
+            messages.push(Message { kind: Kind::Context, time: fallback, ..Message::prose(Role::Other, before) });
+        }
+        for (place, label) in turns.iter().enumerate() {
+            let end = turns.get(place + 1).map_or(self.lines.len(), |next| next.line);
+            let mut said = vec![label.rest.as_str()];
+            said.extend(&self.lines[label.line + 1..end]);
+            while said.last().is_some_and(|line| line.trim().is_empty() || is_rule(line)) {
+                said.pop();
+            }
+            let text = said.join("\n");
+            let text = if label.form == Form::Tagged { text.replace("<|im_end|>", "") } else { text };
+            match label.role {
+                Some(Role::Assistant) => {
+                    let time = label.time.or(fallback);
+                    messages.extend(split(&text).into_iter().map(|message| Message { time, ..message }));
+                }
+                Some(_) | None => messages.push(spoken(label, text, fallback)),
+            }
+        }
+        messages
+    }
+}
+
+fn spoken(label: &Label, text: String, fallback: Option<MessageTime>) -> Message {
+    let role = label.role.unwrap_or(Role::User);
+    let kind = match role {
+        Role::User | Role::Assistant | Role::Other => Kind::Prose,
+        Role::System => Kind::Context,
+        Role::Tool => Kind::ToolResult,
+    };
+    let speaker = if label.role.is_none() { Some(label.name.clone()) } else { None };
+    Message { kind, speaker, time: label.time.or(fallback), ..Message::prose(role, text) }
+}
+
+fn is_rule(line: &str) -> bool {
+    matches!(line.trim(), "---" | "***" | "___" | "* * *")
+}
+
+/// Whether speaker lines make `page` a transcript and not a document that quotes or lists something.
+///
+/// Speakers must change, and begin in the first half of the text. With both sides of an assistant's conversation
+/// three turns are enough, or one of each if nothing but a title stands before them. Names of people prove less, so
+/// each must come twice, half of the turns must read like sentences, and a third of the lines must be theirs.
+fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
+    let Some(first) = turns.first() else { return false };
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    let all = filled(&page.lines);
+    if filled(&page.lines[..first.line]) * 2 > all {
+        return false;
+    }
+    let voice = |label: &&Label| label.role.map_or(label.name.clone(), |role| format!("{role:?}"));
+    let voices: Vec<String> = turns.iter().map(voice).collect();
+    let changes = voices.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    // Programs that mark each step of an agent name it many times in a row.
+    let is_program = matches!(first.form, Form::Stamped | Form::Tagged);
+    if !is_program && changes * 2 < turns.len().saturating_sub(1) {
+        return false;
+    }
+    let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
+    if count(Role::User) > 0 && count(Role::Assistant) > 0 {
+        // A document with the sections "User" and "Agent" has a title; a transcript under such headings begins with one.
+        let untitled = filled(&page.lines[..first.line]) == 0;
+        let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
+        return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();
+    }
+    if is_staged(&page.lines) || voices.iter().all(|voice| is_of_a_log(voice)) {
+        return false;
+    }
+    let distinct: std::collections::HashSet<&String> = voices.iter().collect();
+    let is_sentence = |label: &&&Label| label.rest.trim_end().ends_with(['.', '?', '!', '。', '？', '！', '…']);
+    let sentences = turns.iter().filter(is_sentence).count();
+    turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
+}
+
+/// Whether a play or a film is written down: acts and scenes stand on lines of their own.
+fn is_staged(lines: &[&str]) -> bool {
+    const HEADS: &[&str] = &["ACT ", "Act ", "SCENE ", "Scene ", "INT. ", "EXT. ", "FADE IN"];
+    let bare = lines.iter().map(|line| line.trim_start_matches(['#', ' ', '*']));
+    bare.filter(|line| line.len() < 80).any(|line| HEADS.iter().any(|head| line.starts_with(head)))
+        || lines.iter().any(|line| matches!(line.trim(), "Exeunt" | "Exeunt." | "EXEUNT" | "CURTAIN" | "Curtain."))
+}
+
+// Reasoning and tool calls that are written into an agent's words as `<think>` and `<tool-use>` blocks.
+
+/// Splits an agent's `text` at the blocks that begin a line; a block without an end goes to the end of the text.
+pub(crate) fn split(text: &str) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut rest = text;
+    while let Some(place) = next_block(rest) {
+        let block = &rest[place..];
+        let (is_thought, end_mark) =
+            if block.starts_with("<think>") { (true, "</think>") } else { (false, "</tool-use>") };
+        let end = block.find(end_mark).map_or(block.len(), |end| end + end_mark.len());
+        messages.push(Message::prose(Role::Assistant, without_rules(&rest[..place])));
+        if is_thought {
+            let thought = plain(&block[..end]);
+            messages.push(Message::new(Role::Assistant, Kind::Reasoning, thought));
+        } else {
+            messages.extend(call(&block[..end]));
+        }
+        rest = &block[end..];
+    }
+    messages.push(Message::prose(Role::Assistant, without_rules(rest)));
+    messages.retain(|message| !message.text.trim().is_empty());
+    messages
+}
+
+/// Returns where the next block begins, which is at the start of a line.
+fn next_block(text: &str) -> Option<usize> {
+    let begins = |place: usize| place == 0 || text[..place].ends_with('\n');
+    let is_block = |place: usize| ["<think>", "<tool-use "].iter().any(|mark| text[place..].starts_with(mark));
+    text.match_indices("<t").map(|(place, _)| place).find(|place| begins(*place) && is_block(*place))
+}
+
+/// Takes off the rules that stand between a block and words.
+fn without_rules(text: &str) -> String {
+    let trimmed = text.trim();
+    let trimmed = trimmed.strip_prefix("---\n").or(trimmed.strip_suffix("\n---")).unwrap_or(trimmed);
+    if trimmed == "---" { String::new() } else { trimmed.trim().to_owned() }
+}
+
+/// Reads `<tool-use data-tool-name="Bash"><details><summary>…</summary>…`.
+fn call(block: &str) -> [Message; 2] {
+    let name = block.split_once("data-tool-name=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let name = name.map_or("tool", |(name, _)| name);
+    let (head, body) = block.split_once("</summary>").unwrap_or((block, ""));
+    let summary = plain(head).replace(['*', '`'], "");
+    let pieces = summary.trim_start_matches("Tool use:").trim().trim_start_matches(name).trim_start_matches([' ', '•']);
+    let body = plain(body);
+    // Where the summary names the tool alone, the target is the first thing in the block.
+    let first = body.lines().map(|line| line.trim().trim_matches('`')).find(|line| !line.is_empty());
+    let target = if pieces.is_empty() { first.unwrap_or_default() } else { pieces };
+    [
+        Message::new(Role::Assistant, Kind::ToolCall, parts::call_line(name, target)),
+        Message::new(Role::Tool, Kind::ToolResult, body),
+    ]
+}
+
+/// Takes the tags of the block itself out of `text`.
+fn plain(text: &str) -> String {
+    let tags = ["<think>", "</think>", "</tool-use>", "<details>", "</details>", "<summary>", "</summary>"];
+    let behind = text.strip_prefix("<tool-use").and_then(|rest| rest.split_once('>')).map_or(text, |(_, rest)| rest);
+    tags.iter().fold(behind.to_owned(), |text, tag| text.replace(tag, "")).trim().to_owned()
+}
+
+// Conversations in the templates that models are fed with, rewritten so that each speaker has a line of its own.
+
+const OPEN: &str = "[INST]";
+const CLOSE: &str = "[/INST]";
+
+/// Rewrites a text of `[INST]` or `<|start_header_id|>` to lines of `<|im_start|>role`; `None` for any other text.
+pub(crate) fn with_speaker_lines(text: &str) -> Option<String> {
+    let start = text.trim_start();
+    let start = ["<s>", "<|begin_of_text|>"].iter().find_map(|mark| start.strip_prefix(mark)).unwrap_or(start);
+    if start.trim_start().starts_with(OPEN) && start.contains(CLOSE) {
+        return Some(instructions(start));
+    }
+    let marked = start.trim_start().starts_with("<|start_header_id|>") && start.contains("<|end_header_id|>");
+    marked.then(|| {
+        let lines = start.replace("<|start_header_id|>", "\n<|im_start|>").replace("<|end_header_id|>", "\n");
+        lines.replace("<|eot_id|>", "").replace("<|begin_of_text|>", "")
+    })
+}
+
+fn instructions(text: &str) -> String {
+    let mut lines = String::new();
+    let mut say = |role: &str, words: &str| {
+        let words = words.replace("</s>", "").replace("<s>", "");
+        if !words.trim().is_empty() {
+            lines.extend(["<|im_start|>", role, "\n", words.trim(), "\n"]);
+        }
+    };
+    for turn in text.split(OPEN).skip(1) {
+        let (asked, answer) = turn.split_once(CLOSE).unwrap_or((turn, ""));
+        let system = asked.split_once("<<SYS>>").and_then(|(_, rest)| rest.split_once("<</SYS>>"));
+        if let Some((system, asked)) = system {
+            say("system", system);
+            say("user", asked);
+        } else {
+            say("user", asked);
+        }
+        say("assistant", answer);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transcript;
+    use crate::testing::read_input;
+
+    fn sniffs(text: &str) -> bool {
+        Plain.sniff(&Head::new(text.into(), true))
+    }
+
+    fn read(name: &str, text: &str) -> Transcript {
+        read_input(&Plain, Input::from_text(name, text)).0.remove(0)
+    }
+
+    fn pieces(text: &str) -> Vec<(Role, Kind, String)> {
+        read("x.md", text).messages.into_iter().map(|message| (message.role, message.kind, message.text)).collect()
+    }
+
+    fn prose(rows: &[(Role, &str)]) -> Vec<(Role, Kind, String)> {
+        rows.iter().map(|(role, text)| (*role, Kind::Prose, (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn transcripts_in_every_form_are_recognised() {
+        for text in [
+            "User: hi\nAssistant: hello\n",
+            "# Chat\n\n**User:** hi\n\n**Assistant:** hello\n\n**User:** bye",
+            "## User\nhi\n## Assistant\nhello\n",
+            "You said:\nhi\nChatGPT said:\nhello\nYou said:\nbye",
+            "用户：你好\n助手：你好！",
+            "我：你好\nAI助手：你好！\n我：再见",
+            "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nhello<|im_end|>",
+            "<s>[INST] hi [/INST] hello </s>",
+            "[INST] hi [/INST] hello",
+            "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nhello<|eot_id|>",
+            "_**User**_\n\nhi\n\n---\n\n_**Agent (x)**_\n\none\n\n_**Agent**_\n\ntwo\n\n_**Agent**_\n\nthree\n",
+            "_**User (2026-01-02 03:04Z)**_\n\nhi\n\n---\n\n_**Agent (x 2026-01-02 03:04Z)**_\n\nok",
+            "Ana: We ship on Monday.\nLuís: Fine.\nAna: Who tests?\nLuís: I do.\n",
+        ] {
+            assert!(sniffs(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn documents_are_refused() {
+        for text in [
+            "# Models\n\n## User\nA row.\n\n## Agent\nAnother row.\n",
+            "# Tool\n\nInstall it.\n\nUser: a person.\nAssistant: a model.\n",
+            "# Readme\n\n```\nUser: hi\nAssistant: hello\nUser: bye\n```\n",
+            "Note: one.\nWarning: two.\nNote: three.\nWarning: four.\n",
+            "Name: Ana\nEmail: a@e.org\nName: Luís\nEmail: l@e.org\n",
+            "Host: a\nPort: 1\nHost: b\nPort: 2\n",
+            "a,b\nUser: 1,2\n",
+            "fn main() {\n    println!(\"User: hi\");\n}\n",
+            "{\"User\": \"hi\"}",
+            "Q: what?\nA: that.\nQ: why?\nA: so.\n",
+            "User: one.\nUser: two.\nUser: three.\nUser: four.\nAssistant: five.\n",
+            "ACT I\nSCENE 1. A street.\n\nBORIS: The night is cold.\nCLARA: It is.\nBORIS: I have no sword.\nCLARA: I have my wits.\n",
+            "Client: The program that asks.\nServer: The one that answers.\nClient: It waits.\nServer: It closes.\n",
+            "just words",
+            "",
+        ] {
+            assert!(!sniffs(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_form_rules_and_code_is_no_turn() {
+        let text = "# Chat\nAbout Lisbon.\n\n**User:** I moved.\nUser: is a word here.\n\n**Assistant:** Code:\n```\n**User:** no\n```\n\n**User:** Thanks.\n";
+        let mut expected = vec![(Role::Other, Kind::Context, "About Lisbon.".to_owned())];
+        expected.extend(prose(&[
+            (Role::User, "I moved.\nUser: is a word here."),
+            (Role::Assistant, "Code:\n```\n**User:** no\n```"),
+            (Role::User, "Thanks."),
+        ]));
+        assert_eq!(pieces(text), expected);
+        assert_eq!(read("x.md", text).title.as_deref(), Some("Chat"));
+    }
+
+    #[test]
+    fn templates_of_models_are_read_with_their_system_prompt_apart() {
+        let expected = [
+            (Role::System, Kind::Context, "Be brief.".to_owned()),
+            (Role::User, Kind::Prose, "hi".to_owned()),
+            (Role::Assistant, Kind::Prose, "```\nhello".to_owned()),
+            (Role::User, Kind::Prose, "bye".to_owned()),
+        ];
+        for text in [
+            "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nhi [/INST] ```\nhello </s><s>[INST] bye [/INST]",
+            "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n```\nhello<|im_end|>\n<|im_start|>user\nbye<|im_end|>\n",
+            "<|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n```\nhello<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nbye<|eot_id|>",
+        ] {
+            assert_eq!(pieces(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_known_by_its_id_and_its_steps_are_no_words() {
+        let text = "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n# 2026-01-02 03:04:00Z\n\n<!-- Claude Code Session 0d9c1e5a-1111-4222-8333-444455556666 (2026-01-02 03:04:00Z) -->\n\n_**User (2026-01-02 03:04:00Z)**_\n\nfix it\n\n---\n\n_**Agent (x 2026-01-02 03:04:05Z)**_\n\n<tool-use data-tool-type=\"shell\" data-tool-name=\"Bash\"><details>\n<summary>Tool use: **Bash**</summary>\n\n`just test`\n</details></tool-use>\n\n_**Agent (x 2026-01-02 03:04:09Z)**_\n\nDone.\n\n---\n";
+        let transcript = read("x.md", text);
+        assert_eq!(transcript.external_id, "0d9c1e5a-1111-4222-8333-444455556666");
+        let kinds: Vec<_> = transcript.messages.iter().map(|message| message.kind).collect();
+        assert_eq!(kinds, [Kind::Prose, Kind::ToolCall, Kind::ToolResult, Kind::Prose]);
+        let id = "0d9c1e5a-1111-4222-8333-444455556666";
+        assert_eq!(read("y.md", &text.replace(id, "short")).external_id.len(), 32);
+    }
+
+    #[test]
+    fn people_are_users_with_a_name() {
+        let text = "Ana: We ship.\nLuís: Fine.\nNote: on Monday.\nAna: Who tests?\nLuís: I do.\n";
+        let said: Vec<_> = read("x.txt", text)
+            .messages
+            .into_iter()
+            .map(|message| (message.speaker.unwrap(), message.role, message.text))
+            .collect();
+        let expected =
+            [("Ana", "We ship."), ("Luís", "Fine.\nNote: on Monday."), ("Ana", "Who tests?"), ("Luís", "I do.")];
+        assert_eq!(said, expected.map(|(name, text)| (name.to_owned(), Role::User, text.to_owned())));
+    }
+
+    #[test]
+    fn who_speaks_once_keeps_the_words() {
+        let text = "Ana: Who can?\nLuís: Not I.\nAna: On what day?\nRui: I moved to Porto, so I can.\nMonday: we ship.\nLuís: Good.\n";
+        let said: Vec<_> =
+            read("x.txt", text).messages.into_iter().map(|one| (one.speaker.unwrap(), one.text)).collect();
+        assert_eq!(said[3], ("Rui".to_owned(), "I moved to Porto, so I can.\nMonday: we ship.".to_owned()));
+    }
+
+    #[test]
+    fn dates_come_from_stamps_front_matter_or_the_name_in_that_order() {
+        let body = "User: hi\nAssistant: hello\n";
+        let at =
+            |name: &str, text: &str| read(name, text).messages[0].time.map(|time| (time.at.to_string(), time.source));
+        let dated = format!("---\ndate: 2026-02-03\ntitle: \"T\"\n---\n{body}");
+        assert_eq!(at("2026-01-01.md", &dated), Some(("2026-02-03T00:00:00Z".to_owned(), TimeSource::File)));
+        assert_eq!(at("2026-01-01.md", body), Some(("2026-01-01T00:00:00Z".to_owned(), TimeSource::File)));
+        assert_eq!(at("x.md", body), None);
+        let stamped = "_**User (2026-01-02 03:04Z)**_\n\nhi\n\n---\n\n_**Agent (2026-01-02 03:05Z)**_\n\nok";
+        assert_eq!(at("x.md", stamped), Some(("2026-01-02T03:04:00Z".to_owned(), TimeSource::Log)));
+        assert_eq!(read("x.md", &dated).title.as_deref(), Some("T"));
+    }
+}
+
+#[cfg(test)]
+mod actions_tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_distinguished_from_words() {
+        let text = "<think><details><summary>Thought Process</summary>\nWhich test?</details></think>\n\n---\n\nI run it.\n\n<tool-use data-tool-type=\"shell\" data-tool-name=\"Bash\"><details>\n<summary>Tool use: **Bash**</summary>\n\n`pytest -q`\n\n```text\n1 failed\n```\n</details></tool-use>\n\n---\n\nIt says `<think>` here.\n\n<tool-use data-tool-type=\"read\" data-tool-name=\"read\">\n<details>\n<summary>Tool use: **read** • Read a.rs</summary>";
+        let pieces: Vec<_> = split(text).into_iter().map(|one| (one.role, one.kind, one.text)).collect();
+        let row = |role, kind, text: &str| (role, kind, text.to_owned());
+        assert_eq!(
+            pieces,
+            [
+                row(Role::Assistant, Kind::Reasoning, "Thought Process\nWhich test?"),
+                row(Role::Assistant, Kind::Prose, "I run it."),
+                row(Role::Assistant, Kind::ToolCall, "Bash pytest -q"),
+                row(Role::Tool, Kind::ToolResult, "`pytest -q`\n\n```text\n1 failed\n```"),
+                row(Role::Assistant, Kind::Prose, "It says `<think>` here."),
+                row(Role::Assistant, Kind::ToolCall, "read Read a.rs"),
+            ]
+        );
+        assert_eq!(split("Words.").len(), 1);
+    }
+}
+
+#[cfg(test)]
+mod template_tests {
+    use super::*;
+
+    #[test]
+    fn each_template_gets_a_line_for_each_speaker() {
+        let rows = [
+            (
+                "<s>[INST] hi [/INST] hello </s><s>[INST] bye [/INST]",
+                "<|im_start|>user\nhi\n<|im_start|>assistant\nhello\n<|im_start|>user\nbye\n",
+            ),
+            (
+                "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nhi [/INST] hello",
+                "<|im_start|>system\nBe brief.\n<|im_start|>user\nhi\n<|im_start|>assistant\nhello\n",
+            ),
+            ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>", "\n<|im_start|>user\n\n\nhi"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(with_speaker_lines(text).as_deref(), Some(expected), "{text}");
+        }
+        for other in ["Use [INST] and [/INST].", "[INST] never closed", "[1, 2]"] {
+            assert_eq!(with_speaker_lines(other), None, "{other}");
+        }
+    }
+}

@@ -1,6 +1,0 @@
-//! Text that people can read: labelled speakers, Markdown.
-
-mod actions;
-mod template;
-
-pub mod plain;
