@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, counted, tail};
+use super::printer::{CHANGED, DIM, Printer, counted};
 use super::question::{can_ask, is_yes};
 use super::report;
 
@@ -27,12 +27,12 @@ use super::report;
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"
 )]
 pub struct ApplyArgs {
-    /// The saved plan
+    /// Plan that `runs plan --out` has saved
     file: PathBuf,
-    /// Show what would be written now, and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Apply without asking
     #[arg(long)]
     yes: bool,
 }
@@ -49,14 +49,14 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     let plan = read(&args.file)?;
     let store = context.store()?;
     if let Some(run) = applied_by(&store, &plan)? {
-        return known(&run, out);
+        return known(&run, &store, out);
     }
     let guard = super::run::guard_of(&context.settings()?);
     let asks = !args.yes && !out.is_json() && can_ask();
     if args.dry_run || asks {
         let copy = store.copy_in_memory()?;
         let (_, done) = write(&copy, &guard, &plan).with_context(|| cannot(&args.file))?;
-        tell(&done, None, out)?;
+        print_changes(&done, None, &copy, out)?;
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
@@ -66,12 +66,12 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
         }
     }
     match write(&store, &guard, &plan) {
-        Ok((run, done)) if asks => hint(&run, &done, out),
+        Ok((run, done)) if asks => hint(&run, &done, &store, out)?,
         Ok((run, done)) => {
-            tell(&done, Some(&run), out)?;
-            hint(&run, &done, out);
+            print_changes(&done, Some(&run), &store, out)?;
+            hint(&run, &done, &store, out)?;
         }
-        Err(SavedPlanError::Applied { run }) => return known(&run, out),
+        Err(SavedPlanError::Applied { run }) => return known(&run, &store, out),
         Err(error) => return Err(error).with_context(|| cannot(&args.file)),
     }
     Ok(ExitStatus::Success)
@@ -112,22 +112,19 @@ fn again(done: &AppliedPlan) -> usize {
     done.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
 }
 
-fn known(run: &RunId, out: &Printer) -> anyhow::Result<ExitStatus> {
+fn known(run: &RunId, store: &Store, out: &Printer) -> anyhow::Result<ExitStatus> {
     if out.is_json() {
         out.json(&json!({ "run": run, "applied_before": true }))?;
     } else {
-        out.note(format_args!(
-            "nothing to do: run {} has applied this plan; `afterthought undo {}` takes that back",
-            tail(run.as_str()),
-            tail(run.as_str())
-        ));
+        let id = store.short_run_id(run)?;
+        out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it",));
     }
     Ok(ExitStatus::Success)
 }
 
-fn tell(done: &AppliedPlan, run: Option<&RunId>, out: &Printer) -> anyhow::Result<()> {
+fn print_changes(done: &AppliedPlan, run: Option<&RunId>, store: &Store, out: &Printer) -> anyhow::Result<()> {
     for reviewed in &done.changes {
-        one(reviewed, out)?;
+        print_change(reviewed, store, out)?;
     }
     if out.is_json() {
         let mut value = summary(done);
@@ -135,11 +132,11 @@ fn tell(done: &AppliedPlan, run: Option<&RunId>, out: &Printer) -> anyhow::Resul
         return Ok(out.json(&value)?);
     }
     let count = |decision| done.applied.counts.get(&decision).copied().unwrap_or(0);
-    report::tell_decisions(out, count, run.is_none());
+    report::print_decisions(out, count, run.is_none());
     Ok(())
 }
 
-fn one(reviewed: &Reviewed, out: &Printer) -> anyhow::Result<()> {
+fn print_change(reviewed: &Reviewed, store: &Store, out: &Printer) -> anyhow::Result<()> {
     let Reviewed { change, instead_of } = reviewed;
     if out.is_json() {
         let mut value = report::as_json(change);
@@ -152,7 +149,7 @@ fn one(reviewed: &Reviewed, out: &Printer) -> anyhow::Result<()> {
     if change.decision == Decision::Skip && instead_of.is_none() && !out.is_verbose() {
         return Ok(());
     }
-    for line in report::lines(change) {
+    for line in report::lines(change, store) {
         out.line(line)?;
     }
     if let Some(before) = instead_of {
@@ -170,12 +167,13 @@ fn spelled(change: &Change) -> String {
     format!("{} ({}{waits})", change.decision.as_str(), change.reason)
 }
 
-fn hint(run: &RunId, done: &AppliedPlan, out: &Printer) {
+fn hint(run: &RunId, done: &AppliedPlan, store: &Store, out: &Printer) -> anyhow::Result<()> {
     if again(done) > 0 {
-        let rows = counted(again(done) as u64, "change");
+        let rows = counted(again(done), "change");
         out.note(format_args!("{rows} decided again, since memories have changed after the plan was made"));
     }
-    out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run.as_str())));
+    out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", store.short_run_id(run)?));
+    Ok(())
 }
 
 /// Saves a plan where only this user can read it, whole or not at all.
@@ -188,7 +186,7 @@ pub fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> 
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
         "{} saved in {}; `afterthought runs apply {}` does {}",
-        counted(plan.changes.len() as u64, "change"),
+        counted(plan.changes.len(), "change"),
         path.display(),
         path.display(),
         if plan.changes.len() == 1 { "it" } else { "them" },

@@ -147,7 +147,7 @@ impl Context<'_> {
         let path = self.settings()?.db.value;
         if !path.exists() {
             self.out.note(format_args!(
-                "no memories yet: {} does not exist; `afterthought run PATH` makes it",
+                "no memories yet: {} does not exist; `afterthought run PATH` creates it",
                 path.display()
             ));
             return Ok(None);

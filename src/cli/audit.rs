@@ -1,11 +1,12 @@
 //! `audit`: what the audit log tells.
 
-use afterthought::store::{AuditEntry, AuditLog, Deed, Through};
+use afterthought::memory::MemoryId;
+use afterthought::store::{AuditEntry, AuditLog, Deed, Store, Through};
 use jiff::Timestamp;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM, counted, short};
+use super::printer::{BOLD, DIM, counted};
 
 /// Show the audit log: who changed, exported or erased memories, and when
 ///
@@ -14,10 +15,10 @@ use super::printer::{BOLD, DIM, counted, short};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub struct AuditArgs {
-    /// Only what was done since, e.g. 2027-01-31
+    /// Entries since, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Only what was done to a memory, by its id or the start or end of it
+    /// Entries about this memory: its id, or the start of it
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }
@@ -26,15 +27,16 @@ pub fn run(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     let (config, out) = (context.settings()?, context.out);
     let (mut entries, broken) = AuditLog::read(&config.db.value)?;
     entries.retain(|entry| is_wanted(args, entry));
+    let store = context.existing_or_none()?;
     for entry in &entries {
         if out.is_json() {
             out.json(entry)?;
         } else {
-            out.line(line(entry))?;
+            out.line(line(entry, store.as_ref()))?;
         }
     }
     if broken > 0 {
-        out.warn(format_args!("{} of the log cannot be read", counted(broken as u64, "line")));
+        out.warn(format_args!("{} of the log cannot be read", counted(broken, "line")));
     }
     if entries.is_empty() && !config.audit.value {
         out.note("no audit log is kept; `audit = true` in your settings, or AFTERTHOUGHT_AUDIT=true, begins one");
@@ -47,7 +49,8 @@ fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }
 
-fn line(entry: &AuditEntry) -> String {
+fn line(entry: &AuditEntry, store: Option<&Store>) -> String {
+    let short = |id: &MemoryId| store.and_then(|store| store.short_id(id).ok()).unwrap_or_else(|| id.to_string());
     let through = match entry.through {
         Through::Command => "by command",
         Through::Agent => "by an agent",
@@ -66,8 +69,8 @@ fn line(entry: &AuditEntry) -> String {
         Deed::Encrypt => "encrypt",
         Deed::Decrypt => "decrypt",
     };
-    let count = if entry.memories == 1 { "1 memory".to_owned() } else { format!("{} memories", entry.memories) };
-    let conversations = entry.conversations.map(|count| format!(" of {}", counted(count as u64, "conversation")));
+    let count = counted(entry.memories, "memory");
+    let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
     let ids: Vec<_> = entry.ids.iter().take(5).map(short).collect();
     let more = if entry.ids.len() > ids.len() { " …" } else { "" };
     format!(

@@ -6,7 +6,7 @@ use afterthought::store::{Deed, Store};
 
 use super::args::{Context, note_count, now};
 use super::exit::ExitStatus;
-use super::printer::DIM;
+use super::printer::{DIM, counted, size};
 
 /// Back up the database to a file
 ///
@@ -14,7 +14,7 @@ use super::printer::DIM;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
 pub struct BackupArgs {
-    /// Where to; there must be no such file
+    /// File to write; it must not exist
     file: PathBuf,
 }
 
@@ -24,7 +24,7 @@ pub struct BackupArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub struct RestoreBackupArgs {
-    /// A file that `backup` has made
+    /// Backup made by `db backup`
     file: PathBuf,
 }
 
@@ -36,7 +36,12 @@ pub fn run(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if context.out.is_json() {
         context.out.json(&made)?;
     } else {
-        context.out.line(format_args!("{}: {} memories, {} bytes", made.path.display(), made.memories, made.bytes))?;
+        context.out.line(format_args!(
+            "{}: {}, {}",
+            made.path.display(),
+            counted(made.memories, "memory"),
+            size(made.bytes)
+        ))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -49,9 +54,9 @@ pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Resul
     if context.out.is_json() {
         context.out.json(&restored)?;
     } else {
-        context.out.line(format_args!("{} holds {} memories now", path.display(), restored.memories))?;
+        context.out.line(format_args!("restored {} to {}", counted(restored.memories, "memory"), path.display()))?;
         if let Some(former) = &restored.former {
-            context.out.note(format_args!("{DIM}what was there before is in {}{DIM:#}", former.display()));
+            context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
         }
     }
     Ok(ExitStatus::Success)

@@ -13,7 +13,7 @@ use super::printer::counted;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub struct BatchesArgs {
-    /// Forget one that will never come back, by its id here or at the provider; its requests are then paid for again
+    /// Give up a lost batch; its requests will be paid for again
     #[arg(long, value_name = "ID")]
     give_up: Option<String>,
 }
@@ -41,7 +41,10 @@ pub fn run(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
         });
         context.out.table(["batch", "made", "status", "requests", "model", "server"], rows.collect())?;
     }
-    Ok(if open.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if open.is_empty() {
+        return Ok(context.out.nothing("no open batches; `afterthought run PATH --batch-api` submits some"));
+    }
+    Ok(ExitStatus::Success)
 }
 
 fn give_up(id: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -49,10 +52,10 @@ fn give_up(id: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let mut open = store.open_batches()?;
     open.retain(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id));
     let Some(batch) = open.pop() else {
-        bail!("no batch {id} is out; `afterthought runs batches` lists those that are");
+        bail!("no open batch has the id {id}; see `afterthought runs batches`");
     };
     store.end_batch(&batch.id, "given_up", &[], now())?;
-    let requests = counted(batch.waiting as u64, "request");
+    let requests = counted(batch.waiting, "request");
     context.out.line(format_args!("gave up {requests}; the next `run` asks them again"))?;
     Ok(ExitStatus::Success)
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{BOLD, DIM, Printer, counted, one_line, short, spelled};
+use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
 /// Memories that are named for each reason for which some were left out.
 const NAMED: usize = 10;
@@ -23,21 +23,21 @@ const NAMED: usize = 10;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought brief\n  afterthought brief 'deploy target' --why")]
 pub struct BriefArgs {
-    /// What the conversation is about; without it, what it should know whatever it is about
+    /// Topic of the conversation
     query: Vec<String>,
-    /// compact, detailed, structured or json
+    /// Format: compact, detailed, structured or json
     #[arg(long, value_name = "NAME", default_value_t = Format::Compact)]
     format: Format,
-    /// Most tokens [default: 2000, or memory.brief.max_tokens]
+    /// Print at most this many tokens [default: 2000]
     #[arg(long, value_name = "N")]
     max_tokens: Option<usize>,
-    /// Most characters, up to 10000 [default: 10000, or memory.brief.max_characters]
+    /// Print at most this many characters [default: 10000]
     #[arg(long, value_name = "N")]
     max_characters: Option<usize>,
-    /// Tell for each memory why it stands there or was left out, instead of the brief
+    /// Explain why each memory is included or left out
     #[arg(long)]
     why: bool,
-    /// Show what was last put in front of a model, and when
+    /// Show which memories were last given to a model
     #[arg(long, conflicts_with_all = ["query", "why"])]
     last: bool,
 }
@@ -129,10 +129,10 @@ fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printe
     }
     let (tokens, characters) = (brief.tokens, brief.characters);
     let (most, longest) = (request.max_tokens, request.max_characters.min(brief::MAX_CHARACTERS));
-    let shown = counted(brief.shown.len() as u64, "line");
+    let shown = counted(brief.shown.len(), "line");
     out.line(format_args!("{BOLD}{shown}, {tokens} of {most} tokens, {characters} of {longest} characters{BOLD:#}"))?;
     for shown in &brief.shown {
-        let (section, id) = (spaced(shown.section.as_str()), short(&shown.memory.id));
+        let (section, id) = (spaced(shown.section.as_str()), store.short_id(&shown.memory.id)?);
         out.line(format_args!("{:.2} {} {}", shown.standing.total, id, one_line(&shown.memory.claim.content, 200)))?;
         let pinned = if shown.memory.pinned { " · pinned" } else { "" };
         out.line(format_args!(
@@ -146,14 +146,14 @@ fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printe
         for one in brief.left_out.iter().filter(|one| one.because.as_str() == reason).take(NAMED) {
             let said = store.find(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
             let as_well = match &one.because {
-                Because::SaysTheSame { other } => format!(" · as {} does", short(other)),
+                Because::SaysTheSame { other } => format!(" · as {} does", store.short_id(other)?),
                 Because::Unimportant
                 | Because::Faded
                 | Because::BesideThePoint
                 | Because::OverQuota
                 | Because::OverBudget => String::new(),
             };
-            out.line(format_args!("{:.2} {} {said}", one.standing.total, short(&one.id)))?;
+            out.line(format_args!("{:.2} {} {said}", one.standing.total, store.short_id(&one.id)?))?;
             out.line(format_args!("     {DIM}{}{as_well}{DIM:#}", parts(&one.standing)))?;
         }
     }
@@ -202,11 +202,11 @@ fn last(store: &Database, out: &Printer) -> anyhow::Result<ExitStatus> {
         out.json(&json!({"at": at, "memories": ids}))?;
         return Ok(ExitStatus::Success);
     }
-    let count = counted(ids.len() as u64, "line");
+    let count = counted(ids.len(), "line");
     out.line(format_args!("{BOLD}{count} at {}{BOLD:#}", at.strftime("%Y-%m-%d %H:%M UTC")))?;
     for id in &ids {
         let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
-        out.line(format_args!("{} {said}", short(id)))?;
+        out.line(format_args!("{} {said}", store.short_id(id)?))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -31,7 +31,11 @@ pub fn run(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     } else {
         tell(&checked.flaws, context.out)?;
         let (memories, lines) = (checked.memories, checked.history);
-        context.out.line(format_args!("{DIM}looked at {memories} memories and {lines} lines of history{DIM:#}"))?;
+        context.out.line(format_args!(
+            "{DIM}checked {} and {}{DIM:#}",
+            counted(memories, "memory"),
+            counted(lines, "history entry")
+        ))?;
     }
     Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
 }

@@ -7,11 +7,9 @@ use super::printer::Printer;
 
 /// Print a shell completion script
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  afterthought completions bash > ~/.local/share/bash-completion/completions/afterthought"
-)]
+#[command(after_help = "Example:\n  afterthought completions bash > ~/.afterthought-completions.bash")]
 pub struct CompletionsArgs {
-    /// Shell to complete in
+    /// Shell
     shell: Shell,
 }
 

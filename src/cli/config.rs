@@ -23,7 +23,7 @@ pub enum ConfigCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought config init")]
 pub struct InitArgs {
-    /// Write the project's file into this folder
+    /// Write afterthought.toml for the project in this folder
     #[arg(long)]
     project: bool,
 }

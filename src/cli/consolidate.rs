@@ -5,7 +5,7 @@ use afterthought::consolidate::pass::{Deed, Event, Report, TakenBack};
 use afterthought::llm::{Complete as _, Source};
 use afterthought::memory::Namespace;
 use afterthought::pipeline::{FullPass, FullSummary, choose, full_pass};
-use afterthought::store::Store;
+use afterthought::store::{RunId, Store};
 use anyhow::ensure;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, tail};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line};
 use super::run::{Asking, Tape, exchange, guard_of, model_settings, reachable, runtime, stop_on_interrupt};
 
 /// Longest text of a memory that is printed, in characters.
@@ -32,7 +32,7 @@ pub struct ConsolidateArgs {
     /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
-    /// Do again what an `undo` took back
+    /// Repeat changes that `undo` has reverted
     #[arg(long)]
     again: bool,
 }
@@ -85,7 +85,7 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let summary = runtime.block_on(work);
     bar.finish_and_clear();
     let summary = summary?;
-    tell(&summary, args.dry_run, out)?;
+    print_summary(&summary, args.dry_run, &store, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
 }
@@ -141,7 +141,7 @@ fn show(deed: &Deed, namespace: &Namespace, out: &Printer) -> std::io::Result<()
     }
 }
 
-fn tell(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<()> {
+fn print_summary(summary: &FullSummary, dry_run: bool, store: &Store, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(summary)?);
     }
@@ -168,10 +168,10 @@ fn tell(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<(
     let changes: u64 = total.steps.values().sum();
     let would = if dry_run { "would be " } else { "" };
     out.line(format_args!(
-        "{BOLD}{}{BOLD:#} {would}made in {}: {} memories before, {} after; {}, {} known",
+        "{BOLD}{}{BOLD:#} {would}made in {}: {} before, {} after; {}, {} known",
         counted(changes, "change"),
-        counted(summary.namespaces.len() as u64, "namespace"),
-        total.memories,
+        counted(summary.namespaces.len(), "namespace"),
+        counted(total.memories, "memory"),
         total.active,
         counted(summary.llm_calls, "call"),
         summary.cached_replies,
@@ -181,7 +181,10 @@ fn tell(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<(
     }
     warn(summary, out);
     if let Some(run) = summary.run.as_deref().filter(|_| changes > 0) {
-        out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run)));
+        out.note(format_args!(
+            "{DIM}`afterthought undo {}` reverts it{DIM:#}",
+            store.short_run_id(&RunId::from_stored(run))?
+        ));
     }
     Ok(())
 }

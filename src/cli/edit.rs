@@ -11,33 +11,33 @@ use anyhow::bail;
 use super::args::{Context, note, now, time};
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
-use super::printer::{one_line, short};
+use super::printer::one_line;
 
 /// Edit a memory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory update 3fa2c1d9 --importance 0.9 --tag deploy")]
 pub struct UpdateArgs {
-    /// Id, or its start or end of at least four characters
+    /// Id of a memory, or a unique start of it
     id: String,
-    /// What it says
+    /// New text
     #[arg(long)]
     content: Option<String>,
-    /// Its title
+    /// New title
     #[arg(long)]
     title: Option<String>,
-    /// Its category
+    /// New category
     #[arg(long)]
     category: Option<String>,
-    /// Its subject
+    /// New subject
     #[arg(long)]
     subject: Option<String>,
-    /// How much it matters, 0–1, or 2–10 for tenths
+    /// New importance, 0–1 or 2–10
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
-    /// Its tags, instead of those it has
+    /// New tag, replacing all tags; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
-    /// When it stops being recalled, e.g. 2027-01-31 or 2027-01-31T18:00:00Z
+    /// Time after which it is no longer recalled, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }
@@ -46,10 +46,10 @@ pub struct UpdateArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
 pub struct PinArgs {
-    /// Ids, or their starts or ends of at least four characters
+    /// Ids of memories, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Take the pin out
+    /// Unpin
     #[arg(long)]
     off: bool,
 }
@@ -61,10 +61,10 @@ pub struct PinArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub struct RestoreArgs {
-    /// Ids, or their starts or ends of at least four characters
+    /// Ids of memories, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Leave active what contradicts them
+    /// Keep the memories that contradict them active
     #[arg(long)]
     keep_both: bool,
 }
@@ -73,16 +73,16 @@ pub struct RestoreArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory relate 3fa2c1d9 supports 91bc04de")]
 pub struct RelateArgs {
-    /// Memory that relates
+    /// Id of the memory that relates
     from: String,
     /// supports, contradicts, refines, supersedes, derived_from or related
     relation: RelationType,
-    /// Memory that it relates to
+    /// Id of the memory it relates to
     to: String,
-    /// Why, in a few words
+    /// Reason, for the record
     #[arg(long)]
     reason: Option<String>,
-    /// Take the link out
+    /// Remove the link
     #[arg(long)]
     off: bool,
 }
@@ -138,7 +138,7 @@ pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<Exit
     for (id, restored) in ids.iter().zip(&restored) {
         for rival in &restored.rivals {
             let what = one_line(&rival.claim.content, 120);
-            let (id, other) = (short(id), short(&rival.id));
+            let (id, other) = (store.short_id(id)?, store.short_id(&rival.id)?);
             context.out.warn(match (restored.waits, args.keep_both) {
                 (true, _) => format!(
                     "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
@@ -188,7 +188,11 @@ pub(super) fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], wor
         if context.out.is_json() {
             context.out.json(&memory)?;
         } else {
-            context.out.line(format_args!("{word} {} {}", short(id), one_line(&memory.claim.content, 160)))?;
+            context.out.line(format_args!(
+                "{word} {} {}",
+                store.short_id(id)?,
+                one_line(&memory.claim.content, 160)
+            ))?;
         }
     }
     Ok(if ids.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })

@@ -29,13 +29,13 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
 pub struct EmbedArgs {
-    /// Try again what the model has refused three times
+    /// Retry memories that the model has refused three times
     #[arg(long)]
     retry: bool,
-    /// Make at most this many
+    /// Compute at most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
-    /// Say how many there are and how many wait, and make none
+    /// Count vectors and memories without one, and compute none
     #[arg(long, conflicts_with = "retry")]
     dry_run: bool,
 }
@@ -56,7 +56,7 @@ pub fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     if context.out.is_json() {
         context.out.json(&filled)?;
     } else {
-        context.out.line(format_args!("{}{}", counted(filled.embedded as u64, "vector"), left(&filled)))?;
+        context.out.line(format_args!("{}{}", counted(filled.embedded, "vector"), left(&filled)))?;
     }
     Ok(if filled.refused > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
@@ -76,7 +76,11 @@ fn told(coverage: Coverage, embedder: &Embedder, out: &Printer) -> anyhow::Resul
     } else {
         let Coverage { embedded, waiting, given_up } = coverage;
         let name = embedder.name();
-        out.line(format_args!("{embedded} vectors of {name}, {waiting} memories wait, {given_up} were refused"))?;
+        out.line(format_args!(
+            "{} of {name}, {} without one, {given_up} refused",
+            counted(embedded, "vector"),
+            counted(waiting, "memory")
+        ))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -130,7 +134,10 @@ pub fn catch_up(context: &Context<'_>) {
     let out = context.out;
     match context.settings().and_then(|config| beside(&config)) {
         Ok(Some(filled)) if filled.waiting > 0 => {
-            out.note(format_args!("{} memories wait for a vector; `afterthought db embed` makes them", filled.waiting));
+            out.note(format_args!(
+                "{} without a vector; `afterthought db embed` computes them",
+                counted(filled.waiting, "memory")
+            ));
         }
         Ok(_) => {}
         Err(error) => out.warn(format_args!(
@@ -188,7 +195,7 @@ pub fn finding(config: &Config) -> Result<String, String> {
     let counts = counts.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
         let remedy = if waiting > 0 { "; `afterthought db embed` makes them" } else { "" };
         let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
-        format!(": {embedded} vectors, {waiting} memories wait{refused}{remedy}")
+        format!(": {}, {} without one{refused}{remedy}", counted(embedded, "vector"), counted(waiting, "memory"))
     });
     Ok(format!("{} at {}{counts}", embedder.name(), embedder.address()))
 }

@@ -6,7 +6,7 @@ use afterthought::store::{AuditLog, Converted, Deed, KeyHome, Store, StoreError}
 
 use super::args::{Context, note_count, now};
 use super::exit::ExitStatus;
-use super::printer::DIM;
+use super::printer::{DIM, counted, size};
 
 /// Encrypt the database
 ///
@@ -17,8 +17,7 @@ use super::printer::DIM;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
 pub struct EncryptArgs {
-    /// Make a random key first, and keep it in the system keyring (`keyring`), in `db.key` beside your settings (`file`), or in
-    /// a file of this path
+    /// Make a random key: in the system `keyring`, in `file` (db.key beside your settings), or in a file of this path
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
 }
@@ -93,7 +92,12 @@ fn tell(done: Option<Converted>, word: &str, context: &Context<'_>) -> anyhow::R
         return Ok(ExitStatus::Success);
     }
     let Converted { path, bytes, memories, key, copies } = &done;
-    out.line(format_args!("{} is {word}: {memories} memories, {bytes} bytes, key from {key}", path.display()))?;
+    out.line(format_args!(
+        "{} is {word}: {}, {}, key from {key}",
+        path.display(),
+        counted(*memories, "memory"),
+        size(*bytes)
+    ))?;
     let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
     for copy in copies {
         // What a repair took out is no database.

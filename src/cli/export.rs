@@ -16,7 +16,7 @@ use super::list::Selection;
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
 )]
 pub struct ExportArgs {
-    /// JSONL for programs, Markdown for people
+    /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     #[command(flatten)]
@@ -57,5 +57,8 @@ pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         context.out.line(markdown(&collected).trim_end())?;
     }
     note_count(audit, Deed::Export, offset)?;
-    Ok(if offset == 0 { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if offset == 0 {
+        return Ok(context.out.nothing("no memory matches; try fewer filters, or --all for every status"));
+    }
+    Ok(ExitStatus::Success)
 }

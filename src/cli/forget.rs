@@ -12,7 +12,7 @@ use super::edit::report;
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
 use super::list::Selection;
-use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line, short};
+use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line};
 use super::when::{End, moment};
 
 /// Forget memories, or erase conversations and everything learnt from them
@@ -26,29 +26,29 @@ use super::when::{End, moment};
 /// `run --reread-erased` asks for it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --session 0198c1e2-7d4b-7a51-9d0e-5b1c2f3a4e60 --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
+    after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
 )]
 pub struct ForgetArgs {
-    /// Ids, or their starts or ends of at least four characters
+    /// Ids of memories, or unique starts of them
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Erase a conversation: its key as `why` prints it, or the id of its session
+    /// Erase a conversation: its key in `memory why`, or its session id
     #[arg(long, value_name = "ID", conflicts_with_all = ["ids", "source", "project", "before"])]
     session: Option<String>,
-    /// Erase everything of a project: its name, folder or namespace
+    /// Erase a project: its name, folder or namespace
     #[arg(long, value_name = "PROJECT", conflicts_with_all = ["ids", "source", "before"])]
     project: Option<String>,
-    /// Erase the conversations that ended before this time: a day, a moment, or an age such as 1y
+    /// Erase conversations that ended before this time, e.g. 1y
     #[arg(long, value_name = "TIME", value_parser = before, conflicts_with_all = ["ids", "source"])]
     before: Option<Timestamp>,
-    /// Why, for the history
+    /// Reason, for the history
     #[arg(long)]
     reason: Option<String>,
-    /// Say what would be erased, and do nothing
+    /// Show what would happen, and change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Do it, after it was looked at
+    /// Carry it out
     #[arg(long)]
     yes: bool,
 }
@@ -90,8 +90,8 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::
     let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !args.dry_run && !found.is_empty() {
         bail!(
-            "that would forget {}; look at it with `list` and the same filters, then add --yes",
-            if found.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", found.len()) }
+            "that would forget {}; look at it with `memory list` and the same filters, then add --yes",
+            memories(found.len())
         );
     }
     Ok(found.into_iter().map(|memory| memory.id).collect())
@@ -171,14 +171,14 @@ fn tell(
         }
         for id in ids {
             let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
-            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", short(id)))?;
+            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", store.short_id(id)?))?;
         }
     }
     out.line(format_args!(
         "{}, {} and {} {would}erased; {} kept on other evidence, {} restored",
-        counted(erased.conversations.len() as u64, "conversation"),
+        counted(erased.conversations.len(), "conversation"),
         memories(erased.memories.len()),
-        counted(erased.windows as u64, "window"),
+        counted(erased.windows, "window"),
         memories(erased.kept.len()),
         erased.restored.len(),
     ))?;
@@ -200,5 +200,5 @@ fn tell_rest(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Print
 }
 
 fn memories(count: usize) -> String {
-    if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") }
+    counted(count, "memory")
 }

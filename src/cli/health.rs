@@ -61,7 +61,7 @@ pub fn backlog(health: &Health) -> String {
     let word = |place: usize| if place < 2 { "job" } else { "window" };
     let told = parts.into_iter().enumerate().filter(|(_, (count, _))| *count > 0);
     let told: Vec<String> =
-        told.map(|(place, (count, what))| format!("{} {what}", counted(count as u64, word(place)))).collect();
+        told.map(|(place, (count, what))| format!("{} {what}", counted(count, word(place)))).collect();
     let mut remedies = Vec::new();
     if health.jobs_waiting > 0 {
         remedies.push("`afterthought runs work` does them now");
@@ -76,10 +76,10 @@ pub fn backlog(health: &Health) -> String {
 pub fn failures(health: &Health) -> String {
     let mut told = Vec::new();
     if health.windows_failed > 0 {
-        told.push(counted(health.windows_failed as u64, "window"));
+        told.push(counted(health.windows_failed, "window"));
     }
     if health.jobs_failed > 0 {
-        told.push(counted(health.jobs_failed as u64, "job"));
+        told.push(counted(health.jobs_failed, "job"));
     }
     let halted = health.halted.as_ref().map(|why| format!("; the last run stopped asking: {why}"));
     if told.is_empty() {

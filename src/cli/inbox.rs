@@ -9,7 +9,7 @@ use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::inspect::resolve_all;
 use super::list::Selection;
-use super::printer::{BOLD, CHANGED, DIM, one_line, short, tail};
+use super::printer::{BOLD, CHANGED, DIM, one_line};
 
 /// Review pending memories
 ///
@@ -26,11 +26,18 @@ pub struct InboxArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List what waits, the oldest first; exits 1 when nothing does
+    /// List pending memories, oldest first
+    ///
+    /// Exits 1 when there are none.
+    #[command(after_help = "Example:\n  afterthought inbox list --namespace project/shop")]
     List(ListArgs),
-    /// Make memories active; what they contradict or refine is superseded
+    /// Accept pending memories
+    ///
+    /// Memories that they contradict or refine are superseded.
+    #[command(after_help = "Example:\n  afterthought inbox accept 3fa2c1d9")]
     Accept(JudgeArgs),
-    /// Forget memories, so that they are not learnt again
+    /// Reject pending memories, so that they are not learnt again
+    #[command(after_help = "Example:\n  afterthought inbox reject --all --yes")]
     Reject(JudgeArgs),
 }
 
@@ -42,15 +49,15 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct JudgeArgs {
-    /// Ids, or their starts or ends of at least four characters
+    /// Ids of memories, or unique starts of them
     ids: Vec<String>,
-    /// All that waits; with --namespace, all that waits there
+    /// Every pending memory, within --namespace if given
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
-    /// Confirm --all, after `inbox list` has shown them
+    /// Confirm --all
     #[arg(long, requires = "every")]
     yes: bool,
-    /// Why, for the history
+    /// Reason, for the history
     #[arg(long)]
     reason: Option<String>,
 }
@@ -84,7 +91,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
     let waiting = store.waiting(&args.selection.filter(context)?)?;
     for one in &waiting {
-        tell(one, context)?;
+        tell(one, &store, context)?;
     }
     if waiting.is_empty() {
         context.out.note("nothing waits for you");
@@ -94,7 +101,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
 
-fn tell(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
+fn tell(one: &Waiting, store: &Store, context: &Context<'_>) -> anyhow::Result<()> {
     let (out, memory) = (context.out, &one.memory);
     if out.is_json() {
         return Ok(out.json(one)?);
@@ -106,7 +113,7 @@ fn tell(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
         claim.memory_type,
         claim.category,
         memory.namespace,
-        short(&memory.id)
+        store.short_id(&memory.id)?
     ))?;
     out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason was not kept")))?;
     for known in &one.replaces {
@@ -145,13 +152,13 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
             context.out.json(&memory)?;
         } else {
             let content = one_line(&memory.claim.content, 160);
-            context.out.line(format_args!("{}ed {} {content}", verdict.word(), short(id)))?;
+            context.out.line(format_args!("{}ed {} {content}", verdict.word(), store.short_id(id)?))?;
         }
     }
     if superseded > 0 {
         context.out.note(format_args!("superseded by that: {superseded}"));
     }
-    context.out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run.as_str())));
+    context.out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", store.short_run_id(&run)?));
     Ok(ExitStatus::Success)
 }
 

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line, short, tail};
+use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line};
 
 /// Show a memory with its evidence and relations
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
 pub struct ShowArgs {
-    /// Id, or its start or end of at least four characters
+    /// Id of a memory, or a unique start of it
     id: String,
 }
 
@@ -21,7 +21,7 @@ pub struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
 pub struct WhyArgs {
-    /// Id, or its start or end of at least four characters
+    /// Id of a memory, or a unique start of it
     id: String,
 }
 
@@ -29,7 +29,7 @@ pub struct WhyArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
 pub struct HistoryArgs {
-    /// Id, or its start or end of at least four characters
+    /// Id of a memory, or a unique start of it
     id: String,
 }
 
@@ -100,7 +100,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
             "used",
             Some(format!(
                 "{} · {} · tier {}",
-                counted(memory.usage.access_count.into(), "time"),
+                counted(memory.usage.access_count, "time"),
                 heat(&memory.usage, now()).as_str(),
                 memory.usage.tier
             )),
@@ -132,7 +132,7 @@ fn tell_relations(whole: &Whole, store: &Store, out: &Printer) -> anyhow::Result
             format!("← {} by ", relation.relation_type)
         };
         let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", short(other)))?;
+        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", store.short_id(other)?))?;
     }
     Ok(())
 }
@@ -168,14 +168,17 @@ pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((_, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     for entry in &whole.history {
         if out.is_json() {
             out.json(entry)?;
             continue;
         }
-        let run = entry.run.as_ref().map_or_else(String::new, |run| format!(" · run {}", tail(run.as_str())));
+        let run = match &entry.run {
+            Some(run) => format!(" · run {}", store.short_run_id(run)?),
+            None => String::new(),
+        };
         let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));
         let undone = if entry.undone { " · undone" } else { "" };
         out.line(format_args!(

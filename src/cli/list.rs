@@ -1,12 +1,12 @@
 //! `list`: memories by what they are rather than by words; and the filters that other commands share.
 
 use afterthought::memory::{Memory, MemoryType, Scope, Status};
-use afterthought::store::{Filter, Order, Store, Within};
+use afterthought::store::{Database, Filter, Order, Store, StoreError, Within};
 use jiff::{Timestamp, Zoned};
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{DIM, Printer, day, one_line, short};
+use super::printer::{DIM, Printer, day, one_line};
 use super::when::{End, moment};
 
 /// List memories, most recently changed first
@@ -19,14 +19,14 @@ use super::when::{End, moment};
 pub struct ListArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Return at most this many memories
+    /// Show at most this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// Leave out this many first
+    /// Skip this many first
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Sort by updated, created, importance or used
-    #[arg(long, alias = "by", value_enum, default_value_t = By::Updated)]
+    /// Sort by this
+    #[arg(long, value_enum, value_name = "BY", default_value_t = By::Updated)]
     sort: By,
 }
 
@@ -53,44 +53,45 @@ impl By {
 
 /// Which memories are meant.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Filters")]
 pub struct Selection {
-    /// Only of this type: semantic, episodic or procedural
+    /// Type: semantic, episodic or procedural
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<MemoryType>,
-    /// Only of this category, e.g. preference
+    /// Category, e.g. preference
     #[arg(long = "category", value_name = "NAME")]
     categories: Vec<String>,
-    /// Only with this tag; several must all be there
+    /// Tag; several must all be present
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only about this subject
+    /// Subject
     #[arg(long, value_name = "TAG")]
     subject: Option<String>,
-    /// Only from this source, as `show` prints it
+    /// Source, as `memory show` prints it
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Only of this importance or more, 0–1
+    /// Importance of at least this, 0–1
     #[arg(long, value_name = "N")]
     min_importance: Option<f64>,
-    /// Only long_term or short_term ones
+    /// Scope: long_term or short_term
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
-    /// Only what is pinned
+    /// Pinned
     #[arg(long)]
     pinned: bool,
-    /// Only what was learnt at this time or later: a day, a moment, or an age such as 2w
+    /// Learnt since, e.g. 2027-01-31 or 2w
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Timestamp>,
-    /// Only what was learnt before this time, a day included
+    /// Learnt until; a date includes its day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Only of --namespace itself, not of those below it
+    /// In --namespace itself, not in those below it
     #[arg(long)]
     exact: bool,
-    /// Only of this status instead of the active ones: superseded, forgotten, expired or pending
+    /// Status, instead of active: superseded, forgotten, expired, pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
-    /// Of every status
+    /// Of any status
     #[arg(long, conflicts_with = "statuses")]
     all: bool,
 }
@@ -167,35 +168,44 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         }
     } else if context.out.is_narrow() {
         for memory in &memories {
-            lines(memory, context.out)?;
+            lines(memory, &store, context.out)?;
         }
         tell_rest(&store, &filter, memories.len(), context.out)?;
     } else {
         let rows = memories.iter().map(|memory| {
-            [
-                short(&memory.id),
+            Ok([
+                store.short_id(&memory.id)?,
                 one_line(&memory.claim.content, 200),
                 format!("{}/{}", memory.claim.memory_type, memory.claim.category),
                 memory.namespace.to_string(),
                 format!("{:.1}", memory.claim.importance),
                 memory.status.to_string(),
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
-            ]
+            ])
         });
-        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
+        let rows = rows.collect::<Result<_, StoreError>>()?;
+        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
         tell_rest(&store, &filter, memories.len(), context.out)?;
     }
-    Ok(if memories.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if memories.is_empty() {
+        return Ok(context.out.nothing(if args.selection.is_empty() {
+            "no memories here; `afterthought run PATH` reads conversation logs"
+        } else {
+            "no memory matches; try fewer filters, or --all for every status"
+        }));
+    }
+    Ok(ExitStatus::Success)
 }
 
 /// Prints a memory where a table would not fit.
-fn lines(memory: &Memory, out: &Printer) -> std::io::Result<()> {
-    let (claim, id) = (&memory.claim, short(&memory.id));
+fn lines(memory: &Memory, store: &Database, out: &Printer) -> anyhow::Result<()> {
+    let (claim, id) = (&memory.claim, store.short_id(&memory.id)?);
     out.line(one_line(&claim.content, 200))?;
     out.line(format_args!(
         "  {DIM}{id} · {}/{} · {} · {}{DIM:#}",
         claim.memory_type, claim.category, memory.namespace, memory.status
-    ))
+    ))?;
+    Ok(())
 }
 
 fn tell_rest(store: &Store, filter: &Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {

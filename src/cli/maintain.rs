@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::args::{Context, note, now};
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, one_line, short, tail};
+use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 
 /// How often all is looked through where maintenance goes on; in between, only what is over and what is to be purged.
 const WHOLE_EVERY: Duration = Duration::from_hours(1);
@@ -21,13 +21,13 @@ const WHOLE_EVERY: Duration = Duration::from_hours(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub struct MaintainArgs {
-    /// Purge what was forgotten more than this many days ago [default: 30, or memory.lifecycle.purge_days]
+    /// Purge what was forgotten more than this many days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
-    /// Say what would be done and why, and do nothing
+    /// Show what would be done and why, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Go on, and do it again whenever so much time has passed, e.g. 60s or 5m
+    /// Keep running, and repeat after this time, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
 }
@@ -104,13 +104,13 @@ fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::
     }
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
         let said = store.find(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        let (act, id) = (step.act.action(), short(&step.memory));
+        let (act, id) = (step.act.action(), store.short_id(&step.memory)?);
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }
     for id in purges.iter().filter(|_| tense == Tense::Would) {
         let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", short(id)))?;
+        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", store.short_id(id)?))?;
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
     let would = if tense == Tense::Would { "would be " } else { "" };
@@ -118,9 +118,13 @@ fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::
     let others = names[1..].iter().filter(|name| count(name) > 0);
     let others: Vec<String> = others.map(|name| format!("{} {would}{}", count(name), past(name))).collect();
     let more = if others.is_empty() { String::new() } else { format!(", {}", others.join(", ")) };
-    out.line(format_args!("{} memories {would}expired{more}, {} {would}purged", count("expire"), purges.len()))?;
+    out.line(format_args!(
+        "{} {would}expired{more}, {} {would}purged",
+        counted(count("expire"), "memory"),
+        purges.len()
+    ))?;
     if let Some(run) = &report.run {
-        out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run.as_str())));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", store.short_run_id(run)?));
     }
     Ok(())
 }

@@ -27,10 +27,10 @@ pub struct McpArgs {
 /// Options about what is served.
 #[derive(Debug, clap::Args)]
 pub struct Served {
-    /// Tools that clients see: standard, basecoat, blockcell or full
+    /// Tools to offer: standard, basecoat, blockcell or full
     #[arg(long, value_name = "NAME", default_value_t = Profile::Standard)]
     profile: Profile,
-    /// Folder whose project is served [default: the working directory]
+    /// Serve the project of this folder [default: the working directory]
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
 }

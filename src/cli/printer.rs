@@ -8,6 +8,8 @@ use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
+use super::exit::ExitStatus;
+
 /// Dim text: ids, times, hints.
 pub const DIM: Style = Style::new().dimmed();
 /// Text that stands out.
@@ -22,7 +24,7 @@ pub const REMOVED: Style = AnsiColor::Red.on_default();
 /// Columns below which a table gives way to lines.
 const NARROW: u16 = 100;
 
-/// How much is told on standard error.
+/// How much is printed on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
     /// Errors only.
@@ -97,36 +99,42 @@ impl Printer {
         width().is_some_and(|width| width < NARROW)
     }
 
-    /// Tells something on the side, unless quiet.
+    /// Prints a note on standard error, unless quiet.
     pub fn note(&self, line: impl Display) {
         if self.verbosity != Verbosity::Quiet {
-            tell(line);
+            write_stderr(line);
         }
     }
 
-    /// Tells a detail, if verbose.
+    /// Reports that nothing was found, with the next step, and returns the exit status for that.
+    pub fn nothing(&self, hint: impl Display) -> ExitStatus {
+        self.note(hint);
+        ExitStatus::NoMatch
+    }
+
+    /// Prints a detail, if verbose.
     pub fn detail(&self, line: impl Display) {
         if self.is_verbose() {
-            tell(format_args!("{DIM}{line}{DIM:#}"));
+            write_stderr(format_args!("{DIM}{line}{DIM:#}"));
         }
     }
 
-    /// Tells what went wrong but did not end the command, unless quiet.
+    /// Prints a warning on standard error, unless quiet.
     pub fn warn(&self, line: impl Display) {
         if self.verbosity != Verbosity::Quiet {
-            tell(format_args!("{CHANGED}warning{CHANGED:#}: {line}"));
+            write_stderr(format_args!("{CHANGED}warning{CHANGED:#}: {line}"));
         }
     }
 
-    /// Tells why the command ended, with what caused it.
+    /// Prints the error that ended the command, with its causes.
     pub fn error(&self, error: &anyhow::Error) {
         self.error_text(&spelled(error));
     }
 
-    /// Tells in one line why the command, or part of its work, failed; even when quiet.
+    /// Prints an error as one line, even when quiet.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub fn error_text(&self, text: &str) {
-        tell(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
+        write_stderr(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
     }
 
     /// Returns a spinner with counts on standard error; hidden when that is no terminal, or when quiet.
@@ -148,8 +156,29 @@ fn width() -> Option<u16> {
 }
 
 /// Returns the count and its noun, in the plural where it is not one.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let many = match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if noun.ends_with("ch") => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    };
+    format!("{count} {}", if count == 1 { noun } else { &many })
+}
+
+/// Returns a size in the unit that keeps it short.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1_000;
+        unit += 1;
+    }
+    if unit == 0 || tenths >= 1_000 {
+        format!("{} {}", tenths / 10, UNITS[unit])
+    } else {
+        format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    }
 }
 
 /// Returns an error and its causes on one line. A cause that its parent already quotes says nothing new.
@@ -169,19 +198,9 @@ pub fn spelled(error: &anyhow::Error) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-fn tell(line: impl Display) {
-    // Nobody is left to tell if standard error is closed.
+fn write_stderr(line: impl Display) {
+    // Nothing can be done if standard error is closed.
     writeln!(anstream::stderr().lock(), "{line}").ok();
-}
-
-/// Returns the last eight characters of the id of a memory or run.
-pub fn tail(id: &str) -> &str {
-    &id[id.len().saturating_sub(8)..]
-}
-
-/// Returns the last eight characters of an id: what a person types. The first ones of a `UUIDv7` are its time.
-pub fn short(id: &afterthought::memory::MemoryId) -> String {
-    tail(id.as_str()).to_owned()
 }
 
 /// Returns `text` on one line and at most `limit` characters long.
@@ -197,4 +216,25 @@ pub fn one_line(text: &str, limit: usize) -> String {
 /// Returns the day of a time, in UTC.
 pub fn day(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        let table = [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (18_349, "18.3 kB"), (183_490_000, "183 MB")];
+        for (bytes, wanted) in table {
+            assert_eq!(size(bytes), wanted);
+        }
+        assert_eq!(size(2_147_483_648), "2.1 GB");
+    }
+
+    #[test]
+    fn nouns_get_their_plural() {
+        let counted = |count: u64, noun| counted(count, noun);
+        assert_eq!([counted(1, "memory"), counted(2, "memory")], ["1 memory", "2 memories"]);
+        assert_eq!([counted(0, "batch"), counted(3, "day"), counted(5, "log")], ["0 batches", "3 days", "5 logs"]);
+    }
 }

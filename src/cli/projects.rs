@@ -11,7 +11,6 @@ use clap::Subcommand;
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
-use super::printer::tail;
 
 /// Commands about projects.
 #[derive(Debug, Subcommand)]
@@ -25,25 +24,25 @@ pub enum ProjectCommand {
     List,
     /// Name a project, or assign a folder and everything below it to one
     ///
-    /// A folder given to a name that no project has becomes a project of its own, unless all of its present project lies
-    /// in it: then that is what the name stands for. Memories stay where they are; `project merge` moves them.
+    /// A folder with a new name becomes a project of its own, unless its present project lies wholly inside it; then that
+    /// project gets the name. Memories stay where they are; `project merge` moves them.
     #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {
-        /// A folder, or a project: its name, namespace or the address of its repository
+        /// Folder, or project: its name, namespace or repository address
         #[arg(value_name = "PATH-OR-NAME")]
         what: String,
-        /// The name
+        /// New name
         name: String,
     },
-    /// Move the memories of one project into another
+    /// Merge one project into another
     ///
-    /// What both know is settled as if it came in now. Later conversations of the first go to the second. `undo` takes
-    /// all of it back.
+    /// Its memories are compared with those of the other as if they arrived now. Later conversations of the first project
+    /// go to the second. `undo` reverts the merge.
     #[command(after_help = "Example:\n  afterthought project merge shop-1f3a9c shop-77b0e2")]
     Merge {
-        /// The project that is given up
+        /// Project to merge; it is given up
         from: String,
-        /// The project that stays
+        /// Project to keep
         into: String,
     },
 }
@@ -81,7 +80,10 @@ fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         });
         context.out.table(["project", "memories", "known by", "folders", "namespace"], rows.collect())?;
     }
-    Ok(if projects.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if projects.is_empty() {
+        return Ok(context.out.nothing("no projects yet; they come from the logs that `afterthought run PATH` reads"));
+    }
+    Ok(ExitStatus::Success)
 }
 
 /// Returns the name of a project, with what tells it from others of that name.
@@ -141,6 +143,6 @@ fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     context
         .out
         .line(format_args!("moved from {from} into {into}: {moved}, of which {settled} met what was known there"))?;
-    context.out.note(format_args!("`afterthought undo {}` takes it back", tail(merged.run.as_str())));
+    context.out.note(format_args!("`afterthought undo {}` takes it back", store.short_run_id(&merged.run)?));
     Ok(ExitStatus::Success)
 }

@@ -6,53 +6,52 @@ use afterthought::memory::MemoryType;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::report::Told;
+use super::report::RunReporter;
 
 /// Store a memory
 ///
 /// A memory that is already known is confirmed; one that it contradicts is superseded. Text that holds a secret is refused.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --namespace project/shop --tag deploy"
-)]
+#[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub struct RememberArgs {
-    /// What to remember, as one self-contained sentence
+    /// One self-contained sentence
     #[arg(required = true)]
     text: Vec<String>,
-    /// semantic, episodic or procedural
+    /// Type: semantic, episodic or procedural
     #[arg(long = "type", value_name = "TYPE", default_value = "semantic")]
     memory_type: MemoryType,
-    /// One of the allowed categories
-    #[arg(long, default_value = "fact")]
+    /// Category
+    #[arg(long, value_name = "NAME", default_value = "fact")]
     category: String,
-    /// A few words; the first ones of the text where none are given
+    /// Title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
-    /// Topic tag
+    /// Subject, e.g. auth
     #[arg(long)]
     subject: Option<String>,
-    /// Attribute that it sets, e.g. user.residence
+    /// Key of the attribute it sets, e.g. user.residence
     #[arg(long, requires = "value")]
     key: Option<String>,
     /// Value of the attribute
     #[arg(long, requires = "key")]
     value: Option<String>,
-    /// How much it matters, 0–1, or 2–10 for tenths
+    /// Importance, 0–1 or 2–10
     #[arg(long, value_name = "N", default_value_t = 0.7, allow_negative_numbers = true)]
     importance: f64,
-    /// A tag; may be given several times
+    /// Tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// When it stops being recalled, e.g. 2027-01-31 or 2027-01-31T18:00:00Z
+    /// Time after which it is no longer recalled, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }
 
 pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let kept = Memories::open(context.settings()?)?.remember(&args.note())?;
-    let mut told = Told::new(context.out, true);
-    told.plan(&Plan { changes: vec![kept.change], ..Plan::default() });
-    told.end()?;
+    let store = context.store()?;
+    let mut reporter = RunReporter::new(context.out, &store, true);
+    reporter.print_changes(&Plan { changes: vec![kept.change], ..Plan::default() });
+    reporter.end()?;
     Ok(ExitStatus::Success)
 }
 

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and its summary at the end.
+//! Prints the changes of a run as they happen, and its summary.
 
 use std::fmt::Display;
 use std::io;
@@ -6,39 +6,41 @@ use std::ops::Add;
 
 use afterthought::consolidate::{Change, Decision, Plan};
 use afterthought::pipeline::{Files, Filtered, Summary};
+use afterthought::store::Database;
 use serde_json::json;
 
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, short, tail};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
 /// Changes that are shown before the rest is only counted; `list` shows them all.
 const SHOWN: usize = 200;
 
-/// Follows a run.
-pub struct Told<'a> {
+/// Prints what a run does.
+pub struct RunReporter<'a> {
     out: &'a Printer,
+    store: &'a Database,
     is_plan: bool,
     shown: usize,
     hidden: usize,
     trouble: io::Result<()>,
 }
 
-impl<'a> Told<'a> {
-    /// Begins to follow a run, or a plan.
-    pub const fn new(out: &'a Printer, is_plan: bool) -> Self {
-        Self { out, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
+impl<'a> RunReporter<'a> {
+    /// Returns a reporter for a run, or for a plan.
+    pub const fn new(out: &'a Printer, store: &'a Database, is_plan: bool) -> Self {
+        Self { out, store, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
     }
 
-    /// Tells the changes of one batch. Trouble with the output is told at the end, since the work goes on.
-    pub fn plan(&mut self, plan: &Plan) {
+    /// Prints the changes of a plan. A failure to print is returned at the end, since the work goes on.
+    pub fn print_changes(&mut self, plan: &Plan) {
         for change in &plan.changes {
             if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
                 continue;
             }
-            self.trouble = self.change(change);
+            self.trouble = self.print_change(change);
         }
     }
 
-    fn change(&mut self, change: &Change) -> io::Result<()> {
+    fn print_change(&mut self, change: &Change) -> io::Result<()> {
         if self.out.is_json() {
             return self.out.json(&as_json(change));
         }
@@ -48,7 +50,7 @@ impl<'a> Told<'a> {
             return Ok(());
         }
         self.shown += 1;
-        for line in lines(change) {
+        for line in lines(change, self.store) {
             self.out.line(line)?;
         }
         Ok(())
@@ -57,16 +59,16 @@ impl<'a> Told<'a> {
     /// Ends without a summary.
     ///
     /// # Errors
-    /// The first trouble with the output.
+    /// The first failure to print.
     pub fn end(self) -> io::Result<()> {
         self.trouble
     }
 
-    /// Tells the summary.
+    /// Prints the summary; `run` is the short id of the run.
     ///
     /// # Errors
-    /// The first trouble with the output.
-    pub fn finish(self, summary: &Summary) -> io::Result<()> {
+    /// The first failure to print.
+    pub fn print_summary(self, summary: &Summary, run: Option<&str>) -> io::Result<()> {
         self.trouble?;
         if self.out.is_json() {
             return self.out.json(summary);
@@ -75,11 +77,11 @@ impl<'a> Told<'a> {
             self.out.line(format_args!("{DIM}… and {} more; see `afterthought memory list`{DIM:#}", self.hidden))?;
         }
         if let Some(halted) = &summary.halted {
-            self.out.error_text(&format!("the model was not asked to the end: {halted}"));
+            self.out.error_text(&format!("the model was not asked any further: {halted}"));
         }
         // Where no file could be read, the reasons say it all.
         if summary.files.seen() > 0 || summary.filtered.any() {
-            tell_summary(self.out, summary, self.is_plan);
+            print_summary(self.out, summary, self.is_plan, run);
         }
         Ok(())
     }
@@ -105,7 +107,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
 }
 
 /// Returns what a person sees of a change: its sign, the memory, and for a replaced one what it said.
-pub(super) fn lines(change: &Change) -> Vec<String> {
+pub(super) fn lines(change: &Change, store: &Database) -> Vec<String> {
     let claim = &change.incoming.candidate.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
     let (sign, style) = match change.decision {
@@ -114,7 +116,12 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
         Decision::Support => ("=", DIM),
         Decision::Skip => (" ", DIM),
     };
-    let id = change.new_id.as_ref().or(change.target.as_ref()).map(short).unwrap_or_default();
+    let id = change
+        .new_id
+        .as_ref()
+        .or(change.target.as_ref())
+        .map(|id| store.short_id(id).unwrap_or_else(|_| id.to_string()));
+    let id = id.unwrap_or_default();
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;
     let mut lines = vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];
@@ -131,7 +138,7 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
 }
 
 /// Tells how often each decision was taken, or would be.
-pub(super) fn tell_decisions<N: Display + Add<Output = N>>(
+pub(super) fn print_decisions<N: Display + Add<Output = N>>(
     out: &Printer,
     count: impl Fn(Decision) -> N,
     is_plan: bool,
@@ -147,9 +154,9 @@ pub(super) fn tell_decisions<N: Display + Add<Output = N>>(
     ));
 }
 
-fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
+fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&str>) {
     let would = if is_plan { "would be " } else { "" };
-    tell_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
+    print_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
     let windows = summary.windows;
     out.note(format_args!(
         "{}, {}, {} ({} known, {} without a person's words, {} failed) read by {}",
@@ -167,17 +174,16 @@ fn tell_summary(out: &Printer, summary: &Summary, is_plan: bool) {
             "{count} of them {would}waiting for you, not recalled until then: `afterthought inbox list`"
         ));
     }
-    tell_cost(out, summary);
-    tell_losses(out, summary);
-    if let Some(run) = summary.run.as_deref().filter(|_| summary.changes() > 0) {
-        let id = tail(run);
+    print_cost(out, summary);
+    print_losses(out, summary);
+    if let Some(id) = run.filter(|_| summary.changes() > 0) {
         out.note(format_args!(
-            "{DIM}`afterthought memory list` shows them, `afterthought undo {id}` takes them back{DIM:#}"
+            "{DIM}`afterthought memory list` shows them, `afterthought undo {id}` reverts them{DIM:#}"
         ));
     }
 }
 
-fn tell_cost(out: &Printer, summary: &Summary) {
+fn print_cost(out: &Printer, summary: &Summary) {
     if summary.llm_calls + summary.cached_replies == 0 {
         return;
     }
@@ -192,9 +198,9 @@ fn tell_cost(out: &Printer, summary: &Summary) {
 }
 
 /// Tells everything that was read but not kept, so that no loss is silent.
-fn tell_losses(out: &Printer, summary: &Summary) {
+fn print_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
-    tell_files(out, files, summary.filtered, summary.transcripts);
+    print_files(out, files, summary.filtered, summary.transcripts);
     if files.skipped_records > 0 {
         out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
     }
@@ -211,7 +217,7 @@ fn tell_losses(out: &Printer, summary: &Summary) {
         });
         out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
     }
-    tell_batches(out, summary);
+    print_batches(out, summary);
     if windows_left(summary) > 0 {
         let rest = if summary.halted.is_some() { ", and all that comes after" } else { "" };
         out.note(format_args!(
@@ -225,7 +231,7 @@ fn tell_losses(out: &Printer, summary: &Summary) {
 }
 
 /// Tells what batches came to, and how to take those that are out.
-fn tell_batches(out: &Printer, summary: &Summary) {
+fn print_batches(out: &Printer, summary: &Summary) {
     let (batches, waiting) = (summary.batches, summary.windows.in_batch);
     let losses = [
         (batches.asked_again, "asked again"),
@@ -252,7 +258,7 @@ fn tell_batches(out: &Printer, summary: &Summary) {
 }
 
 /// Tells which files were passed over and left out.
-pub fn tell_files(out: &Printer, files: Files, filtered: Filtered, conversations: u64) {
+pub fn print_files(out: &Printer, files: Files, filtered: Filtered, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
             "{} finished before and unchanged, so not opened (--reread opens them)",
@@ -265,14 +271,14 @@ pub fn tell_files(out: &Printer, files: Files, filtered: Filtered, conversations
     if files.datasets > 0 {
         out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
     }
-    tell_filtered(out, filtered);
+    print_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {
         out.note("no conversation is of the project asked for; `afterthought project list` lists those that are known");
     }
 }
 
 /// Tells what was not asked for, so that nobody takes it for read.
-fn tell_filtered(out: &Printer, filtered: Filtered) {
+fn print_filtered(out: &Printer, filtered: Filtered) {
     let parts = [
         (filtered.files_excluded, "file", "excluded"),
         (filtered.files_out_of_range, "file", "older than --since"),

@@ -1,12 +1,12 @@
 //! `search`: ranked recall.
 
 use afterthought::search::{self, Found, Search, Weights};
-use afterthought::store::{AccessKind, Filter, Store};
+use afterthought::store::{AccessKind, Database, Filter, Store};
 
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::list::{By, Selection};
-use super::printer::{BOLD, DIM, Printer, day, one_line, short};
+use super::printer::{BOLD, DIM, Printer, day, one_line};
 
 /// Search memories
 ///
@@ -21,22 +21,22 @@ pub struct SearchArgs {
     query: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Return at most this many memories
+    /// Show at most this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Leave out this many first
+    /// Skip this many first
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Sort what was found by updated, created, importance or used instead of by how good a hit it is
-    #[arg(long, value_enum)]
+    /// Sort by this instead of by relevance
+    #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
-    /// Show besides, at most so many, what holds whatever is asked: instructions, preferences, what is pinned
+    /// Add up to N instructions, preferences and pinned memories
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
-    /// Show besides what each memory is linked to
+    /// Show the relations of each memory
     #[arg(long)]
     related: bool,
-    /// Show each part of the score
+    /// Show how each score is made up
     #[arg(long)]
     explain: bool,
 }
@@ -56,7 +56,7 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     };
     let mut found = search.run(&store)?;
     for hit in &found {
-        print(hit, args, context.out)?;
+        print(hit, args, &store, context.out)?;
     }
     let standing = if args.standing > 0 { standing(&store, args, &query, &filter, &found)? } else { Vec::new() };
     if !standing.is_empty() && !context.out.is_json() {
@@ -66,14 +66,17 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         if context.out.is_json() {
             context.out.json(&Marked { standing: true, hit })?;
         } else {
-            print(hit, args, context.out)?;
+            print(hit, args, &store, context.out)?;
         }
     }
     found.extend(standing);
     // The last connection to close tidies up beside the file, which one for reading cannot.
     drop(store);
     note_use(context, &found)?;
-    Ok(if found.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if found.is_empty() {
+        return Ok(context.out.nothing("no memory matches; try other words, or `afterthought memory list`"));
+    }
+    Ok(ExitStatus::Success)
 }
 
 /// What was not found but holds whatever is asked, as JSON.
@@ -99,14 +102,14 @@ fn standing(
     Ok(standing)
 }
 
-fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
+fn print(hit: &Found, args: &SearchArgs, store: &Database, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(hit)?);
     }
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
-    let (id, learnt) = (short(&memory.id), day(memory.created_at));
+    let (id, learnt) = (store.short_id(&memory.id)?, day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
@@ -123,7 +126,7 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
         out.line(format_args!(
             "     {direction} {} {says} {DIM}{}{DIM:#}",
             related.relation,
-            short(&related.memory.id)
+            store.short_id(&related.memory.id)?
         ))?;
     }
     Ok(())

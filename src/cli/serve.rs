@@ -21,10 +21,10 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub struct ServeArgs {
-    /// Address to listen on; port 0 takes a free one, which is printed
+    /// Address to listen on; port 0 picks a free one and prints it
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
-    /// Further name that the server is reached by; may be given several times
+    /// Accept requests for this host name; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use transcripts::known::KNOWN;
 
 use super::args::{Context, machine, must_be_folder};
 use super::exit::ExitStatus;
-use super::printer::{DIM, counted, day};
+use super::printer::{DIM, counted, day, size};
 
 /// List conversation logs found on this machine
 ///
@@ -17,7 +17,7 @@ use super::printer::{DIM, counted, day};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub struct SourcesArgs {
-    /// Folder with projects, for programs that keep their histories in them, such as aider
+    /// Search this folder for programs that log into projects, such as aider
     #[arg(long, value_name = "FOLDER")]
     below: Vec<PathBuf>,
 }
@@ -93,21 +93,6 @@ fn dates(total: &Holding) -> String {
     }
 }
 
-/// Returns a size in the unit that keeps it short.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
-    while tenths >= 10_000 && unit + 1 < UNITS.len() {
-        tenths /= 1_000;
-        unit += 1;
-    }
-    if unit == 0 || tenths >= 1_000 {
-        format!("{} {}", tenths / 10, UNITS[unit])
-    } else {
-        format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-    }
-}
-
 /// Returns a path with `~` for the home folder.
 fn shown(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
@@ -119,15 +104,6 @@ fn shown(path: &Path, home: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_short() {
-        let table = [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (18_349, "18.3 kB"), (183_490_000, "183 MB")];
-        for (bytes, wanted) in table {
-            assert_eq!(size(bytes), wanted);
-        }
-        assert_eq!(size(2_147_483_648), "2.1 GB");
-    }
 
     #[test]
     fn the_home_folder_is_short() {

@@ -28,7 +28,7 @@ pub fn run(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         context.out.line(total(&prices, &spent))?;
     }
     if spent.is_empty() {
-        context.out.note(format_args!("no model was asked in the last {}", counted(days.into(), "day")));
+        context.out.note(format_args!("no model was asked in the last {}", counted(days, "day")));
         return Ok(ExitStatus::NoMatch);
     }
     Ok(ExitStatus::Success)
@@ -66,7 +66,7 @@ fn row(prices: &Prices, spent: &Spent) -> [String; 6] {
 
 fn total(prices: &Prices, spent: &[Spent]) -> String {
     let tokens: u64 = spent.iter().map(|one| one.prompt_tokens + one.completion_tokens).sum();
-    let calls = spent.iter().map(|one| one.calls).sum();
+    let calls: u64 = spent.iter().map(|one| one.calls).sum();
     let (known, unknown) = known_cost(prices, spent);
     let unpriced = if unknown { ", without the models that have no price" } else { "" };
     format!("{BOLD}${known:.4}{BOLD:#} for {}, {}{unpriced}", counted(calls, "call"), counted(tokens, "token"))

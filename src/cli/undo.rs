@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{Context, note, now};
 use super::exit::ExitStatus;
-use super::printer::{CHANGED, DIM, Printer, counted, one_line, short, tail};
+use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 use super::question::{ask, can_ask};
 use super::runs::what;
 
@@ -23,11 +23,11 @@ const NAMED: usize = 5;
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub struct UndoArgs {
-    /// Id of the run, its start or end of at least four characters, or `last`
+    /// Id of a run, a unique start of it, or `last`
     run: String,
     #[command(flatten)]
     later: Later,
-    /// Show what would be taken back, and write nothing
+    /// Show what would be undone, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Let the next `run` apply the same candidates afresh
@@ -38,10 +38,10 @@ pub struct UndoArgs {
 /// What becomes of what was built on the run.
 #[derive(Debug, clap::Args)]
 struct Later {
-    /// Leave as they are the memories that were changed again since
+    /// Keep memories that later runs have changed
     #[arg(long)]
     keep: bool,
-    /// Take back the later runs that have built on it, too, the newest first
+    /// Undo the later runs as well, newest first
     #[arg(long, conflicts_with = "keep")]
     with_later: bool,
 }
@@ -63,7 +63,7 @@ pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     };
     if args.dry_run {
         let undone = store.copy_in_memory()?.undo_runs(&runs, now())?;
-        tell(&undone, &runs, true, context.out)?;
+        tell(&undone, &runs, true, &store, context.out)?;
         return Ok(exit_status(&undone));
     }
     let audit = context.audit()?;
@@ -77,15 +77,15 @@ pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     for run in runs.iter().filter(|_| args.redo) {
         reopened += store.reopen_windows(run)?;
     }
-    tell(&undone, &runs, false, context.out)?;
+    tell(&undone, &runs, false, &store, context.out)?;
     if context.out.is_json() {
         return Ok(exit_status(&undone));
     }
     if reopened > 0 {
-        let windows = counted(reopened as u64, "window");
+        let windows = counted(reopened, "window");
         context.out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
     } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
-        let id = tail(run.id.as_str());
+        let id = store.short_run_id(&run.id)?;
         context.out.note(format_args!(
             "{DIM}the logs are not read again; `afterthought undo {id} --redo` lets the next run learn it afresh{DIM:#}"
         ));
@@ -125,7 +125,7 @@ fn choose(
         bail!(
             "later runs have built on what run {} did, so nothing was undone; pass --keep to leave what was changed \
              since, or --with-later to take the later runs back, too",
-            tail(run.id.as_str())
+            store.short_run_id(&run.id)?
         );
     }
     let question = "Leave those memories as they are [k], take the later runs back, too [l], or do nothing [N]?";
@@ -142,14 +142,14 @@ fn named(one: &BuiltUpon, store: &Store) -> anyhow::Result<String> {
         Some(id) => {
             let run = store.run(id.as_str())?;
             let at = run.started_at.strftime("%Y-%m-%d %H:%M");
-            format!("run {} of {at} ({})", tail(id.as_str()), one_line(&what(&run), 80))
+            format!("run {} of {at} ({})", store.short_run_id(id)?, one_line(&what(&run), 80))
         }
         None => "somebody by hand".to_owned(),
     };
     let mut said = Vec::new();
     for id in one.memories.iter().take(NAMED) {
         let content = store.find(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", short(id)));
+        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", store.short_id(id)?));
     }
     if one.memories.len() > NAMED {
         said.push(format!("and {} more", one.memories.len() - NAMED));
@@ -157,7 +157,7 @@ fn named(one: &BuiltUpon, store: &Store) -> anyhow::Result<String> {
     Ok(format!("{who} has changed since: {}", said.join("; ")))
 }
 
-fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
+fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, store: &Store, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
         let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "dry_run": is_dry });
@@ -165,13 +165,13 @@ fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow:
     }
     let would = if is_dry { "would be " } else { "" };
     let (removed, restored) = (undone.removed.len(), undone.restored.len());
-    out.line(format_args!("{removed} memories {would}removed, {restored} restored as they were"))?;
+    out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
     if runs.len() > 1 {
-        let tails: Vec<&str> = runs.iter().map(|run| tail(run.as_str())).collect();
-        out.line(format_args!("{} runs {would}taken back: {}", runs.len(), tails.join(", ")))?;
+        let ids = runs.iter().map(|run| store.short_run_id(run)).collect::<Result<Vec<_>, _>>()?;
+        out.line(format_args!("{} runs {would}taken back: {}", runs.len(), ids.join(", ")))?;
     }
     for kept in &undone.kept {
-        out.line(format_args!("left {}: {}", short(&kept.memory), kept.because))?;
+        out.line(format_args!("kept {}: {}", store.short_id(&kept.memory)?, kept.because))?;
     }
     Ok(())
 }

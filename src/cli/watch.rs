@@ -37,25 +37,25 @@ const BUSY: Duration = Duration::from_secs(5);
     after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
 )]
 pub struct WatchArgs {
-    /// Folders to watch in place of those of known programs
+    /// Folders to watch [default: those of all known programs]
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Watch the folders of this program only; see `afterthought log list`
+    /// Watch only this program, see `log list`
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Minutes that a conversation must have been still
+    /// Minutes without a change after which a session is finished
     #[arg(long, value_name = "N", default_value_t = 10)]
     idle: u32,
-    /// Leave logs to `run` that have been still for more than this many days
+    /// Ignore logs unchanged for more than this many days
     #[arg(long, value_name = "N", default_value_t = 14)]
     max_age: u32,
-    /// Logs at a time
+    /// Extract this many logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,
-    /// Take logs of sub-agents, too
+    /// Include logs of sub-agents
     #[arg(long)]
     subagents: bool,
-    /// End when everything that has come to rest is extracted
+    /// Stop when every finished session is extracted
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -109,7 +109,7 @@ async fn watch(args: &WatchArgs, context: &Context<'_>, store: &Store, owner: &s
         tokio::time::sleep(BUSY).await;
         rounds.tick(store);
     }
-    let done = counted(total.done as u64, "log");
+    let done = counted(total.done, "log");
     context.out.note(format_args!("{done} extracted, {} left", total.left));
     Ok(if args.once && total.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
@@ -141,7 +141,7 @@ impl Rounds<'_> {
         };
         match scan(store, self.logs(), &terms, now) {
             Ok(0) => {}
-            Ok(count) => self.context.out.detail(format_args!("{} came to rest", counted(count as u64, "log"))),
+            Ok(count) => self.context.out.detail(format_args!("{} came to rest", counted(count, "log"))),
             Err(error) => self.context.out.warn(format_args!("the folders could not be looked at: {error}")),
         }
         // All is looked through once an hour; in between, what is over.

@@ -63,6 +63,7 @@ mod search;
 mod segments;
 mod sessions;
 mod settled;
+mod short_ids;
 mod shown;
 mod since;
 mod spending;

@@ -13,7 +13,7 @@ use super::gate::GateArgs;
 use super::report::ReportArgs;
 use crate::cli::run::price;
 
-/// Measure the quality of extraction and consolidation on cases that say what is right
+/// Measure extraction and consolidation on labelled cases
 ///
 /// PATH is a case, a folder with cases in or below it (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem. Each conversation runs
 /// through the whole pipeline into a store of its own; what is active afterwards is scored without any judge. Files named

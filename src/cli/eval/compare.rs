@@ -17,7 +17,7 @@ const LINES: usize = 4;
 /// Longest text that is told on one line, in characters.
 const WIDTH: usize = 160;
 
-/// Tell what the second of two runs does better and worse than the first
+/// Compare two results, case by case
 ///
 /// Reads two files that `eval --out` has written. Of each measure it tells the difference with its 95 % interval (paired
 /// bootstrap over cases), how probable a difference as large is by chance (paired randomisation test, also with all

@@ -13,7 +13,7 @@ use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED};
 /// What got better that is told unless all is asked for.
 const LINES: usize = 6;
 
-/// Fail if a run is worse than what was agreed on
+/// Check results against a baseline
 ///
 /// Reads files that `eval --out` has written. A suite that gives the same figures in every run (rules, controls, recorded
 /// answers) is held against the baseline exactly: no measure of any case may be worse. Others are held against it by the

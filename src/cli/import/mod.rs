@@ -41,22 +41,22 @@ pub struct ImportArgs {
     /// Files, folders or zip files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read every file as this format instead of recognising it: jsonl, notes, instructions, mem0, mem0-markdown,
-    /// mcp-memory, mcp-memory-service, claude-ai-memories
+    /// Read every file as jsonl, notes, instructions, mem0, mem0-markdown, mcp-memory, mcp-memory-service or
+    /// claude-ai-memories
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
-    /// Settle each memory with what is known, instead of taking it as it is
+    /// Compare each memory with those that are stored
     #[arg(long)]
     consolidate: bool,
     /// Show what --consolidate would do, and write no memory
     #[arg(long, requires = "consolidate")]
     dry_run: bool,
-    /// Save the plan that --dry-run shows, to be applied later with `apply FILE`
+    /// Save the plan that --dry-run shows, for `runs apply`
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
     asking: Asking,
-    /// Take the sections of CLAUDE.md, AGENTS.md and the like as memories too
+    /// Turn the sections of CLAUDE.md, AGENTS.md and the like into memories
     #[arg(long)]
     instructions_as_memories: bool,
 }
@@ -209,7 +209,7 @@ impl Job<'_> {
         }
         let context = match counts.context {
             0 => String::new(),
-            count => format!(", {} of known context for {place}", counted(count as u64, "line")),
+            count => format!(", {} of known context for {place}", counted(count, "line")),
         };
         Ok(self.context.out.line(format_args!(
             "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {skipped} failed{context}",

@@ -13,7 +13,7 @@ use super::Job;
 use crate::cli::apply;
 use crate::cli::args::now;
 use crate::cli::exit::ExitStatus;
-use crate::cli::printer::{DIM, Printer, counted, one_line, tail};
+use crate::cli::printer::{DIM, Printer, counted, one_line};
 use crate::cli::run::{model_settings, reachable, runtime, source};
 
 /// What became of one memory of the files.
@@ -96,7 +96,9 @@ async fn as_run(
     store.finish_run(&run, status, &summary, now())?;
     let settled = settled?;
     if !job.args.dry_run && settled.changes.iter().any(|(_, change)| change.decision != Decision::Skip) {
-        job.context.out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", tail(run.as_str())));
+        job.context
+            .out
+            .note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", job.store.short_run_id(&run)?));
     }
     Ok(settled)
 }

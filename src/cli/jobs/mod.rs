@@ -29,16 +29,16 @@ pub struct QueueArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub struct RetryArgs {
-    /// Number of one log, as `runs queue` prints it [default: everything that failed]
+    /// Number of a log in `runs queue` [default: everything that failed]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
 }
 
-/// Take a log out of the queue until it grows again
+/// Remove a log from the queue until it grows again
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs cancel 12")]
 pub struct CancelArgs {
-    /// Number of the log, as `runs queue` prints it
+    /// Number of a log in `runs queue`
     #[arg(value_name = "NUMBER")]
     id: i64,
 }
@@ -54,12 +54,15 @@ pub fn list(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     } else {
         context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(row).collect())?;
         if !windows.is_empty() {
-            let count = counted(windows.len() as u64, "window");
+            let count = counted(windows.len(), "window");
             context.out.line(format_args!("{count} failed; the next run over their logs tries them again:"))?;
             context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row).collect())?;
         }
     }
-    Ok(if jobs.is_empty() && windows.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    if jobs.is_empty() && windows.is_empty() {
+        return Ok(context.out.nothing("the queue is empty"));
+    }
+    Ok(ExitStatus::Success)
 }
 
 fn row(job: &Job) -> [String; 6] {
@@ -115,7 +118,7 @@ pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     if context.out.is_json() {
         context.out.json(&json!({"jobs": due, "windows": windows}))?;
     } else {
-        let (jobs, windows) = (counted(due as u64, "job"), counted(windows as u64, "window"));
+        let (jobs, windows) = (counted(due, "job"), counted(windows, "window"));
         context.out.line(format_args!("{jobs} due again, {windows} to be tried by the next run over their logs"))?;
     }
     Ok(if due + windows == 0 { ExitStatus::NoMatch } else { ExitStatus::Success })

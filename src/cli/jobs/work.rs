@@ -33,17 +33,17 @@ pub(in crate::cli) const FILES: &str = "files";
 /// Least dollars that it is worth to begin with.
 const LEAST_SLICE: f64 = 0.001;
 
-/// Extract the logs that are due in the queue
+/// Process the queue of logs that are due
 ///
 /// Does nothing while another process works on the queue.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
 pub struct WorkArgs {
-    /// Logs at a time
+    /// Extract this many logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,
-    /// Stay for conversations that are about to come to rest, with low priority; how hooks start it
-    #[arg(long)]
+    /// Wait for sessions that are about to finish, at low priority
+    #[arg(long, hide = true)]
     detached: bool,
     #[command(flatten)]
     asking: Asking,
@@ -78,7 +78,7 @@ pub(in crate::cli) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Res
     } else if context.out.is_json() {
         context.out.json(&json!({"done": worked.done, "left": worked.left}))?;
     } else {
-        let done = counted(worked.done as u64, "log");
+        let done = counted(worked.done, "log");
         context.out.line(format_args!("{done} extracted, {} left", worked.left))?;
     }
     Ok(if worked.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
@@ -99,7 +99,7 @@ pub(in crate::cli) fn tell(context: &Context<'_>, job: &Job, fault: Option<&Faul
 pub(in crate::cli) struct Extraction<'a> {
     context: &'a Context<'a>,
     asking: &'a Asking,
-    /// Logs at a time, among which the day's money is shared out.
+    /// Extract this many logs at a time, among which the day's money is shared out.
     at_a_time: usize,
     cancel: CancellationToken,
     /// What logs that are under way may spend, so that together they stay within the day's limit.

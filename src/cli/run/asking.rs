@@ -12,35 +12,36 @@ use crate::cli::spend::prices;
 
 /// Options about the model.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Model options")]
 pub(in crate::cli) struct Asking {
-    /// What reads, and settles what is hard to tell apart [default: auto]
-    #[arg(long, value_enum)]
+    /// Extract with a model, with the offline rules, or automatically
+    #[arg(long, value_enum, value_name = "NAME")]
     pub(in crate::cli) extractor: Option<ExtractorArg>,
-    /// Name of the model [env: AFTERTHOUGHT_MODEL]
-    #[arg(long)]
+    /// Use this model [env: AFTERTHOUGHT_MODEL]
+    #[arg(long, value_name = "NAME")]
     pub(in crate::cli) model: Option<String>,
-    /// Base URL of an OpenAI-compatible server [env: OPENAI_BASE_URL]
+    /// Use this OpenAI-compatible server [env: OPENAI_BASE_URL]
     #[arg(long, value_name = "URL")]
     pub(in crate::cli) base_url: Option<String>,
-    /// Calls in flight [default: 4]
+    /// Send this many requests at a time [default: 4]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) jobs: Option<usize>,
-    /// Most dollars to spend [default: no limit]
+    /// Spend at most this much [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub(in crate::cli) max_cost: Option<f64>,
-    /// Most tokens to spend [default: no limit]
+    /// Use at most this many tokens [default: no limit]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_tokens: Option<u64>,
-    /// Most dollars that all runs of one day may spend, by this machine's clock [default: no limit]
+    /// Spend at most this much a day in all runs [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub(in crate::cli) max_cost_per_day: Option<f64>,
-    /// Dollars for a million tokens sent and received, e.g. 0.25,2.00 [default: a built-in table]
+    /// Price of a million tokens in dollars, e.g. 0.25,2.00
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
     pub(in crate::cli) price: Option<Price>,
-    /// Write every exchange with the model into this folder
+    /// Record all requests and replies in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub(in crate::cli) record: Option<PathBuf>,
-    /// Answer from exchanges recorded in this folder, without any server
+    /// Take replies from this folder of recordings, without a server
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) replay: Option<PathBuf>,
 }

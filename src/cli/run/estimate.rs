@@ -39,8 +39,8 @@ fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
     let pipeline = Pipeline::new(&store, job.guard, extractor, &budget, options);
     let (cancel, out) = (CancellationToken::new(), job.context.out);
     let bar = out.progress();
-    let mut told = report::Told::new(out, true);
-    let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut told);
+    let mut reporter = report::RunReporter::new(out, &store, true);
+    let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut reporter);
     let arguments = job.arguments();
     let counting = async {
         stop_on_interrupt(cancel.clone());
@@ -48,7 +48,7 @@ fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
     };
     let estimate = runtime()?.block_on(counting)?;
     bar.finish_and_clear();
-    told.end().context("cannot write the output")?;
+    reporter.end().context("cannot write the output")?;
     if asks && !is_named {
         out.note(format_args!("no model is configured, so this is for {DEFAULT_MODEL}; --model names another"));
     }
@@ -83,7 +83,7 @@ fn tell(estimate: &Estimate, out: &Printer) -> anyhow::Result<()> {
         windows.known,
         windows.no_signal,
     ))?;
-    report::tell_files(out, estimate.files, estimate.filtered, estimate.transcripts);
+    report::print_files(out, estimate.files, estimate.filtered, estimate.transcripts);
     if estimate.interrupted {
         out.warn("interrupted; the rest is not counted");
     }

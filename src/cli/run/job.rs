@@ -7,7 +7,7 @@ use afterthought::consolidate::SavedPlan;
 use afterthought::guard::Guard;
 use afterthought::llm::Source;
 use afterthought::pipeline::{self, Batching, Event, Extractor, Pipeline, Planned, Summary};
-use afterthought::store::Store;
+use afterthought::store::{RunId, Store};
 use anyhow::{Context as _, ensure};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -92,7 +92,7 @@ impl Job<'_> {
         let (cancel, out) = (CancellationToken::new(), self.context.out);
         stop_on_interrupt(cancel.clone());
         let bar = out.progress();
-        let mut told = report::Told::new(out, self.mode == Mode::Plan);
+        let mut reporter = report::RunReporter::new(out, &store, self.mode == Mode::Plan);
         let mut hint = self.without_model(pipeline.extractor);
         let mut changes = Vec::new();
         let mut watch = |event: &Event<'_>| {
@@ -103,7 +103,7 @@ impl Job<'_> {
             if let Some(hint) = hint.take_if(|_| is_under_way) {
                 bar.suspend(|| out.note(hint));
             }
-            follow(event, &bar, out, &mut told);
+            follow(event, &bar, out, &mut reporter);
         };
         let (summary, planned) = match self.mode {
             Mode::Write | Mode::Batches { .. } => {
@@ -116,7 +116,8 @@ impl Job<'_> {
             }
         };
         bar.finish_and_clear();
-        told.finish(&summary)?;
+        let run = summary.run.clone().map(|run| store.short_run_id(&RunId::from_stored(run))).transpose()?;
+        reporter.print_summary(&summary, run.as_deref())?;
         if let Some((path, (seen, ledger))) = self.out.zip(planned) {
             let plan = SavedPlan::new(store.identity()?, seen, changes, ledger, now());
             apply::save(path, &plan, out)?;
@@ -203,7 +204,7 @@ async fn asked_to_end() -> std::io::Result<()> {
 }
 
 /// Tells an event. The bar is out of the way while a line is printed; to move it meanwhile would wait for ever.
-pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: &mut report::Told<'_>) {
+pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut report::RunReporter<'_>) {
     match event {
         Event::File(report) => bar.suspend(|| {
             for skipped in &report.skipped {
@@ -214,7 +215,7 @@ pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, told: 
             "{} conversations, {} messages, {} windows, {} calls",
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
-        Event::Settled(plan) => bar.suspend(|| told.plan(plan)),
+        Event::Settled(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {

@@ -29,13 +29,13 @@ pub(in crate::cli) use shared::patterns;
 pub struct RunArgs {
     #[command(flatten)]
     shared: Shared,
-    /// Show what would change, as `plan` does
+    /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
-    /// Save the plan that --dry-run shows, to be applied later with `apply FILE`
+    /// Save the plan that --dry-run shows, for `runs apply`
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
-    /// Tell what would be sent and what it would cost; send and write nothing
+    /// Show what would be sent and what it would cost; send nothing
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     estimate: bool,
     #[command(flatten)]
@@ -45,10 +45,10 @@ pub struct RunArgs {
 /// Whether questions are gathered.
 #[derive(Debug, clap::Args)]
 struct Batches {
-    /// Ask in batches, which cost about half and are answered within a day; takes up those that are open
+    /// Send requests in batches, at about half the price, within a day
     #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
     batch_api: bool,
-    /// Submit what is new, take what is there, and leave the rest to a later run; exits 3 while answers are out
+    /// Do not wait for batches; exits 3 while replies are outstanding
     #[arg(long, requires = "batch_api", conflicts_with = "estimate")]
     no_wait: bool,
 }
@@ -64,7 +64,7 @@ struct Batches {
 pub struct PlanArgs {
     #[command(flatten)]
     shared: Shared,
-    /// Save the plan, to be applied later with `apply FILE`
+    /// Save the plan, for `runs apply`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

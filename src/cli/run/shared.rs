@@ -17,46 +17,46 @@ use crate::cli::when::{End, moment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Shared {
-    /// Log files, folders, patterns, or - for standard input
+    /// Log files, folders, glob patterns, or - for standard input
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
-    /// Read what this program keeps on this machine, or all of them with `all`; see `afterthought log list`
+    /// Read the logs of this program, see `log list`, or of `all`
     #[arg(long, value_name = "NAME")]
     pub(super) from: Vec<String>,
-    /// Folder with projects, for programs that keep their histories in them, such as aider
+    /// Search this folder for programs that log into projects, such as aider
     #[arg(long, value_name = "FOLDER", requires = "from")]
     pub(super) below: Vec<PathBuf>,
-    /// Read only what was said since then: a date, an RFC 3339 time, an age such as 7d or 2w, or yesterday
+    /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
     #[arg(long, value_name = "WHEN")]
     pub(super) since: Option<String>,
-    /// Read only what was said until then; a date includes its day
+    /// Skip messages after this time; a date includes its day
     #[arg(long, value_name = "WHEN")]
     pub(super) until: Option<String>,
-    /// Read only this project: its name, or a folder with all below it
+    /// Read only this project: its name or folder
     #[arg(long, value_name = "NAME|PATH")]
     pub(super) project: Vec<String>,
-    /// Leave out files and projects that match, such as 'private-*' or 'clients/acme'
+    /// Skip files and projects that match, e.g. 'private-*'
     #[arg(long, value_name = "PATTERN")]
     pub(super) exclude: Vec<String>,
-    /// Open logs even if they were finished and have not changed; finished windows are still not paid for again
+    /// Read unchanged logs again; finished windows are not paid for again
     #[arg(long)]
     reread: bool,
-    /// Open all logs, and read conversations again that `forget` has erased
+    /// Read all logs again, including conversations that were erased
     #[arg(long)]
     reread_erased: bool,
-    /// Read everything as this format, see `afterthought log formats`
+    /// Read every log as this format, see `log formats`
     #[arg(long, value_name = "NAME")]
     pub(super) format: Option<String>,
     #[command(flatten)]
     pub(super) asking: Asking,
-    /// Tokens of conversation in one call; short conversations of one project share it [default: 8000]
+    /// Tokens of conversation in one request [default: 8000]
     #[arg(long, value_name = "N")]
     pub(super) window_tokens: Option<usize>,
-    /// File that says in prose what to keep and never to keep
+    /// File with instructions on what to keep and what never to keep
     #[arg(long, value_name = "FILE")]
     pub(super) instructions: Option<PathBuf>,
-    /// What is done with personal data: KIND=redact, keep or drop for cards, ibans, ids, emails, phones or addresses
-    #[arg(long, value_name = "KIND=WHAT")]
+    /// Redact, keep or drop cards, ibans, ids, emails, phones or addresses
+    #[arg(long, value_name = "KIND=ACTION")]
     pub(super) pii: Vec<String>,
 }
 

@@ -56,7 +56,7 @@ fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
         .map(|event| event.wire())
         .filter(|event| installed.iter().all(|one| one.event != *event))
         .collect();
-    let there = format!("{} in place", counted(installed.len() as u64, "hook"));
+    let there = format!("{} in place", counted(installed.len(), "hook"));
     let state = if missing.is_empty() {
         Check::new(name, State::Good, there)
     } else {

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::health::{self, Spending};
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, spelled};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, spelled};
 use super::spend;
 
 /// Show what is stored, what is due, what failed and what it cost
@@ -69,7 +69,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         out.json(&All { stats: &stats, census: &census, health: &health, spending })?;
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{} memories{BOLD:#}", stats.memories))?;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", counted(stats.memories, "memory")))?;
     let groups = [
         ("status", &stats.by_status),
         ("type", &stats.by_type),
@@ -91,17 +91,21 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
             "{near} expire within {NEAR_DAYS} days, {fading} are half as sure as they were, or less"
         ))?;
     }
-    let size = stats.bytes / 1024;
     out.line(format_args!(
-        "{} quotes, {} relations, {} conversations, {} kept replies, {} runs, {size} KiB",
-        stats.evidence, stats.relations, stats.transcripts, stats.replies, stats.runs,
+        "{}, {}, {}, {}, {}, {}",
+        counted(stats.evidence, "quote"),
+        counted(stats.relations, "relation"),
+        counted(stats.transcripts, "conversation"),
+        counted(stats.replies, "stored reply"),
+        counted(stats.runs, "run"),
+        size(stats.bytes),
     ))?;
     health::print(&health, spending, context, now())?;
     if let Some(waiting) = stats.by_status.get("pending") {
-        out.line(format_args!("{waiting} waiting for you; see `afterthought inbox list`"))?;
+        out.line(format_args!("{waiting} pending in the inbox; see `afterthought inbox list`"))?;
     }
     if stats.batch_requests > 0 {
-        let waiting = counted(stats.batch_requests as u64, "request");
+        let waiting = counted(stats.batch_requests, "request");
         out.line(format_args!("{waiting} out in batches; `afterthought runs batches` lists them"))?;
     }
     Ok(ExitStatus::Success)
@@ -229,7 +233,7 @@ fn database(path: &Path, config: &Config) -> Vec<Check> {
             checks.extend(work(&opened, config));
             checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
             if stats.batch_requests > 0 {
-                let waiting = counted(stats.batch_requests as u64, "request");
+                let waiting = counted(stats.batch_requests, "request");
                 let finding = format!("{waiting} out; `run --batch-api` over their logs takes the answers");
                 checks.push(Check::new("batches", State::Note, finding));
             }
@@ -298,8 +302,8 @@ fn pages(store: &Store) -> Check {
 
 fn inbox(waiting: usize) -> Check {
     match waiting {
-        0 => Check::new("inbox", State::Good, "nothing waits for you"),
-        count => Check::new("inbox", State::Note, format!("{count} waiting for you; `afterthought inbox list`")),
+        0 => Check::new("inbox", State::Good, "empty"),
+        count => Check::new("inbox", State::Note, format!("{count} pending; see `afterthought inbox list`")),
     }
 }
 
