@@ -204,7 +204,7 @@ fn start(global: &Global, database: &Path) -> std::io::Result<()> {
     let mut arguments = vec!["--db".to_owned(), text(&database)];
     arguments.extend(config.iter().flat_map(|config| ["--config".to_owned(), text(config)]));
     arguments.extend(global.namespace.iter().flat_map(|name| ["--namespace".to_owned(), name.to_string()]));
-    arguments.extend(["jobs", "work", "--detached"].map(str::to_owned));
+    arguments.extend(["runs", "work", "--detached"].map(str::to_owned));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let folder = database.parent().unwrap_or(Path::new("/"));
     start_worker(&program, &arguments, folder)

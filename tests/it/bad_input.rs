@@ -408,7 +408,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "forget", "--category", "fact"],
         code: 2,
-        told: "error: that would forget 1 memory; look at it with `list` and the same filters, then add --yes",
+        told: "error: that would forget 1 memory; look at it with `memory list` and the same filters, then add --yes",
     },
     Row {
         name: "relate a memory to nothing",

@@ -83,7 +83,7 @@ fn maintenance_is_foreseen_done_once_and_undone() {
     let desk = desk();
     let foreseen = desk.run(&["db", "maintain", "--dry-run"]);
     assert!(foreseen.out.contains("The checkout was being moved to Stripe."), "{foreseen:?}");
-    assert!(foreseen.out.ends_with("1 memories would be expired, 0 would be purged\n"), "{foreseen:?}");
+    assert!(foreseen.out.ends_with("1 memory would be expired, 0 would be purged\n"), "{foreseen:?}");
     let done = desk.json(&["db", "maintain"]).remove(0);
     assert_eq!((&done["expired"], &done["dry_run"]), (&Value::from(1), &Value::from(false)));
     assert_eq!(desk.json(&["db", "maintain"]).remove(0)["run"], Value::Null, "nothing is left to do");

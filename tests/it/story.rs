@@ -71,11 +71,11 @@ fn a_person_can_follow_the_whole_story() {
     insta::with_settings!({filters => vec![
         (r"ended well \d+ \w+ ago", "ended well [age] ago"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
-        (r"\b[0-9a-f]{8}\b", "[short]"),
+        (r"\b[0-9a-f]{8}(-[0-9a-f]{1,4})*\b", "[short]"),
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
         (r"\d{4}-\d\d-\d\d \d\d:\d\d", "[minute]"),
         (r"\d{4}-\d\d-\d\d", "[day]"),
-        (r"\d+ KiB", "[size]"),
+        (r"[\d.]+ [kM]?B\b", "[size]"),
         (r"rules-\d+", "[rules]"),
         (r"DESK\S*memories\.db", "[database]"),
         (r"DESK\S*config\.toml", "[settings]"),
