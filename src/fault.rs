@@ -10,7 +10,7 @@ pub const POINTS: &[&str] = &[
     "migrate.done",
     "run.begun",
     "window.claimed",
-    "pack.remembered",
+    "request.rendered",
     "reply.received",
     "reply.kept",
     "window.finish",

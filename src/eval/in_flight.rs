@@ -84,7 +84,7 @@ mod tests {
         let request = Request {
             system: Guard::default().redact(String::new()).0,
             turns: Vec::new(),
-            schema: ReplySchema { name: "any", schema: serde_json::json!({}) },
+            schema: ReplySchema { name: "any".into(), schema: serde_json::json!({}) },
             max_completion_tokens: 1,
         };
         assert_eq!(model.refused(), None);

@@ -1,14 +1,17 @@
 //! Requests: what is asked first, and what is asked again.
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::Task;
 use super::answer::Answer;
 use super::prompt::{go_on, repair, system, user};
 use super::schema::reply_schema;
 use super::session::Shown;
 use super::validate::Legible;
-use super::views::{View, views};
+use super::views::{Sight, View, views};
 use crate::guard::Guard;
-use crate::llm::{Request, Turn, TurnRole};
+use crate::llm::{Rendered, Request, Turn, TurnRole};
 use crate::tokens;
 
 /// Longest answer to a long request, in tokens; thinking models spend a part of it before they answer.
@@ -27,16 +30,8 @@ pub fn first_request(guard: &Guard, tasks: &[Task<'_>]) -> Option<Request> {
     Some(ask(guard, tasks, &view).request)
 }
 
-/// A request with the key to its answer.
-pub(super) struct Asked {
-    /// What is sent.
-    pub request: Request,
-    /// How to read the numbers in the answer, by session.
-    pub sessions: Vec<Shown>,
-}
-
-/// Returns the request for one view.
-pub(super) fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Asked {
+/// Returns the request for one view, with how to read the numbers in its reply, see [`sessions`].
+pub(super) fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
     let prompt = user(tasks, view);
     let (system, _) = guard.redact(system(categories));
@@ -48,7 +43,40 @@ pub(super) fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Asked {
         schema: reply_schema(categories),
         max_completion_tokens: if is_short { SHORT_COMPLETION_TOKENS } else { MAX_COMPLETION_TOKENS },
     };
-    Asked { request, sessions: prompt.sessions }
+    let relative = |(sight, shown): (&Sight, &Shown)| {
+        let begin = tasks[sight.window].span.start;
+        let messages = shown.messages.iter().map(|&index| index as i64 - begin as i64).collect();
+        Numbering { first: shown.first, messages, known: shown.known }
+    };
+    let reading: Vec<_> = view.sights.iter().zip(&prompt.sessions).map(relative).collect();
+    Rendered { request, reading: serde_json::to_value(reading).expect("numbers are JSON") }
+}
+
+/// The numbers of one session as they are stored: its messages from the first one to extract from on, since a window may
+/// move within its transcript.
+#[derive(Serialize, Deserialize)]
+struct Numbering {
+    first: usize,
+    messages: Vec<i64>,
+    known: usize,
+}
+
+/// Returns how to read the numbers in the reply to a request that shows `view`, by session.
+pub(super) fn sessions(reading: &Value, tasks: &[Task<'_>], view: &View) -> Vec<Shown> {
+    let stored: Vec<Numbering> = Deserialize::deserialize(reading).unwrap_or_default();
+    let mut stored = stored.into_iter();
+    let absolute = |sight: &Sight| {
+        let task = &tasks[sight.window];
+        let Numbering { first, messages, known } =
+            stored.next().unwrap_or(Numbering { first: 1, messages: Vec::new(), known: 0 });
+        // What was shown before the window may have been cut off the log since; nothing can be quoted from it then.
+        let index = |offset: i64| {
+            let index = usize::try_from(task.span.start as i64 + offset).ok();
+            index.filter(|&index| index < task.transcript.messages.len()).unwrap_or(task.span.start)
+        };
+        Shown { first, messages: messages.into_iter().map(index).collect(), known: known.min(task.known.len()) }
+    };
+    view.sights.iter().map(absolute).collect()
 }
 
 /// Returns `request` with the model's answer to it and what is wrong with that.

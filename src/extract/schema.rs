@@ -101,7 +101,7 @@ pub fn reply_schema(categories: &[String]) -> ReplySchema {
     if let Some(slot) = schema.pointer_mut("/properties/memories/items/properties/category") {
         *slot = category;
     }
-    ReplySchema { name: "memories", schema }
+    ReplySchema { name: "memories".into(), schema }
 }
 
 /// Returns the part of a schema from [`reply_schema`] that describes one memory.

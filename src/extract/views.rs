@@ -40,6 +40,16 @@ impl View {
         Self { sights: vec![sight] }
     }
 
+    /// Names what is shown by window, messages and bytes, wherever the windows stand in their transcripts.
+    pub(super) fn name(&self, tasks: &[Task<'_>]) -> String {
+        let name = |sight: &Sight| {
+            let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
+            let bytes = sight.part.as_ref().map(|part| format!("@{}..{}", part.start, part.end)).unwrap_or_default();
+            format!("{window}:{}..{}{bytes}", span.start - begin, span.end - begin)
+        };
+        self.sights.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns the tasks for what is shown, in order.
     pub(super) fn tasks<'a>(&self, tasks: &[Task<'a>]) -> Vec<Task<'a>> {
         self.sights.iter().map(|sight| Task { span: sight.span, ..tasks[sight.window] }).collect()

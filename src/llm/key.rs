@@ -17,13 +17,6 @@ impl Request {
         hash(&self.address(model))
     }
 
-    /// Returns 64 hex digits that stand for how this request is asked of `model`: for all of it but the turns. An answer
-    /// to another request with the same frame can be read as an answer to this one, where both are about the same.
-    #[must_use]
-    pub fn frame(&self, model: &str) -> String {
-        hash(&Self { turns: Vec::new(), ..self.clone() }.address(model))
-    }
-
     /// Returns what [`Request::key`] hashes.
     pub(super) fn address(&self, model: &str) -> Value {
         json!({
@@ -68,15 +61,6 @@ mod tests {
     }
 
     #[test]
-    fn frame_ignores_the_turns_only() {
-        let (one, mut other) = (request("hello"), request("good bye"));
-        assert_eq!(one.frame("m"), other.frame("m"));
-        assert_ne!(one.frame("m"), one.frame("n"));
-        other.max_completion_tokens += 1;
-        assert_ne!(one.frame("m"), other.frame("m"));
-    }
-
-    #[test]
     fn key_ignores_the_order_of_schema_fields_only() {
         let base = request("hello");
         let mut reordered = base.clone();
@@ -86,7 +70,7 @@ mod tests {
         let mut changed = [(); 5].map(|()| base.clone());
         changed[0].max_completion_tokens += 1;
         changed[1].schema.schema["type"] = json!("array");
-        changed[2].schema.name = "other";
+        changed[2].schema.name = "other".into();
         changed[3].turns[0].role = TurnRole::Assistant;
         changed[4].turns.push(Turn { role: TurnRole::User, text: base.system.clone() });
         let mut keys: Vec<_> = changed.iter().map(|request| request.key("m")).collect();

@@ -34,9 +34,12 @@ pub use prices::{Price, PriceError, Prices};
 pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 pub use source::Source;
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-use crate::guard::Redacted;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::guard::{Guard, Redacted};
 
 /// One question to a model. Only redacted text fits in.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +59,36 @@ impl Request {
     #[must_use]
     pub fn prompt_tokens(&self) -> u64 {
         wire::prompt_tokens(self)
+    }
+
+    /// Returns the request as it is stored until it is answered.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        let turn = |turn: &Turn| json!({"is_answer": turn.role == TurnRole::Assistant, "text": turn.text.as_str()});
+        json!({
+            "system": self.system.as_str(),
+            "turns": self.turns.iter().map(turn).collect::<Vec<_>>(),
+            "schema": {"name": self.schema.name, "schema": self.schema.schema},
+            "max_completion_tokens": self.max_completion_tokens,
+        })
+    }
+
+    /// Reads a request as it was stored; `None` if it was stored by another program. What is a secret by now does not
+    /// leave the machine any more.
+    #[must_use]
+    pub fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
+        let text = |value: &Value| Some(guard.redact(value.as_str()?.to_owned()).0);
+        let role = |turn: &Value| Some(if turn["is_answer"].as_bool()? { TurnRole::Assistant } else { TurnRole::User });
+        let turn = |turn: &Value| Some(Turn { role: role(turn)?, text: text(&turn["text"])? });
+        Some(Self {
+            system: text(&body["system"])?,
+            turns: body["turns"].as_array()?.iter().map(turn).collect::<Option<_>>()?,
+            schema: ReplySchema {
+                name: body["schema"]["name"].as_str()?.to_owned().into(),
+                schema: body["schema"]["schema"].clone(),
+            },
+            max_completion_tokens: body["max_completion_tokens"].as_u64()?.try_into().ok()?,
+        })
     }
 }
 
@@ -81,7 +114,7 @@ pub enum TurnRole {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplySchema {
     /// Letters, digits and `_`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The schema, in the subset that strict mode accepts.
     pub schema: serde_json::Value,
 }
@@ -122,6 +155,36 @@ pub trait Complete {
     fn complete(&self, request: &Request) -> impl Future<Output = Result<(Reply, Cost), LlmError>>;
     /// Returns the configured model's name.
     fn model(&self) -> &str;
+
+    /// Asks about `part` of some windows. `render` makes the request, unless it was rendered and stored before.
+    fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> impl Future<Output = Answered> {
+        let _ = part;
+        async move {
+            let rendered = render();
+            let answer = self.complete(&rendered.request).await;
+            Answered { key: rendered.request.key(self.model()), rendered, answer }
+        }
+    }
+}
+
+/// A request about a part of some windows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// What is sent.
+    pub request: Request,
+    /// How to read the reply, for whoever has rendered it.
+    pub reading: Value,
+}
+
+/// The outcome of a request about a part of some windows.
+#[derive(Debug)]
+pub struct Answered {
+    /// What was sent, now or earlier.
+    pub rendered: Rendered,
+    /// The hash under which its reply is stored.
+    pub key: String,
+    /// The reply and whether it cost a call.
+    pub answer: Result<(Reply, Cost), LlmError>,
 }
 
 impl<C: Complete> Complete for &C {
@@ -131,6 +194,10 @@ impl<C: Complete> Complete for &C {
 
     fn model(&self) -> &str {
         C::model(self)
+    }
+
+    fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> impl Future<Output = Answered> {
+        C::complete_part(self, part, render)
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) mod tests {
         Request {
             system: redacted("Extract facts."),
             turns: vec![Turn { role: TurnRole::User, text: redacted(text) }],
-            schema: ReplySchema { name: "facts", schema: json!({"type": "object", "additionalProperties": false}) },
+            schema: ReplySchema { name: "facts".into(), schema: json!({"type": "object", "additionalProperties": false}) },
             max_completion_tokens: 100,
         }
     }

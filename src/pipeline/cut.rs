@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
 use super::files::FileNumber;
-use super::pack::{Company, Load, Packer};
+use super::pack::{Company, Load, Membership, Packer};
 use super::place::{Lookup, Place};
 use super::setup::Pipeline;
 use super::tally::Tally;
@@ -19,7 +19,7 @@ use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaned, Redacted};
 use crate::llm::Complete;
-use crate::store::{OpenWindow, PackPlace, TranscriptId};
+use crate::store::{OpenRequest, RequestId, Store, StoreError, TranscriptId, UnfinishedWindow};
 use transcripts::{Message, Transcript, content_hash};
 
 /// Conversations that are cut into windows ahead of the calls.
@@ -32,8 +32,8 @@ pub(super) struct Job {
     pub(super) span: Span,
     /// Its tokens in a prompt.
     tokens: usize,
-    /// Its place among windows that were asked about before and got no end.
-    former: Option<PackPlace>,
+    /// Whether it may be read together with others.
+    company: Company,
     /// The transcript in the ledger.
     pub(super) row: TranscriptId,
     /// The log that it is from.
@@ -46,14 +46,21 @@ impl Job {
         &self.transcript.messages[self.span.start..self.span.end]
     }
 
+    /// Returns the stored request about it.
+    pub(super) const fn stored(&self) -> Option<RequestId> {
+        match self.company {
+            Company::Stored(member) => Some(member.request),
+            Company::Any | Company::None => None,
+        }
+    }
+
     /// Returns what decides where it is packed. The rules read window by window, and a window in which nobody says
     /// anything costs no request.
     fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
-        let company = match (extractor, self.former) {
-            (Extractor::Rules, _) => Company::None,
-            (Extractor::Llm(_), _) if !window::has_human_signal(self.messages()) => Company::None,
-            (Extractor::Llm(_), Some(place)) => Company::Former(place),
-            (Extractor::Llm(_), None) => Company::Any,
+        let company = match extractor {
+            Extractor::Rules => Company::None,
+            Extractor::Llm(_) if !window::has_human_signal(self.messages()) => Company::None,
+            Extractor::Llm(_) => self.company,
         };
         Load { place: &self.place, tokens: self.tokens, company }
     }
@@ -167,9 +174,7 @@ struct Cutting {
     file: FileNumber,
     /// Windows that an earlier run has finished.
     known: usize,
-    /// Windows that an earlier run has asked about.
-    asked: Vec<OpenWindow>,
-    windows: JoinHandle<Vec<Window>>,
+    windows: JoinHandle<Vec<(Window, Company)>>,
 }
 
 impl Cutting {
@@ -179,25 +184,23 @@ impl Cutting {
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = known::still_there(&transcript.messages, &finished);
-        let kept = match pipeline.extractor {
-            Extractor::Llm(_) => {
-                let kept = pipeline.store.batch_windows(row, pipeline.extractor.kind())?;
-                known::asked_spans(&transcript.messages, &kept, &done)
-            }
+        let open = match pipeline.extractor {
+            Extractor::Llm(_) => pipeline.store.unfinished_windows(row, pipeline.extractor.kind())?,
             Extractor::Rules => Vec::new(),
         };
+        let members = members(pipeline.store, &open)?;
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
-        let asked = pipeline.store.open_windows(row, pipeline.extractor.kind())?;
-        let windows = tokio::task::spawn_blocking(move || with_kept(kept, &shared.messages, done, budget));
-        Ok(Self { transcript, place, row, file, known, asked, windows })
+        let windows =
+            tokio::task::spawn_blocking(move || with_stored(&open, &members, &shared.messages, done, budget));
+        Ok(Self { transcript, place, row, file, known, windows })
     }
 
     /// Returns the windows that are wanted once all are cut, and tallies them.
     async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
         let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
         let cut = windows.len();
-        windows.retain(|one| pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end]));
+        windows.retain(|(one, _)| pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end]));
         let (known, new) = (self.known as u64, windows.len() as u64);
         let mut tally = tally.borrow_mut();
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
@@ -210,31 +213,57 @@ impl Cutting {
         windows.into_iter().map(|window| self.job(window)).collect()
     }
 
-    fn job(&self, Window { span, tokens }: Window) -> Job {
-        let messages = &self.transcript.messages[span.start..span.end];
-        let hash = content_hash(messages);
-        let is_it = |asked: &&OpenWindow| asked.window.content_hash == hash;
-        let is_here = |asked: &&OpenWindow| is_it(asked) && asked.window.start == span.start;
-        let former = self.asked.iter().find(is_here).or_else(|| self.asked.iter().find(is_it));
+    fn job(&self, (Window { span, tokens }, company): (Window, Company)) -> Job {
         Job {
             transcript: Arc::clone(&self.transcript),
             place: self.place.clone(),
             span,
             tokens,
-            former: former.map(|asked| asked.place),
+            company,
             row: self.row,
             file: self.file,
         }
     }
 }
 
-/// Returns the windows `kept`, which stay as they are because they are paid for, and those of what is left, by place.
-fn with_kept(kept: Vec<Span>, messages: &[Message], mut done: Vec<Range<usize>>, budget: WindowBudget) -> Vec<Window> {
-    done.extend(kept.iter().map(|span| span.start..span.end));
+/// Returns how each of `open` may be read: one that failed alone, so that it does not cost others their answer.
+fn members(store: &Store, open: &[UnfinishedWindow]) -> Result<Vec<Company>, StoreError> {
+    let company = |one: &UnfinishedWindow| {
+        let Some((request, place)) = one.request else { return Ok(Company::None) };
+        let stored = store.open_request(request)?;
+        let member = |stored: OpenRequest| Company::Stored(Membership { request, place, windows: stored.windows });
+        Ok(stored.map_or(Company::Any, member))
+    };
+    open.iter().map(company).collect()
+}
+
+/// Returns the windows that stored requests show, as they are there, and those of what is left, by place.
+fn with_stored(
+    open: &[UnfinishedWindow],
+    members: &[Company],
+    messages: &[Message],
+    mut done: Vec<Range<usize>>,
+    budget: WindowBudget,
+) -> Vec<(Window, Company)> {
+    let company_of = |window: &UnfinishedWindow| {
+        let at = open.iter().position(|one| std::ptr::eq(one, window));
+        at.map_or(Company::Any, |at| members[at])
+    };
+    let stored = known::stored_windows(messages, open, &done);
+    done.extend(stored.iter().map(|(span, _)| span.start..span.end));
     done.sort_by_key(|range| range.start);
-    let mut windows = window::windows(messages, &done, budget);
-    // They go with those with which they were asked about, or else alone.
-    windows.extend(kept.into_iter().map(|span| Window { span, tokens: budget.tokens }));
-    windows.sort_by_key(|window| window.span.start);
+    let mut windows: Vec<(Window, Company)> = window::windows(messages, &done, budget)
+        .into_iter()
+        .map(|window| {
+            let hash = content_hash(&messages[window.span.start..window.span.end]);
+            let is_it = |one: &&UnfinishedWindow| one.context.is_none() && one.window.content_hash == hash;
+            let here = open.iter().filter(is_it).find(|one| one.window.start == window.span.start);
+            (window, here.or_else(|| open.iter().find(is_it)).map_or(Company::Any, company_of))
+        })
+        .collect();
+    // Should a request not be taken up as it is, its windows are large enough to go alone.
+    let stored = stored.into_iter().map(|(span, one)| (Window { span, tokens: budget.tokens }, company_of(one)));
+    windows.extend(stored);
+    windows.sort_by_key(|(window, _)| window.span.start);
     windows
 }

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch::{MOST_WAITING, Queue};
 use super::cut::{Job, packs};
-use super::held::Held;
-use super::ledgered::Asking;
+use super::held::ClaimedWindows;
+use super::ledgered::PackModel;
 use super::restated::drop_restated;
 use super::setup::Pipeline;
 use super::sift::{drop_personal, mark_pasted};
@@ -19,7 +19,7 @@ use super::{Event, Extractor, Ledgered, MAX_KNOWN, PipelineError, ReadEvent};
 use crate::extract::{Extraction, Outcome, Spent, Task, llm, rules};
 use crate::llm::Complete;
 use crate::memory::{Audience, Memory, Namespace, Status};
-use crate::store::{Finished, KnownLine, Likeness, WindowKey};
+use crate::store::{Finished, KnownLine, Likeness};
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
@@ -63,35 +63,44 @@ async fn extract_to_ledger<C: Complete>(
     pack: Vec<Job>,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    let held = Held::claim(pipeline, pack, tally)?;
-    let Some(former) = held.former(pipeline)? else { return held.leave(pipeline, tally) };
-    let known = former.known.unwrap_or_else(|| known_memories(pipeline, &held.jobs));
-    held.remember(pipeline, &known)?;
-    let asking = model.map(|model| model.about(&held.keys, former.first));
-    let extractions = extract(pipeline, asking.as_ref(), &held, &known, tally).await;
-    if asking.is_some_and(|asking| asking.is_left()) {
-        extractions.iter().for_each(|extraction| tally.borrow_mut().summary.spend(extraction.spent));
-        return held.leave(pipeline, tally);
+    let claimed = ClaimedWindows::claim(pipeline, pack, tally)?;
+    if claimed.ids.is_empty() {
+        return Ok(());
     }
-    write(pipeline, model, &held, &extractions, tally)
+    let shown = claimed.request.as_ref().and_then(|(_, open)| open.known.clone());
+    let known = shown.unwrap_or_else(|| known_memories(pipeline, &claimed.jobs));
+    let asking = model.map(|model| PackModel {
+        model,
+        store: pipeline.store,
+        windows: claimed.with_context(),
+        known: &known,
+        root: Cell::new(claimed.request.as_ref().map(|(root, _)| *root)),
+        is_left: Cell::new(false),
+    });
+    let extractions = extract(pipeline, asking.as_ref(), &claimed, &known, tally).await;
+    if asking.is_some_and(|asking| asking.is_left.get()) {
+        extractions.iter().for_each(|extraction| tally.borrow_mut().summary.spend(extraction.spent));
+        return claimed.leave(pipeline, tally);
+    }
+    write(pipeline, model, &claimed, &extractions, tally)
 }
 
 /// Writes to the ledger what came of windows, and tallies how each ended.
 fn write<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&Ledgered<'_, C>>,
-    held: &Held,
+    claimed: &ClaimedWindows,
     extractions: &[Extraction],
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    for ((id, job), extraction) in held.ids.iter().zip(&held.jobs).zip(extractions) {
+    for ((id, job), extraction) in claimed.ids.iter().zip(&claimed.jobs).zip(extractions) {
         let mut tally = tally.borrow_mut();
         tally.under_way.remove(id);
         tally.extracted(job, extraction);
     }
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
-    let finished = extractions.iter().zip(&candidates).zip(&held.ids).map(|((extraction, candidates), id)| {
+    let finished = extractions.iter().zip(&candidates).zip(&claimed.ids).map(|((extraction, candidates), id)| {
         let Extraction { outcome, dropped, spent, error, useless, .. } = extraction;
         let lacks = !useless.is_empty();
         let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
@@ -103,13 +112,7 @@ fn write<C: Complete>(
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
     // What another process took while this one stood still is finished by the other.
-    let ours = held.jobs.iter().zip(&held.keys).zip(&finished).zip(written).filter(|(_, is_written)| *is_written);
-    let ours: Vec<_> = ours.map(|(one, _)| one).collect();
-    if model.is_some() {
-        let keys: Vec<WindowKey> = ours.iter().map(|((_, key), _)| (*key).clone()).collect();
-        pipeline.store.drop_batch_windows(&keys)?;
-    }
-    for ((job, _), (_, finished)) in ours {
+    for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
         if finished.outcome != Outcome::Failed && !finished.lacks {
             pipeline.note(tally.borrow_mut().files.one_less(job.file));
         }
@@ -120,22 +123,22 @@ fn write<C: Complete>(
 /// Extracts the windows of a pack, and leaves out what need not be learnt.
 async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
-    model: Option<&Asking<'_, '_, C>>,
-    held: &Held,
+    model: Option<&PackModel<'_, '_, C>>,
+    claimed: &ClaimedWindows,
     known: &[Memory],
     tally: &RefCell<Tally<'_>>,
 ) -> Vec<Extraction> {
-    if held.are_silent() {
-        tally.borrow_mut().summary.windows.no_signal += held.jobs.len() as u64;
-        return held.jobs.iter().map(|_| nothing()).collect();
+    if claimed.are_silent() {
+        tally.borrow_mut().summary.windows.no_signal += claimed.jobs.len() as u64;
+        return claimed.jobs.iter().map(|_| nothing()).collect();
     }
     let task = |job| task(pipeline, job, known);
-    let tasks: Vec<Task<'_>> = held.jobs.iter().map(task).collect();
+    let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(task).collect();
     let mut extractions = match (pipeline.extractor, model) {
         (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
         (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
     };
-    for (job, extraction) in held.jobs.iter().zip(&mut extractions) {
+    for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {
             // Where one namespace was asked for, nothing goes to another.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
@@ -195,7 +198,7 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
     recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
-/// Returns what agents are told at every start where the conversation was held.
+/// Returns what agents are told at every start where the conversation was claimed.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
     spaces.dedup();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::extract::Span;
-use crate::store::{DoneWindow, WindowPlace};
+use crate::store::{DoneWindow, UnfinishedWindow};
 use transcripts::{Message, content_hash};
 
 /// Messages by which a window may have moved because others were put in or taken out before it.
@@ -26,17 +26,26 @@ pub(super) fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<
     found.ranges
 }
 
-/// Returns the windows that wait for the answer of a batch, where they stand now: sorted, and disjoint from `done`.
-pub(super) fn asked_spans(messages: &[Message], asked: &[WindowPlace], done: &[Range<usize>]) -> Vec<Span> {
-    let windows: Vec<DoneWindow> = asked.iter().map(|place| place.window.clone()).collect();
+/// Returns the windows that a stored request shows, where they stand now: sorted, disjoint from `done`, each with the
+/// one of `open` that it is.
+pub(super) fn stored_windows<'w>(
+    messages: &[Message],
+    open: &'w [UnfinishedWindow],
+    done: &[Range<usize>],
+) -> Vec<(Span, &'w UnfinishedWindow)> {
+    let stored: Vec<&UnfinishedWindow> = open.iter().filter(|one| one.context.is_some()).collect();
+    let windows: Vec<DoneWindow> = stored.iter().map(|one| one.window.clone()).collect();
     let mut ranges = still_there(messages, &windows);
     ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
     let span = |range: Range<usize>| {
         let hash = content_hash(&messages[range.clone()]);
-        let context = asked.iter().find(|place| place.window.content_hash == hash).map_or(0, |place| place.context);
-        Span { context_start: range.start.saturating_sub(context), start: range.start, end: range.end }
+        let is_it = |one: &&&UnfinishedWindow| one.window.content_hash == hash;
+        let here = stored.iter().filter(is_it).find(|one| one.window.start == range.start);
+        let window = here.or_else(|| stored.iter().find(is_it))?;
+        let context = window.context.unwrap_or_default();
+        Some((Span { context_start: range.start.saturating_sub(context), start: range.start, end: range.end }, *window))
     };
-    ranges.into_iter().map(span).collect()
+    ranges.into_iter().filter_map(span).collect()
 }
 
 struct Found<'m> {

@@ -1,20 +1,28 @@
-//! A model behind the ledger: no question is paid for twice, and none is sent that the budget does not allow.
+//! A model behind the store: a request is stored before it is sent, sent by one process, and never paid for twice.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::time::Duration;
 
+use futures::future::{self, Either};
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::batch::{Batching, Given, Queue};
-use super::turn::Turn;
 use crate::fault::point;
 use crate::guard::Guard;
-use crate::llm::{Budget, Budgeted, Complete, Cost, LlmError, Reply, Request};
-use crate::store::{Store, WindowKey};
+use crate::llm::{Answered, Budget, Budgeted, Complete, Cost, LlmError, Rendered, Reply, Request};
+use crate::memory::Memory;
+use crate::store::{RequestClaim, RequestId, RequestPart, Store, WindowId};
 
 /// Transient failures in a row after which the server is taken to be down.
 const DOWN_AFTER: u32 = 3;
+/// Time between two looks whether another process has its reply, at first and at most.
+const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// Time between two renewals of the claim on a request that is being sent.
+const RENEW: Duration = Duration::from_secs(15);
 
-/// Answers from the store where it can, and keeps what it had to ask for.
+/// Answers from the store where it can, and stores what it had to ask for.
 ///
 /// Once the model has failed in a way that the next request would meet too, it is not asked again.
 pub struct Ledgered<'a, C> {
@@ -23,12 +31,12 @@ pub struct Ledgered<'a, C> {
     guard: &'a Guard,
     failures: Cell<u32>,
     halted: RefCell<Option<LlmError>>,
-    /// Where questions about windows are gathered, if they are.
+    /// Where requests about windows are gathered, if they are.
     pub(super) queue: Option<Queue<'a>>,
 }
 
 impl<'a, C: Complete> Ledgered<'a, C> {
-    /// Puts the ledger of `store` and `budget` in front of `inner`.
+    /// Puts the requests of `store` and `budget` in front of `inner`.
     pub const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
             inner: Budgeted::new(inner, budget),
@@ -40,7 +48,7 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         }
     }
 
-    /// Has questions about windows answered in batches.
+    /// Has requests about windows answered in batches.
     pub(super) fn in_batches(self, inner: &'a C, budget: &'a Budget, batching: Batching<'a>) -> Self {
         let queue = Queue::new(batching, self.store, self.guard, budget, inner.model());
         Self { queue: Some(queue), ..self }
@@ -51,18 +59,11 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         self.halted.borrow().clone()
     }
 
-    /// Forgets replies that were of no use, so that the questions are asked again.
+    /// Forgets replies that were of no use, so that the requests are sent again.
     pub fn forget(&self, keys: &[String]) {
         if let Err(error) = self.store.forget_replies(keys) {
-            tracing::warn!("a useless reply stays in the ledger, so the next run will not ask again: {error}");
+            tracing::warn!("a useless reply stays in the store, so the next run will not ask again: {error}");
         }
-    }
-
-    /// Returns the model as the windows of one pack ask it.
-    ///
-    /// Of an earlier run, `first` is the request that the pack asked first, by hash, with the hash of its frame.
-    pub(super) fn about<'m>(&'m self, windows: &'m [WindowKey], first: Option<(String, String)>) -> Asking<'m, 'a, C> {
-        Asking { model: self, windows, first: Cell::new(first), is_left: Cell::new(false) }
     }
 
     /// Notes a failure, and whether the next request would meet it too.
@@ -83,58 +84,65 @@ impl<'a, C: Complete> Ledgered<'a, C> {
         error
     }
 
-    /// Returns the reply that is kept under `key`.
-    fn kept(&self, key: &str) -> Option<Reply> {
+    /// Returns the reply that is stored under `key`.
+    fn stored_reply(&self, key: &str) -> Option<Reply> {
         self.store.reply(key).unwrap_or_else(|error| {
-            tracing::warn!("the ledger cannot be read, so the model is asked: {error}");
+            tracing::warn!("the store cannot be read, so the model is asked: {error}");
             None
         })
     }
 
-    /// Asks, unless another process did meanwhile.
+    /// Sends a request, unless another process has its reply by the time it may be sent.
     async fn ask(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        let turn = Turn::wait(self.store, key).await;
-        if let Some(reply) = self.kept(key) {
-            return Ok((reply, Cost::Cached));
+        let owner = Uuid::now_v7().to_string();
+        let mut pause = LOOK.0;
+        loop {
+            match self.store.claim_request(key, request, &owner, Timestamp::now()) {
+                Ok(RequestClaim::Mine) => break,
+                Ok(RequestClaim::Answered(reply)) => return Ok((reply, Cost::Cached)),
+                Ok(RequestClaim::InBatch) => return Err(LlmError::InBatch),
+                Ok(RequestClaim::Other) => tokio::time::sleep(pause).await,
+                // The reply is of use all the same.
+                Err(error) => {
+                    tracing::warn!("a request is sent without being stored: {error}");
+                    break;
+                }
+            }
+            pause = (pause * 2).min(LOOK.1);
         }
-        let answer = match self.halted() {
-            Some(error) => return Err(error),
-            None => turn.during(self.inner.complete(request)).await,
-        };
-        let (reply, cost) = answer.map_err(|error| self.note(error))?;
+        let claim = SendingClaim { store: self.store, key, owner };
+        if let Some(error) = self.halted() {
+            return Err(error);
+        }
+        let (reply, cost) = claim.during(self.inner.complete(request)).await.map_err(|error| self.note(error))?;
         self.failures.set(0);
         Ok((self.keep(key, reply), cost))
     }
 
-    /// Asks about windows: in a batch, unless the word comes back to ask directly.
-    async fn ask_about(&self, windows: &[WindowKey], key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
+    /// Asks about windows: in a batch, unless the queue returns it to be asked directly.
+    async fn ask_about_windows(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let Some(queue) = self.queue.as_ref().filter(|_| self.halted().is_none()) else {
             return self.ask(key, request).await;
         };
-        let noted = self.store.batch_windows_ask(windows, key, &request.frame(self.model()));
-        let given = match noted {
-            Ok(()) => queue.ask(key, request).await,
-            Err(error) => Err(error),
-        };
-        match given {
+        match queue.ask(key, request).await {
             Ok(Given::Reply(reply, cost)) => Ok((reply, cost)),
             Ok(Given::Direct) => self.ask(key, request).await,
             Ok(Given::Failed(error)) => Err(error),
             Ok(Given::Refused(error)) => Err(self.note(error)),
             Ok(Given::Left) => Err(LlmError::InBatch),
             Err(error) => {
-                tracing::warn!("the ledger cannot be used, so what it is about is left to a later run: {error}");
+                tracing::warn!("the store cannot be used, so these windows are left to a later run: {error}");
                 Err(LlmError::InBatch)
             }
         }
     }
 
-    /// Whether the request with this hash was paid for, be its answer here or on its way.
+    /// Whether the request with this hash was paid for, be its reply here or on its way.
     fn is_paid(&self, key: &str) -> bool {
-        self.kept(key).is_some() || self.store.batch_of(key).is_ok_and(|batch| batch.is_some())
+        self.stored_reply(key).is_some() || self.store.batch_of(key).is_ok_and(|batch| batch.is_some())
     }
 
-    /// Keeps a reply, redacted. A reply that cannot be kept is still used, since it is paid for.
+    /// Stores a reply, redacted. A reply that cannot be stored is still used, since it is paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
         point("reply.received");
@@ -149,7 +157,7 @@ impl<'a, C: Complete> Ledgered<'a, C> {
 impl<C: Complete> Complete for Ledgered<'_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let key = request.key(self.inner.model());
-        match self.kept(&key) {
+        match self.stored_reply(&key) {
             Some(reply) => Ok((reply, Cost::Cached)),
             None => self.ask(&key, request).await,
         }
@@ -160,46 +168,156 @@ impl<C: Complete> Complete for Ledgered<'_, C> {
     }
 }
 
-/// A model as the windows of one pack ask it.
-pub(super) struct Asking<'m, 'a, C> {
-    model: &'m Ledgered<'a, C>,
-    windows: &'m [WindowKey],
-    /// The first request of an earlier run, until this run has asked its own.
-    first: Cell<Option<(String, String)>>,
-    is_left: Cell<bool>,
+/// The right to send a request, given back on drop unless the request is answered by then.
+struct SendingClaim<'a> {
+    store: &'a Store,
+    key: &'a str,
+    owner: String,
 }
 
-impl<C: Complete> Asking<'_, '_, C> {
-    /// Returns the hash under which a request is looked up: its own, or that of the request in its place which an
-    /// earlier run has paid for.
-    fn key(&self, request: &Request) -> String {
-        let model = self.model.model();
-        match self.first.take() {
-            Some((first, frame)) if frame == request.frame(model) && self.model.is_paid(&first) => first,
-            _ => request.key(model),
+impl SendingClaim<'_> {
+    /// Returns the result of `call`, and keeps the claim meanwhile.
+    async fn during<T>(&self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        loop {
+            match future::select(call.as_mut(), pin!(tokio::time::sleep(RENEW))).await {
+                Either::Left((done, _)) => return done,
+                Either::Right(((), _)) => {
+                    if let Err(error) = self.store.renew_request(self.key, &self.owner, Timestamp::now()) {
+                        tracing::warn!("the claim on a request could not be renewed: {error}");
+                    }
+                }
+            }
         }
     }
+}
 
-    /// Whether an answer is left to a later run, and so the windows.
-    pub(super) const fn is_left(&self) -> bool {
-        self.is_left.get()
+impl Drop for SendingClaim<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.store.release_request(self.key, &self.owner) {
+            tracing::warn!("others wait up to a minute for a request that was sent: {error}");
+        }
     }
 }
 
-impl<C: Complete> Complete for Asking<'_, '_, C> {
-    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        let key = self.key(request);
-        let answer = match self.model.kept(&key) {
-            Some(reply) => Ok((reply, Cost::Cached)),
-            None => self.model.ask_about(self.windows, &key, request).await,
+/// The model as the windows of one pack ask it: each request about them is rendered once, whichever process does it.
+pub(super) struct PackModel<'m, 'a, C> {
+    pub(super) model: &'m Ledgered<'a, C>,
+    /// Where the windows are.
+    pub(super) store: &'m Store,
+    pub(super) windows: Vec<(WindowId, usize)>,
+    pub(super) known: &'m [Memory],
+    /// The first request about these windows, once there is one.
+    pub(super) root: Cell<Option<RequestId>>,
+    /// Whether a reply is left to a later run, and so the windows.
+    pub(super) is_left: Cell<bool>,
+}
+
+impl<C: Complete> PackModel<'_, '_, C> {
+    /// Returns the request about `part`, rendered and stored now or earlier, with the hash of its reply.
+    fn request(&self, part: &str, render: impl FnOnce() -> Rendered) -> (Rendered, String) {
+        let stored = self.root.get().map(|root| self.store.stored_request(root, part, self.model.guard));
+        let stored = stored.transpose().unwrap_or_else(|error| {
+            tracing::warn!("a stored request cannot be read, so it is rendered again: {error}");
+            None
+        });
+        let earlier_key = match stored.flatten() {
+            Some(stored) => match stored.body {
+                Some((request, reading)) => return (Rendered { request, reading }, stored.key),
+                None => Some(stored.key).filter(|key| self.model.is_paid(key)),
+            },
+            None => None,
         };
-        if matches!(answer, Err(LlmError::InBatch)) {
-            self.is_left.set(true);
+        let rendered = render();
+        let key = earlier_key.unwrap_or_else(|| rendered.request.key(self.model.model()));
+        let part = RequestPart {
+            root: self.root.get(),
+            part,
+            key: &key,
+            request: &rendered.request,
+            reading: &rendered.reading,
+            windows: &self.windows,
+            known: self.known,
+        };
+        match self.store.keep_request(&part, Timestamp::now()) {
+            Ok(root) => self.root.set(root),
+            Err(error) => tracing::warn!("a request could not be stored before it is sent: {error}"),
         }
-        answer
+        (rendered, key)
+    }
+}
+
+impl<C: Complete> Complete for PackModel<'_, '_, C> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        self.model.complete(request).await
     }
 
     fn model(&self) -> &str {
         self.model.model()
+    }
+
+    async fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> Answered {
+        let (rendered, key) = self.request(part, render);
+        let answer = match self.model.stored_reply(&key) {
+            Some(reply) => Ok((reply, Cost::Cached)),
+            None => self.model.ask_about_windows(&key, &rendered.request).await,
+        };
+        if matches!(answer, Err(LlmError::InBatch)) {
+            self.is_left.set(true);
+        }
+        Answered { rendered, key, answer }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::{Finish, Limits, ReplySchema, Turn, TurnRole};
+
+    /// A model that fails the test if it is asked twice at a time.
+    #[derive(Default)]
+    struct OneAtATime {
+        in_flight: Cell<u32>,
+        calls: Cell<u32>,
+    }
+
+    impl Complete for OneAtATime {
+        async fn complete(&self, _: &Request) -> Result<(Reply, Cost), LlmError> {
+            assert_eq!(self.in_flight.replace(self.in_flight.get() + 1), 0, "two ask at a time");
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            self.in_flight.set(self.in_flight.get() - 1);
+            self.calls.set(self.calls.get() + 1);
+            let (finish, model) = (Finish::Stop, "m".to_owned());
+            Ok((Reply { text: "{}".into(), finish, prompt_tokens: 1, completion_tokens: 1, model }, Cost::Call))
+        }
+
+        fn model(&self) -> &'static str {
+            "m"
+        }
+    }
+
+    fn request(guard: &Guard, text: &str) -> Request {
+        let redacted = |text: &str| guard.redact(text.to_owned()).0;
+        Request {
+            system: redacted("Extract facts."),
+            turns: vec![Turn { role: TurnRole::User, text: redacted(text) }],
+            schema: ReplySchema { name: "facts".into(), schema: serde_json::json!({"type": "object"}) },
+            max_completion_tokens: 100,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_sent_by_one_at_a_time_and_paid_for_once() {
+        let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), OneAtATime::default());
+        let budget = Budget::new(Limits::default(), None, "m").unwrap();
+        let models = [(); 3].map(|()| Ledgered::new(&model, &store, &guard, &budget));
+        let same = request(&guard, "same");
+        let replies = future::join_all(models.iter().map(|model| model.complete(&same))).await;
+        assert_eq!(replies.iter().filter(|reply| matches!(reply, Ok((_, Cost::Call)))).count(), 1);
+        assert_eq!((replies.iter().filter(|reply| reply.is_ok()).count(), model.calls.get()), (3, 1));
+        // A claim on one request is not in the way of another.
+        let other = request(&guard, "another");
+        store.claim_request("held", &same, "somebody", Timestamp::now()).unwrap();
+        assert!(matches!(models[0].complete(&other).await, Ok((_, Cost::Call))));
     }
 }

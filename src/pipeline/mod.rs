@@ -32,7 +32,6 @@ mod stamp;
 mod summary;
 mod survey;
 mod tally;
-mod turn;
 
 use crate::config::ExtractorChoice;
 use crate::extract::rules;

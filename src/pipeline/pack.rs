@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Place;
-use crate::store::PackPlace;
+use crate::store::RequestId;
 
 /// Most windows in a pack.
 const MAX_WINDOWS: usize = 32;
@@ -28,21 +28,32 @@ pub(super) struct Load<'p> {
 pub(super) enum Company {
     /// With whatever fits.
     Any,
-    /// With those of the pack in which it was asked about before.
-    Former(PackPlace),
+    /// With those that a stored request is about.
+    Stored(Membership),
     /// It goes alone, and at once.
     None,
 }
 
+/// The place of a window among those that a stored request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Membership {
+    /// The first request about them.
+    pub request: RequestId,
+    /// The place, from 0.
+    pub place: usize,
+    /// How many there are.
+    pub windows: usize,
+}
+
 /// Puts windows into packs of at most `budget` tokens.
 ///
-/// A window that is larger, or nearly as large, is a pack of its own. What was asked about before and got no end is packed as it was then, so
-/// that a reply which was paid for is found. Nothing that passes through is lost or doubled.
+/// A window that is larger, or nearly as large, is a pack of its own. Windows that a stored request is about are put
+/// together as it shows them. Nothing that passes through is lost or doubled.
 #[derive(Debug)]
 pub(super) struct Packer<T> {
     budget: usize,
     open: VecDeque<Open<T>>,
-    awaited: BTreeMap<i64, Awaited<T>>,
+    awaited: BTreeMap<RequestId, Awaited<T>>,
 }
 
 #[derive(Debug)]
@@ -69,7 +80,7 @@ impl<T> Packer<T> {
         match load.company {
             Company::None => vec![vec![window]],
             Company::Any => self.fill(load, window),
-            Company::Former(place) => self.complete(load, place, window),
+            Company::Stored(member) => self.complete(load, member, window),
         }
     }
 
@@ -115,18 +126,18 @@ impl<T> Packer<T> {
         self.budget - self.budget / 8
     }
 
-    fn complete(&mut self, load: &Load<'_>, place: PackPlace, window: T) -> Vec<Vec<T>> {
+    fn complete(&mut self, load: &Load<'_>, member: Membership, window: T) -> Vec<Vec<T>> {
         let pack = self
             .awaited
-            .entry(place.pack)
+            .entry(member.request)
             .or_insert_with(|| Awaited { place: load.place.clone(), windows: BTreeMap::new() });
         // The same conversation in another log, or in a project that was told apart since.
-        if pack.windows.contains_key(&place.place) || pack.place != *load.place {
+        if pack.windows.contains_key(&member.place) || pack.place != *load.place {
             return self.fill(load, window);
         }
-        pack.windows.insert(place.place, window);
-        let is_full = pack.windows.len() >= place.open;
-        let closed = if is_full { self.awaited.remove(&place.pack) } else { None };
+        pack.windows.insert(member.place, window);
+        let is_full = pack.windows.len() >= member.windows;
+        let closed = if is_full { self.awaited.remove(&member.request) } else { None };
         let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
         closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
     }
@@ -164,8 +175,8 @@ mod tests {
         windows.iter().map(|&(name, tokens)| (name, tokens, Company::Any)).collect()
     }
 
-    fn former(pack: i64, place: usize, open: usize) -> Company {
-        Company::Former(PackPlace { pack, place, open })
+    fn former(request: i64, place: usize, windows: usize) -> Company {
+        Company::Stored(Membership { request: RequestId::from_stored(request), place, windows })
     }
 
     #[test]

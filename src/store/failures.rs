@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::Row;
 
 use super::row::time_or_none;
-use super::windows::WindowId;
+use super::work::WindowId;
 use super::{Database, Store, StoreError};
 
 /// A window that could not be extracted.

@@ -37,8 +37,8 @@ impl Writer<'_> {
                 "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
             )?
             .execute([id.as_str()])?;
-            // A request that showed it is asked anew, which is cheaper than to keep it.
-            conn.prepare_cached("DELETE FROM batch_windows WHERE instr(known, ?1) > 0")?.execute([id.as_str()])?;
+            // A request that showed it is rendered anew, which is cheaper than to keep it.
+            super::work::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
             Ok(windows)
@@ -88,8 +88,13 @@ impl Store {
                 purged.windows += w.purge(id)?;
             }
             w.read(|conn| {
+                let before = [cutoff.as_millisecond()];
                 purged.replies =
-                    conn.execute("DELETE FROM replies WHERE created_at <= ?1", [cutoff.as_millisecond()])?;
+                    conn.execute("DELETE FROM requests WHERE text IS NOT NULL AND answered_at <= ?1", before)?;
+                conn.execute(
+                    "DELETE FROM requests WHERE text IS NULL AND (state <> 'asked' OR batch IS NULL) AND created_at <= ?1",
+                    before,
+                )?;
                 let detail = format!("{} memories, {} replies", purged.memories.len(), purged.replies);
                 conn.execute(
                     "INSERT INTO audit (at, action, detail) VALUES (?1, 'purge', ?2)",

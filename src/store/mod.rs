@@ -11,7 +11,6 @@
 mod aliases;
 mod audit;
 mod backup;
-mod batch;
 mod carried;
 mod check;
 mod cipher;
@@ -44,7 +43,6 @@ mod near_words;
 mod normal;
 mod open;
 mod outlines;
-mod packs;
 mod postings;
 mod passes;
 mod past;
@@ -55,7 +53,6 @@ mod projects;
 mod ranking;
 mod relations;
 mod repair;
-mod replies;
 mod row;
 mod runs;
 mod salvage;
@@ -74,12 +71,12 @@ mod undo;
 mod upkeep;
 mod usage;
 mod vectors;
-mod windows;
 mod word_index;
 #[cfg(test)]
 mod word_index_tests;
 mod word_search;
 mod words;
+mod work;
 mod writer;
 
 #[cfg(test)]
@@ -114,7 +111,6 @@ use rusqlite::Connection;
 pub use aliases::Alias;
 pub use audit::{AuditEntry, AuditLog, Deed, Through};
 pub use backup::{Backup, Restored};
-pub use batch::{Batch, BatchRequest, BatchWindow, KeptPack, RowOutcome, Stage, WindowPlace};
 pub use carried::Carried;
 pub use check::{Checked, Flaw, FlawKind};
 pub use cipher::{CAN_ENCRYPT, Converted, KeyHome, KeyPlace};
@@ -138,7 +134,6 @@ pub use near::Around;
 pub use near_words::near_words;
 pub use normal::{normalised, normalised_hash};
 pub use outlines::Outline;
-pub use packs::{OpenWindow, PackPlace};
 pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
 pub use project_list::Project;
@@ -155,7 +150,10 @@ pub use stats::Stats;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
-pub use windows::{Claimed, DoneWindow, Finished, WindowId, WindowKey};
+pub use work::{
+    Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome, Stage,
+    StoredRequest, UnfinishedWindow, WindowId, WindowKey,
+};
 pub use words::STOP_WORDS;
 pub use writer::{Applied, Writer};
 

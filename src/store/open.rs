@@ -53,6 +53,7 @@ static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("migrations/0016_jobs.sql")),
         step(include_str!("migrations/0017_trust.sql")),
         step(include_str!("migrations/0018_changesets.sql")),
+        step(include_str!("migrations/0019_requests.sql")),
     ]
 });
 

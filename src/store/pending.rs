@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use super::memories::rows;
 use super::row::{json, spelled, time_or_none};
 use super::runs::RunId;
-use super::windows::WindowId;
+use super::work::WindowId;
 use super::{Database, Store, StoreError, Writer};
 use crate::memory::{Candidate, Namespace};
 

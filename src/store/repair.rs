@@ -136,8 +136,6 @@ fn lacking(table: &str) -> &'static str {
     match table {
         "relations" => "from_id NOT IN (SELECT id FROM memories) OR to_id NOT IN (SELECT id FROM memories)",
         "memory_usage" | "settled" => "memory_id NOT IN (SELECT id FROM memories)",
-        "batch_requests" => "batch NOT IN (SELECT id FROM batches)",
-        "batch_windows" => "transcript_id NOT IN (SELECT id FROM transcripts)",
         "project_paths" => "project NOT IN (SELECT id FROM projects)",
         _ => "0",
     }

@@ -218,7 +218,16 @@ impl Writer<'_> {
                 Ok(())
             })?;
         }
-        Ok(())
+        self.read(|conn| {
+            let mut statement =
+                conn.prepare_cached("SELECT DISTINCT pid FROM requests WHERE pid IS NOT NULL AND state = 'asked'")?;
+            let pids = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<u32>, _>>()?;
+            for pid in pids.into_iter().filter(|pid| !process_may_live(*pid)) {
+                conn.prepare_cached("UPDATE requests SET lease_until = 0 WHERE pid = ?1 AND state = 'asked'")?
+                    .execute([pid])?;
+            }
+            Ok(())
+        })
     }
 }
 

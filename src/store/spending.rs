@@ -39,7 +39,8 @@ impl Database {
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT created_at, model, prompt_tokens, completion_tokens FROM replies WHERE created_at >= ?1
+                "SELECT answered_at, model, prompt_tokens, completion_tokens FROM requests
+                 WHERE text IS NOT NULL AND answered_at >= ?1
                  UNION ALL SELECT at, model, tokens, 0 FROM vector_spending WHERE at >= ?1",
             )?;
             let mut rows = statement.query([begin.as_millisecond()])?;

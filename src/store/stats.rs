@@ -60,7 +60,7 @@ impl Database {
                 transcripts: count(conn, "transcripts")?,
                 windows: counts(conn, "status", "windows")?,
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
-                replies: count(conn, "replies")?,
+                replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",

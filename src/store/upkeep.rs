@@ -47,7 +47,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn replies_before(&self, cutoff: Timestamp) -> Result<usize, StoreError> {
         self.read(|conn| {
-            let sql = "SELECT count(*) FROM replies WHERE created_at <= ?1";
+            let sql = "SELECT count(*) FROM requests WHERE text IS NOT NULL AND answered_at <= ?1";
             Ok(conn.prepare_cached(sql)?.query_row([cutoff.as_millisecond()], |row| row.get(0))?)
         })
     }

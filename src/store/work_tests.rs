@@ -2,12 +2,12 @@
 
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{
-    AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RunStatus, Store, StoreError, TranscriptId, WindowId,
+    AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId, WindowId,
     WindowKey,
 };
 use crate::changeset::Action;
 use crate::extract::{Outcome, Spent};
-use crate::llm::{Finish, Reply};
+use crate::llm::{Finish, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Candidate, MemoryId, Namespace, Status};
 use serde_json::json;
 
@@ -349,7 +349,17 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
     let talk = key(seen(&store, "talk-1"), 0);
     let window = claim(&store, &talk);
     finish(&store, window, Outcome::Ok, vec![candidate("my xylophone")]);
-    store.keep_batch_windows(std::slice::from_ref(&talk), &[0], std::slice::from_ref(&old)).unwrap();
+    let request = Request {
+        system: clean("Extract facts.".to_owned()),
+        turns: vec![Turn { role: TurnRole::User, text: clean("I own a xylophone".to_owned()) }],
+        schema: ReplySchema { name: "memories".into(), schema: json!({}) },
+        max_completion_tokens: 100,
+    };
+    let (known, reading) = (std::slice::from_ref(&old), json!([]));
+    let windows = [(claim(&store, &key(talk.transcript, 2)), 0)];
+    let part = "extract 0:0..2";
+    let shown = RequestPart { root: None, part, key: "k", request: &request, reading: &reading, windows: &windows, known };
+    let root = store.keep_request(&shown, day(20)).unwrap().unwrap();
     store
         .write::<_, StoreError>(None, day(0), |w| {
             w.insert(&clean(old.clone()), &clean(vec![quote("my xylophone")]))?;
@@ -366,6 +376,7 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
     let purged = store.purge(30, day(31)).unwrap();
     assert_eq!((purged.memories, purged.windows), (vec![old.id.clone()], 1));
     assert_eq!(store.find(&old.id).unwrap(), None);
+    assert_eq!(store.open_request(root).unwrap(), None);
     assert_eq!(store.evidence(&old.id).unwrap(), []);
     assert!(store.history(&old.id).unwrap().iter().all(|entry| entry.before.is_none() && entry.after.is_none()));
     assert!(store.rejected(&shop(), "The user owns a xylophone.", None).unwrap().is_some());

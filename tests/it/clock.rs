@@ -149,7 +149,8 @@ fn a_run_that_ended_while_the_clock_was_ahead_is_taken_up() {
         let moved = format!(
             "UPDATE runs SET started_at = started_at + {ms}, heartbeat_at = heartbeat_at + {ms}, pid = {pid};
              UPDATE windows SET lease_until = lease_until + {ms} WHERE lease_until > 0;
-             UPDATE replies SET created_at = created_at + {ms};
+             UPDATE requests SET created_at = created_at + {ms}, answered_at = answered_at + {ms},
+                 lease_until = lease_until + {ms};
              UPDATE files SET read_at = read_at + {ms};",
             ms = leap * 86_400_000,
             pid = std::process::id(),

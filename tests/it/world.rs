@@ -381,7 +381,7 @@ impl World {
 
     /// Returns the replies that are kept.
     pub fn replies(&self) -> Vec<String> {
-        self.look("SELECT text FROM replies", |row| row.get(0)).unwrap_or_default()
+        self.look("SELECT text FROM requests WHERE text IS NOT NULL", |row| row.get(0)).unwrap_or_default()
     }
 
     /// Reads rows from beside; none where there is no such table yet.

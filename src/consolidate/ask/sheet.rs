@@ -120,7 +120,7 @@ impl<'a> Sheet<'a> {
         Request {
             system: guard.redact(Prompt::ConsolidateSystem.text().to_owned()).0,
             turns: vec![Turn { role: TurnRole::User, text: guard.redact(self.render()).0 }],
-            schema: ReplySchema { name: "relations", schema: schema() },
+            schema: ReplySchema { name: "relations".into(), schema: schema() },
             max_completion_tokens: candidates.saturating_mul(TOKENS_A_CANDIDATE).saturating_add(200),
         }
     }

@@ -80,7 +80,7 @@ impl<'a, C: Complete> Judge<'a, C> {
         Request {
             system: self.guard.redact(PROMPT.to_owned()).0,
             turns: vec![Turn { role: TurnRole::User, text: self.guard.redact(text).0 }],
-            schema: ReplySchema { name: "verdicts", schema: schema() },
+            schema: ReplySchema { name: "verdicts".into(), schema: schema() },
             max_completion_tokens: tokens,
         }
     }

@@ -9,12 +9,12 @@ use reading::Reading;
 
 use super::answer::Answer;
 pub use super::request::first_request;
-use super::request::{Asked, again, ask, rest};
+use super::request::{again, ask, rest, sessions};
 use super::validate::Legible;
 use super::views::{View, halved, views};
 use super::{Extraction, Task};
 use crate::guard::Guard;
-use crate::llm::{Complete, Finish, LlmError};
+use crate::llm::{Complete, Finish, LlmError, Rendered, Request};
 
 /// How often a window is halved because its answer was cut or its request too long.
 const MAX_HALVINGS: u8 = 4;
@@ -75,11 +75,15 @@ struct Asking<'a, 't, C> {
 
 impl<C: Complete> Asking<'_, '_, C> {
     async fn read(&self, view: &View, halves: impl Fn() -> Vec<View>, reading: &mut Reading) -> Next {
-        let asked = ask(self.guard, self.tasks, view);
-        let read = |text: &str| Answer::read(text, &view.tasks(self.tasks), &asked.sessions, &asked.request.schema);
+        let name = view.name(self.tasks);
         let are_several = view.sights.len() > 1;
         reading.fruitless += 1;
-        let reply = match reading.complete(self.model, &asked.request, view).await {
+        let (asked, reply) = reading
+            .complete(self.model, &format!("extract {name}"), || ask(self.guard, self.tasks, view), view)
+            .await;
+        let shown = sessions(&asked.reading, self.tasks, view);
+        let read = |text: &str| Answer::read(text, &view.tasks(self.tasks), &shown, &asked.request.schema);
+        let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
                 let halves = if matches!(error, LlmError::TooLong { .. }) { halves() } else { Vec::new() };
@@ -109,10 +113,10 @@ impl<C: Complete> Asking<'_, '_, C> {
             }
         }
         if answer.legible == Legible::Cut {
-            self.go_on(view, &asked, &reply.text, &mut answer, reading).await;
+            self.go_on(view, &asked.request, &read, &reply.text, &mut answer, reading).await;
         } else if !is_cut && answer.wants_repair() {
-            let request = again(self.guard, &asked.request, &reply.text, &answer);
-            let second = reading.complete(self.model, &request, view).await;
+            let render = || without_numbers(again(self.guard, &asked.request, &reply.text, &answer));
+            let (_, second) = reading.complete(self.model, &format!("repair {name}"), render, view).await;
             if let Ok(reply) = &second
                 && reply.finish != Finish::Refusal
             {
@@ -129,20 +133,34 @@ impl<C: Complete> Asking<'_, '_, C> {
         Next::Done
     }
 
-    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is told.
-    async fn go_on(&self, view: &View, asked: &Asked, text: &str, answer: &mut Answer, reading: &mut Reading) {
+    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is reported.
+    async fn go_on(
+        &self,
+        view: &View,
+        request: &Request,
+        read: &impl Fn(&str) -> Answer,
+        text: &str,
+        answer: &mut Answer,
+        reading: &mut Reading,
+    ) {
         let mut text = text.to_owned();
-        for _ in 0..MAX_CONTINUATIONS {
-            let request = rest(self.guard, &asked.request, &text, answer.last_title());
-            let Ok(reply) = reading.complete(self.model, &request, view).await else { return };
+        for round in 1..=MAX_CONTINUATIONS {
+            let render = || without_numbers(rest(self.guard, request, &text, answer.last_title()));
+            let part = format!("continue {round} {}", view.name(self.tasks));
+            let (_, reply) = reading.complete(self.model, &part, render, view).await;
+            let Ok(reply) = reply else { return };
             if reply.finish == Finish::Refusal {
                 return;
             }
-            let more = Answer::read(&reply.text, &view.tasks(self.tasks), &asked.sessions, &asked.request.schema);
-            if !answer.extend(more) || answer.is_whole() {
+            if !answer.extend(read(&reply.text)) || answer.is_whole() {
                 return;
             }
             text = reply.text;
         }
     }
+}
+
+/// A request whose reply uses the numbers of the one before.
+const fn without_numbers(request: Request) -> Rendered {
+    Rendered { request, reading: serde_json::Value::Null }
 }

@@ -8,7 +8,7 @@ use super::super::views::View;
 use super::super::{Dropped, Extraction, Outcome, Spent};
 use super::Next;
 use crate::guard::Guard;
-use crate::llm::{Complete, Cost, LlmError, Reply, Request};
+use crate::llm::{Answered, Complete, Cost, LlmError, Rendered, Reply};
 use crate::memory::Candidate;
 
 /// What has come of each window so far.
@@ -43,14 +43,15 @@ impl Reading {
         Self { windows: (0..count).map(|_| WindowReading::default()).collect(), fruitless: 0 }
     }
 
-    /// Asks, and counts what it costs.
+    /// Asks about a part of the windows, and counts what it costs.
     pub(super) async fn complete<C: Complete>(
         &mut self,
         model: &C,
-        request: &Request,
+        part: &str,
+        render: impl FnOnce() -> Rendered,
         view: &View,
-    ) -> Result<Reply, LlmError> {
-        let answer = model.complete(request).await;
+    ) -> (Rendered, Result<Reply, LlmError>) {
+        let Answered { rendered, key, answer } = model.complete_part(part, render).await;
         let spent = match &answer {
             Ok((reply, Cost::Call)) => Spent {
                 calls: 1,
@@ -70,12 +71,12 @@ impl Reading {
         }
         for sight in &view.sights {
             match &answer {
-                Ok(_) => self.windows[sight.window].replies.push(request.key(model.model())),
+                Ok(_) => self.windows[sight.window].replies.push(key.clone()),
                 Err(LlmError::TooLong { .. }) => {}
                 Err(_) => self.windows[sight.window].is_unanswered = true,
             }
         }
-        answer.map(|(reply, _)| reply)
+        (rendered, answer.map(|(reply, _)| reply))
     }
 
     /// Goes on with `halves`, or notes that none of what is shown got an answer.

@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 use super::find::{key_hash, lies_under};
 use super::{Erased, Scope};
 use crate::memory::Namespace;
+use crate::store::work::forget_requests_about;
 use crate::store::writer::to_json;
 use crate::store::{StoreError, Writer};
 
@@ -21,8 +22,7 @@ impl Writer<'_> {
                 [keys],
                 |row| row.get(0),
             )?;
-            forget_requests(conn, keys, &ids)?;
-            erased.replies = conn.execute("DELETE FROM replies", ())?;
+            erased.replies = forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
@@ -62,21 +62,6 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
         );
         conn.execute(&sql, [keys])?;
     }
-    Ok(())
-}
-
-/// Requests that show words of the conversations, or a memory that did. The answer of one that is out is not taken any more.
-fn forget_requests(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreError> {
-    let shown = "transcript_id IN (SELECT id FROM transcripts WHERE key IN (SELECT value FROM json_each(?1)))
-        OR EXISTS (SELECT 1 FROM json_each(?2) WHERE instr(known, value) > 0)";
-    conn.execute(
-        &format!(
-            "UPDATE batch_requests SET state = 'failed' WHERE state = 'waiting'
-             AND key IN (SELECT request FROM batch_windows WHERE {shown})"
-        ),
-        [keys, ids],
-    )?;
-    conn.execute(&format!("DELETE FROM batch_windows WHERE {shown}"), [keys, ids])?;
     Ok(())
 }
 

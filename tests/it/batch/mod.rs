@@ -16,7 +16,7 @@ const PLAIN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api"];
 /// Named places in a run that asks in batches.
 pub const PLACES: [&str; 6] =
-    ["pack.remembered", "batch.planned", "batch.uploaded", "batch.submitted", "batch.fetched", "batch.ended"];
+    ["request.rendered", "batch.planned", "batch.uploaded", "batch.submitted", "batch.fetched", "batch.ended"];
 const DETACH: &[&str] = &["run", "logs", "--window-tokens", "600", "--batch-api", "--no-wait"];
 
 /// Two sessions of several windows each; the second moves services that the first names.
@@ -73,7 +73,7 @@ fn one_batch_holds_every_window_and_comes_to_the_same_end() {
     assert_eq!(summary["windows"]["ok"], lines + 1);
     assert_eq!(summary["windows"]["in_batch"], 0);
     assert_eq!(open_batches(&world), 0);
-    let left = world.look("SELECT count(*) FROM batch_windows", |row| row.get::<_, usize>(0)).unwrap();
+    let left = world.look("SELECT count(*) FROM requests WHERE body IS NOT NULL", |row| row.get::<_, usize>(0)).unwrap();
     assert_eq!(left, [0]);
 }
 

@@ -126,7 +126,7 @@ fn request(field: &Field, groups: &[Group], guard: &Guard) -> Request {
     Request {
         system: guard.redact(Prompt::ReflectSystem.text().to_owned()).0,
         turns: vec![Turn { role: TurnRole::User, text: guard.redact(render(field, groups)).0 }],
-        schema: ReplySchema { name: "patterns", schema: schema() },
+        schema: ReplySchema { name: "patterns".into(), schema: schema() },
         max_completion_tokens: tokens,
     }
 }

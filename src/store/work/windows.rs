@@ -7,10 +7,11 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::ledger::TranscriptId;
-use super::row::time_or_none;
-use super::writer::to_json;
-use super::{Database, Store, StoreError};
+use super::requests;
+use crate::store::ledger::TranscriptId;
+use crate::store::row::time_or_none;
+use crate::store::writer::to_json;
+use crate::store::{Database, Store, StoreError};
 use crate::extract::{Dropped, Outcome, Spent};
 use crate::fault::point;
 use crate::guard::Redacted;
@@ -18,7 +19,7 @@ use crate::memory::Candidate;
 
 /// Identity of a window in this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WindowId(pub(super) i64);
+pub struct WindowId(pub(in crate::store) i64);
 
 /// What makes a window this window: the same words at the same place, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,69 +92,28 @@ const CLAIM: &str = "
     RETURNING id";
 
 impl Store {
-    /// Claims a window for `owner` until `lease_until`.
+    /// Claims windows for `owner` until `lease_until`, in one transaction, and returns the outcome for each in order.
     ///
-    /// An owner gets again what it holds. With the id of the run as owner, a run that was killed and is taken up
-    /// again need not wait for its own leases; within one run, each window must be claimed by one task only.
+    /// An owner may claim again what it has claimed. With the id of the run as owner, a run that was killed and is taken
+    /// up again need not wait for its own leases; within one run, each window must be claimed by one task only.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn claim_window(
+    pub fn claim_windows(
         &self,
-        key: &WindowKey,
+        keys: &[WindowKey],
         owner: &str,
         lease_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Claimed, StoreError> {
+    ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            let claimed = conn
-                .prepare_cached(CLAIM)?
-                .query_row(
-                    params![
-                        key.transcript.0,
-                        key.extractor,
-                        key.start,
-                        key.len,
-                        key.content_hash,
-                        owner,
-                        lease_until.as_millisecond(),
-                        now.as_millisecond(),
-                        (now + LONGEST_LEASE).as_millisecond(),
-                    ],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            if let Some(id) = claimed {
-                point("window.claimed");
-                return Ok(Claimed::Yes(WindowId(id)));
-            }
-            let lease = conn
-                .prepare_cached(
-                    "SELECT CASE status WHEN 'claimed' THEN lease_until END FROM windows
-                     WHERE transcript_id = ?1 AND extractor = ?2 AND start = ?3 AND content_hash = ?4",
-                )?
-                .query_row(params![key.transcript.0, key.extractor, key.start, key.content_hash], |row| {
-                    time_or_none(row, 0)
-                })?;
-            Ok(lease.map_or(Claimed::AlreadyDone, |until| Claimed::HeldByOther { until }))
+            let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+            let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
+            let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
+            transaction.commit()?;
+            point("window.claimed");
+            Ok(claimed)
         })
-    }
-
-    /// Writes down what came of a window that `owner` holds, as [`Self::finish_windows`] does.
-    ///
-    /// # Errors
-    /// [`StoreError::NotOwner`] if another process has taken it meanwhile: its result is the one that counts.
-    pub fn finish_window(
-        &self,
-        id: WindowId,
-        owner: &str,
-        finished: &Finished<'_>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        match self.finish_windows(&[(id, *finished)], owner, now)?[..] {
-            [true] => Ok(()),
-            _ => Err(StoreError::NotOwner { id: id.0, owner: owner.to_owned() }),
-        }
     }
 
     /// Writes down what came of windows that `owner` holds, all or none. Without candidates a window counts as applied
@@ -173,7 +133,10 @@ impl Store {
         self.read(|conn| {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
-            let written = written.collect::<Result<_, _>>()?;
+            let written = written.collect::<Result<Vec<bool>, _>>()?;
+            let done = windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
+            let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
+            requests::close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
             point("window.finished");
@@ -195,6 +158,42 @@ impl Store {
             Ok(())
         })
     }
+}
+
+fn claim(
+    conn: &Connection,
+    key: &WindowKey,
+    owner: &str,
+    lease_until: Timestamp,
+    now: Timestamp,
+) -> Result<Claimed, StoreError> {
+    let claimed = conn
+        .prepare_cached(CLAIM)?
+        .query_row(
+            params![
+                key.transcript.0,
+                key.extractor,
+                key.start,
+                key.len,
+                key.content_hash,
+                owner,
+                lease_until.as_millisecond(),
+                now.as_millisecond(),
+                (now + LONGEST_LEASE).as_millisecond(),
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(id) = claimed {
+        return Ok(Claimed::Yes(WindowId(id)));
+    }
+    let lease = conn
+        .prepare_cached(
+            "SELECT CASE status WHEN 'claimed' THEN lease_until END FROM windows
+             WHERE transcript_id = ?1 AND extractor = ?2 AND start = ?3 AND content_hash = ?4",
+        )?
+        .query_row(params![key.transcript.0, key.extractor, key.start, key.content_hash], |row| time_or_none(row, 0))?;
+    Ok(lease.map_or(Claimed::AlreadyDone, |until| Claimed::HeldByOther { until }))
 }
 
 fn finish(
@@ -272,5 +271,33 @@ const fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::OkEmpty => "ok_empty",
         Outcome::Partial => "partial",
         Outcome::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    /// Claims one window.
+    pub(in crate::store) fn claim_window(
+        &self,
+        key: &WindowKey,
+        owner: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Claimed, StoreError> {
+        Ok(self.claim_windows(std::slice::from_ref(key), owner, lease_until, now)?[0])
+    }
+
+    /// Finishes one window, which must be the owner's.
+    pub(in crate::store) fn finish_window(
+        &self,
+        id: WindowId,
+        owner: &str,
+        finished: &Finished<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match self.finish_windows(&[(id, *finished)], owner, now)?[..] {
+            [true] => Ok(()),
+            _ => Err(StoreError::NotOwner { id: id.0, owner: owner.to_owned() }),
+        }
     }
 }

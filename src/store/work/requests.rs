@@ -1,0 +1,500 @@
+//! Requests to models: rendered once, stored before they are sent, and answered once.
+//!
+//! Requests about windows share a root: the first request about these windows. Whoever continues with the windows, in
+//! this process or a later one, takes the stored requests and replies of the root. All other requests are found by their
+//! hash alone. The body of a request is dropped once its reply is stored and no window waits for it any more.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, Transaction, TransactionBehavior, params};
+use serde_json::Value;
+
+use super::windows::{DoneWindow, WindowId};
+use crate::fault::point;
+use crate::guard::{Guard, Redacted};
+use crate::llm::{Reply, Request};
+use crate::memory::Memory;
+use crate::store::ledger::TranscriptId;
+use crate::store::row::json;
+use crate::store::runs::process_may_live;
+use crate::store::writer::to_json;
+use crate::store::{Database, Store, StoreError};
+
+/// How long a request stays with the process that sends it, without a sign of life.
+const LEASE: SignedDuration = SignedDuration::from_mins(1);
+
+/// Identity of the first request about some windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(i64);
+
+#[cfg(test)]
+impl RequestId {
+    pub(crate) const fn from_stored(id: i64) -> Self {
+        Self(id)
+    }
+}
+
+/// A request about a part of some windows, to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestPart<'a> {
+    /// The first request about the windows; `None` if this is the first.
+    pub root: Option<RequestId>,
+    /// Names the part and the purpose; the first word is the kind of the request.
+    pub part: &'a str,
+    /// Hash under which its reply is stored.
+    pub key: &'a str,
+    /// What is sent.
+    pub request: &'a Request,
+    /// How to read the reply.
+    pub reading: &'a Value,
+    /// The windows, in order, each with the number of messages before it that are shown as context.
+    pub windows: &'a [(WindowId, usize)],
+    /// The memories that are shown with them.
+    pub known: &'a [Memory],
+}
+
+/// A request about a part of some windows, as it was stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRequest {
+    /// Hash under which its reply is stored.
+    pub key: String,
+    /// What is sent, and how to read the reply; `None` where an older program has stored only the hash.
+    pub body: Option<(Request, Value)>,
+}
+
+/// The first request about some windows that are not finished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRequest {
+    /// How many windows it is about.
+    pub windows: usize,
+    /// The memories that it shows; `None` where it is not rendered yet.
+    pub known: Option<Vec<Memory>>,
+    /// Whether a request about these windows waits in a batch.
+    pub is_out: bool,
+}
+
+/// A window that was begun and is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfinishedWindow {
+    /// Its place in the transcript.
+    pub window: DoneWindow,
+    /// Messages before it that are shown as context, where a stored request shows them.
+    pub context: Option<usize>,
+    /// The request that it waits for, and its place among the windows of that request.
+    pub request: Option<(RequestId, usize)>,
+}
+
+/// Whether a request may be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RequestClaim {
+    /// By the caller, until it gives no sign of life for a minute.
+    Mine,
+    /// It was answered.
+    Answered(Reply),
+    /// It waits in a batch of the provider.
+    InBatch,
+    /// Another caller is sending it.
+    Other,
+}
+
+impl Store {
+    /// Stores a request about windows before it is sent, and returns the root of the windows. `None` where the same
+    /// request is stored as one about other windows; then it is found by its hash alone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
+        let body = compressed(part.request);
+        let kind = part.part.split(' ').next().unwrap_or_default();
+        self.read(|conn| {
+            let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+            let stored: Option<i64> = transaction
+                .prepare_cached(
+                    "INSERT INTO requests (key, kind, part, body, reading, state, created_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, 'rendered', ?6)
+                     ON CONFLICT (key) DO UPDATE SET kind = ?2, part = ?3, body = ?4, reading = ?5,
+                        state = iif(text IS NULL, state, 'answered')
+                     WHERE root IS NULL OR root = ?7 OR state = 'closed' RETURNING id",
+                )?
+                .query_row(
+                    params![
+                        part.key,
+                        kind,
+                        part.part,
+                        body,
+                        to_json(part.reading)?,
+                        now.as_millisecond(),
+                        part.root.map(|root| root.0)
+                    ],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let Some(id) = stored else { return Ok(part.root) };
+            let root = part.root.map_or(id, |root| root.0);
+            transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
+            transaction
+                .prepare_cached("UPDATE requests SET known = ?2 WHERE id = ?1 AND known IS NULL")?
+                .execute(params![root, to_json(&part.known)?])?;
+            if part.root.is_none() {
+                transaction.prepare_cached("DELETE FROM request_windows WHERE request = ?1")?.execute([root])?;
+                for (place, (window, context)) in part.windows.iter().enumerate() {
+                    transaction
+                        .prepare_cached(
+                            "INSERT INTO request_windows (request, place, window, context) VALUES (?1, ?2, ?3, ?4)",
+                        )?
+                        .execute(params![root, place, window.0, context])?;
+                }
+            }
+            transaction.commit()?;
+            point("request.rendered");
+            Ok(Some(RequestId(root)))
+        })
+    }
+
+    /// Claims a request, unless it is answered or somebody else is sending it; it is stored before it is sent. A claim
+    /// is due again at least every half minute. One that ran out, or whose process has ended, is free.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn claim_request(
+        &self,
+        key: &str,
+        request: &Request,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<RequestClaim, StoreError> {
+        let body = compressed(request);
+        self.read(|conn| {
+            let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+            let found = transaction
+                .prepare_cached(
+                    "SELECT text, finish, prompt_tokens, completion_tokens, model, state, batch, owner, pid, lease_until
+                     FROM requests WHERE key = ?1",
+                )?
+                .query_row([key], |row| claim_of(row, owner, now))
+                .optional()?;
+            if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
+                return Ok(claim);
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO requests (key, kind, body, state, owner, pid, lease_until, attempts, created_at)
+                     VALUES (?1, ?2, ?3, 'asked', ?4, ?5, ?6, 1, ?7)
+                     ON CONFLICT (key) DO UPDATE SET body = ?3, state = 'asked', batch = NULL, owner = ?4, pid = ?5,
+                        attempts = attempts + (owner IS NOT ?4), lease_until = ?6",
+                )?
+                .execute(params![
+                    key,
+                    request.schema.name.as_ref(),
+                    body,
+                    owner,
+                    std::process::id(),
+                    (now + LEASE).as_millisecond(),
+                    now.as_millisecond()
+                ])?;
+            transaction.commit()?;
+            Ok(RequestClaim::Mine)
+        })
+    }
+
+    /// Keeps the claim of `owner` on a request that is being sent.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn renew_request(&self, key: &str, owner: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached("UPDATE requests SET lease_until = ?3 WHERE key = ?1 AND owner = ?2")?
+                .execute(params![key, owner, (now + LEASE).as_millisecond()])?;
+            Ok(())
+        })
+    }
+
+    /// Gives back the claim of `owner` on a request that got no reply.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn release_request(&self, key: &str, owner: &str) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "UPDATE requests SET state = 'failed', owner = NULL, pid = NULL, lease_until = NULL,
+                    body = iif(root IS NULL, NULL, body)
+                 WHERE key = ?1 AND owner = ?2 AND state = 'asked'",
+            )?
+            .execute([key, owner])?;
+            Ok(())
+        })
+    }
+
+    /// Stores a reply under `key`, with `text` in the place of its own.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn save_reply(
+        &self,
+        key: &str,
+        text: &Redacted<String>,
+        reply: &Reply,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.read(|conn| put_reply(conn, key, text, reply, now))
+    }
+
+    /// Drops the replies under `keys`; one that is not there is no error. A request that windows wait for stays, and may
+    /// be sent again as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            for key in keys {
+                conn.prepare_cached("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL")?
+                    .execute([key])?;
+                conn.prepare_cached(
+                    "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
+                     WHERE key = ?1 AND text IS NOT NULL",
+                )?
+                .execute([key])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives up the request about some windows: they may be asked about in other company. Replies stay.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn close_request(&self, root: RequestId) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+            close(&transaction, root.0)?;
+            Ok(transaction.commit()?)
+        })
+    }
+}
+
+impl Database {
+    /// Returns the reply that is stored under `key`, the hash of the request.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn reply(&self, key: &str) -> Result<Option<Reply>, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT text, finish, prompt_tokens, completion_tokens, model FROM requests
+                     WHERE key = ?1 AND text IS NOT NULL",
+                )?
+                .query_row([key], reply_of)
+                .optional()?)
+        })
+    }
+
+    /// Returns the request about `part` of the windows of `root`, if it was rendered. `guard` reads its texts.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn stored_request(
+        &self,
+        root: RequestId,
+        part: &str,
+        guard: &Guard,
+    ) -> Result<Option<StoredRequest>, StoreError> {
+        type Found = (String, Option<Vec<u8>>, Option<String>);
+        self.read(|conn| {
+            // The first request of an older program names no part.
+            let found: Option<Found> = conn
+                .prepare_cached(
+                    "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL
+                     AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %')) ORDER BY part IS NULL LIMIT 1",
+                )?
+                .query_row(params![root.0, part], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                .optional()?;
+            let Some((key, body, reading)) = found else { return Ok(None) };
+            let body = body.zip(reading).and_then(|(body, reading)| {
+                Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
+            });
+            Ok(Some(StoredRequest { key, body }))
+        })
+    }
+
+    /// Returns the windows of a transcript that were begun by this extractor and are not done, by place.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn unfinished_windows(
+        &self,
+        transcript: TranscriptId,
+        extractor: &str,
+    ) -> Result<Vec<UnfinishedWindow>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT w.start, w.len, w.content_hash, iif(l.context < 0, NULL, l.context), l.request, l.place
+                 FROM windows w LEFT JOIN (request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed')
+                    ON l.window = w.id
+                 WHERE w.transcript_id = ?1 AND w.extractor = ?2 AND w.status <> 'done'
+                 AND (w.status = 'failed' OR l.request IS NOT NULL) ORDER BY w.start, w.id, l.request",
+            )?;
+            let found = statement.query_map(params![transcript.0, extractor], |row| {
+                Ok(UnfinishedWindow {
+                    window: DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? },
+                    context: row.get(3)?,
+                    request: row.get::<_, Option<i64>>(4)?.map(RequestId).zip(row.get(5)?),
+                })
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the first request about some windows; `None` once it is closed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn open_request(&self, root: RequestId) -> Result<Option<OpenRequest>, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT (SELECT count(*) FROM request_windows WHERE request = ?1), known, EXISTS (
+                        SELECT 1 FROM requests WHERE root = ?1 AND state = 'asked' AND batch IS NOT NULL)
+                     FROM requests WHERE id = ?1 AND state <> 'closed'",
+                )?
+                .query_row([root.0], |row| {
+                    let known: Option<String> = row.get(1)?;
+                    Ok(OpenRequest {
+                        windows: row.get(0)?,
+                        known: known.map(|known| json(&known, 1)).transpose()?,
+                        is_out: row.get(2)?,
+                    })
+                })
+                .optional()?)
+        })
+    }
+}
+
+/// Stores a reply, in whatever transaction `conn` is in.
+pub(super) fn put_reply(
+    conn: &Connection,
+    key: &str,
+    text: &Redacted<String>,
+    reply: &Reply,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    conn.prepare_cached(
+        "INSERT INTO requests (key, kind, state, model, text, finish, prompt_tokens, completion_tokens, created_at,
+            answered_at) VALUES (?1, 'reply', 'answered', ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+         ON CONFLICT (key) DO UPDATE SET state = 'answered', model = ?2, text = ?3, finish = ?4, prompt_tokens = ?5,
+            completion_tokens = ?6, answered_at = ?7, owner = NULL, pid = NULL, lease_until = NULL,
+            body = iif(root IS NULL, NULL, body)",
+    )?
+    .execute(params![
+        key,
+        reply.model,
+        text.as_str(),
+        to_json(&reply.finish)?,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        now.as_millisecond(),
+    ])?;
+    Ok(())
+}
+
+/// Closes the requests about windows that are done, so that no window waits for them.
+pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<(), StoreError> {
+    let sql = "SELECT DISTINCT r.id FROM request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed'
+               WHERE l.window IN (SELECT value FROM json_each(?1)) ORDER BY r.id";
+    close_all(conn, sql, [to_json(&windows)?])
+}
+
+/// Closes the requests that show a memory, and drops all others that are not answered, since any may show it.
+pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
+    close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
+    drop_bodies_without_windows(conn)
+}
+
+/// Drops the requests about the windows of the transcripts `keys` and those that show any of the memories `ids`, both
+/// lists in JSON, and all replies, since a reply to another request does not say what it is about. Returns how many
+/// replies that were. The answer of a request that is out is not taken any more.
+pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids: &str) -> Result<usize, StoreError> {
+    conn.execute(
+        "DELETE FROM requests WHERE text IS NULL AND root IN (
+            SELECT l.request FROM request_windows l JOIN windows w ON w.id = l.window
+            JOIN transcripts t ON t.id = w.transcript_id WHERE t.key IN (SELECT value FROM json_each(?1))
+            UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
+        [keys, ids],
+    )?;
+    let replies = conn.execute("DELETE FROM requests WHERE text IS NOT NULL", ())?;
+    drop_bodies_without_windows(conn)?;
+    Ok(replies)
+}
+
+fn drop_bodies_without_windows(conn: &Connection) -> Result<(), StoreError> {
+    conn.execute(
+        "DELETE FROM requests WHERE root IS NULL AND text IS NULL AND NOT (state = 'asked' AND batch IS NOT NULL)",
+        (),
+    )?;
+    conn.execute("UPDATE requests SET body = NULL WHERE root IS NULL AND body IS NOT NULL", ())?;
+    Ok(())
+}
+
+fn close_all(conn: &Connection, roots: &str, params: impl Params) -> Result<(), StoreError> {
+    let roots: Vec<i64> = conn.prepare_cached(roots)?.query_map(params, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    roots.into_iter().try_for_each(|root| close(conn, root))
+}
+
+/// Closes a root with its requests: replies stay, and what was not answered is dropped unless it is out.
+fn close(conn: &Connection, root: i64) -> Result<(), StoreError> {
+    let statements = [
+        "UPDATE requests SET body = NULL, known = NULL, reading = NULL, part = NULL,
+            state = iif(text IS NULL, state, 'closed') WHERE root = ?1",
+        "DELETE FROM request_windows WHERE request = ?1 AND EXISTS (SELECT 1 FROM requests WHERE id = ?1 AND text IS NULL)",
+        "DELETE FROM requests WHERE root = ?1 AND text IS NULL AND NOT (state = 'asked' AND batch IS NOT NULL)",
+    ];
+    for sql in statements {
+        conn.prepare_cached(sql)?.execute([root])?;
+    }
+    Ok(())
+}
+
+fn reply_of(row: &Row<'_>) -> rusqlite::Result<Reply> {
+    Ok(Reply {
+        text: row.get(0)?,
+        finish: json(row.get_ref(1)?.as_str()?, 1)?,
+        prompt_tokens: row.get(2)?,
+        completion_tokens: row.get(3)?,
+        model: row.get(4)?,
+    })
+}
+
+fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<RequestClaim> {
+    if row.get::<_, Option<String>>(0)?.is_some() {
+        return reply_of(row).map(RequestClaim::Answered);
+    }
+    if row.get::<_, String>(5)? != "asked" {
+        return Ok(RequestClaim::Mine);
+    }
+    if row.get::<_, Option<String>>(6)?.is_some() {
+        return Ok(RequestClaim::InBatch);
+    }
+    let is_same = row.get::<_, Option<String>>(7)?.as_deref() == Some(owner);
+    let (pid, until): (Option<u32>, i64) = (row.get(8)?, row.get::<_, Option<i64>>(9)?.unwrap_or(0));
+    // A claim that reaches further was made by a clock that was wrong.
+    let is_live = until > now.as_millisecond() && until <= (now + LEASE + LEASE).as_millisecond();
+    let is_free = is_same || !is_live || pid.is_none_or(|pid| !process_may_live(pid));
+    Ok(if is_free { RequestClaim::Mine } else { RequestClaim::Other })
+}
+
+/// Returns the body of a request as it is stored: a third of its length or less.
+fn compressed(request: &Request) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let written = encoder.write_all(request.body().to_string().as_bytes());
+    written.and_then(|()| encoder.finish()).expect("memory takes all that is written to it")
+}
+
+fn decompressed(body: &[u8]) -> Option<Value> {
+    let mut text = String::new();
+    ZlibDecoder::new(body).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
