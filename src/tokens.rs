@@ -1,4 +1,4 @@
-//! Counting tokens; `tiktoken-rs` lives here only.
+//! Counts tokens; the only user of `tiktoken-rs`.
 
 use std::borrow::Cow;
 

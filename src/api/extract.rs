@@ -17,7 +17,7 @@ use crate::guard::Guard;
 use crate::llm::Complete as _;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
-    Event, Extractor, FullPass, FullSummary, Ledgered, Options, Pipeline, Reread, Selection, Sources, Summary,
+    CachedModel, Event, Extractor, FullPass, FullSummary, Options, Pipeline, Reread, Selection, Sources, Summary,
     full_pass, run,
 };
 use crate::store::Store;
@@ -203,7 +203,7 @@ impl Memories {
         let client = self.client().await?;
         let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
         let budget = super::budget(&self.config, &label, None, store)?;
-        let model = client.as_ref().map(|client| Ledgered::new(client, store, &self.guard, &budget));
+        let model = client.as_ref().map(|client| CachedModel::new(client, store, &self.guard, &budget));
         for _ in 1..MAX_ATTEMPTS {
             // What was asked before is answered by the ledger.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use afterthought::consolidate::Decision;
 use afterthought::guard::Guard;
-use afterthought::pipeline::naming;
+use afterthought::pipeline;
 use afterthought::project::Machine;
 use afterthought::store::Project;
 use clap::Subcommand;
@@ -95,8 +95,8 @@ fn shown(project: &Project, all: &[Project]) -> String {
 fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
     let aliased = match folder(what) {
-        Some(path) => naming::give_folder(&store, &Machine::this(), &path, name, now())?,
-        None => naming::name_project(&store, what, name, now())?,
+        Some(path) => pipeline::give_folder(&store, &Machine::this(), &path, name, now())?,
+        None => pipeline::name_project(&store, what, name, now())?,
     };
     if context.out.is_json() {
         context.out.json(&aliased)?;
@@ -132,7 +132,7 @@ fn folder(what: &str) -> Option<String> {
 
 fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
-    let merged = naming::merge(&store, &Guard::default(), from, into, now())?;
+    let merged = pipeline::merge(&store, &Guard::default(), from, into, now())?;
     if context.out.is_json() {
         context.out.json(&merged)?;
         return Ok(ExitStatus::Success);

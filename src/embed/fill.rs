@@ -107,7 +107,11 @@ impl Filling<'_> {
     }
 
     /// Runs `work` and renews the lease meanwhile.
-    async fn renewing<T>(&self, owner: &str, work: impl Future<Output = Result<T, EmbedError>>) -> Result<T, EmbedError> {
+    async fn renewing<T>(
+        &self,
+        owner: &str,
+        work: impl Future<Output = Result<T, EmbedError>>,
+    ) -> Result<T, EmbedError> {
         let mut work = pin!(work);
         loop {
             match future::select(work.as_mut(), pin!(tokio::time::sleep(RENEWAL))).await {

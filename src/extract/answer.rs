@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::ground::Pool;
+use super::prompt::Shown;
 use super::reply::{entries, normalised};
 use super::schema::item_schema;
-use super::session::Shown;
 use super::validate::{CUT_SHORT, Checked, Item, Legible, check, is_mendable};
 use super::{DropReason, Dropped, Task, quote};
 use crate::llm::ReplySchema;

@@ -1,23 +1,17 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
 mod answer;
-mod carry;
 mod claim;
-mod frame;
 mod ground;
 pub mod llm;
+mod message;
 pub mod prompt;
 mod quote;
 mod reply;
-mod request;
-pub mod schema;
-mod session;
-mod signal;
-mod stamp;
-pub mod validate;
-mod views;
-pub mod window;
 pub mod rules;
+pub mod schema;
+pub mod validate;
+pub mod window;
 
 use serde::{Deserialize, Serialize};
 pub use window::WindowBudget;

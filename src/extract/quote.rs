@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::frame::is_hidden;
+use super::message::is_hidden;
 
 /// Characters that may lie between the two parts of a quote with an ellipsis, after folding.
 const MAX_GAP: usize = 200;

@@ -1,13 +1,13 @@
-//! Cutting a transcript into windows; pure.
+//! Cuts a transcript into windows, and selects what a request shows of them; pure.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::Span;
-use super::carry::MAX_CARRIED_TOKENS;
-use super::frame::message_costs;
-use transcripts::Message;
+use transcripts::{Kind, Message, Role};
 
-pub use super::signal::has_human_signal;
+use super::message::{CARRIED_TOKENS, STAMP_TOKENS, is_shown, message_cost, message_costs};
+use super::{Span, Task};
+use crate::tokens;
 
 /// How large a window may be, in `o200k_base` tokens of rendered messages. Windows that are read in one request are no
 /// larger together, their headers and context included; the rest of the prompt is not counted.
@@ -222,6 +222,249 @@ fn chunks(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Longest message of a person that is read in one request, in tokens.
+const MESSAGE_TOKENS: usize = 8_000;
+
+/// What one request shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct View {
+    /// The sessions, in order.
+    pub sights: Vec<Sight>,
+}
+
+/// What a request shows of one window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// Which of the tasks.
+    pub window: usize,
+    /// The messages.
+    pub span: Span,
+    /// Bytes of the span's only shown message, where it is too long for one request.
+    pub part: Option<Range<usize>>,
+}
+
+impl View {
+    /// Shows a span of the only window.
+    #[cfg(test)]
+    pub(super) fn of(span: Span) -> Self {
+        Self::one(Sight { window: 0, span, part: None })
+    }
+
+    fn one(sight: Sight) -> Self {
+        Self { sights: vec![sight] }
+    }
+
+    /// Names what is shown by window, messages and bytes, wherever the windows stand in their transcripts.
+    pub(super) fn name(&self, tasks: &[Task<'_>]) -> String {
+        let name = |sight: &Sight| {
+            let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
+            let bytes = sight.part.as_ref().map(|part| format!("@{}..{}", part.start, part.end)).unwrap_or_default();
+            format!("{window}:{}..{}{bytes}", span.start - begin, span.end - begin)
+        };
+        self.sights.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the tasks for what is shown, in order.
+    pub(super) fn tasks<'a>(&self, tasks: &[Task<'a>]) -> Vec<Task<'a>> {
+        self.sights.iter().map(|sight| Task { span: sight.span, ..tasks[sight.window] }).collect()
+    }
+}
+
+/// Returns what is asked about: the windows in which a person says something, together, and apart from them the parts
+/// of messages that are too long for one request.
+pub(super) fn views(tasks: &[Task<'_>]) -> Vec<View> {
+    let (mut together, mut apart) = (View::default(), Vec::new());
+    for (window, task) in tasks.iter().enumerate().filter(|(_, task)| has_human_signal(task.messages())) {
+        let sight = |part| Sight { window, span: task.span, part };
+        match only_shown(task.messages()) {
+            Some(message) if message.is_human() && message_cost(message).full > MESSAGE_TOKENS => {
+                let parts = parts_of(&message.text, MESSAGE_TOKENS).into_iter();
+                apart.extend(parts.map(|bytes| View::one(sight(Some(bytes)))));
+            }
+            _ => together.sights.push(sight(None)),
+        }
+    }
+    let together = (!together.sights.is_empty()).then_some(together);
+    together.into_iter().chain(apart).collect()
+}
+
+fn only_shown(messages: &[Message]) -> Option<&Message> {
+    let mut shown = messages.iter().filter(|message| is_shown(message));
+    shown.next().filter(|_| shown.next().is_none())
+}
+
+/// Returns the two halves of a view: of several sessions each some, of one session its halves that still have something
+/// to say; or nothing if it is not worth halving.
+pub(super) fn halved(tasks: &[Task<'_>], view: &View) -> Vec<View> {
+    match &view.sights[..] {
+        [] => Vec::new(),
+        [sight] => halves(&tasks[sight.window], sight).into_iter().map(View::one).collect(),
+        sights => {
+            let (before, after) = sights.split_at(middle(tasks, sights));
+            [before, after].map(|half| View { sights: half.to_vec() }).into()
+        }
+    }
+}
+
+/// Returns where `sights`, of which there are several, come closest to halves of the same length.
+fn middle(tasks: &[Task<'_>], sights: &[Sight]) -> usize {
+    let bytes = |sight: &Sight| {
+        let messages = &tasks[sight.window].transcript.messages[sight.span.start..sight.span.end];
+        messages.iter().map(|message| message.text.len()).sum::<usize>()
+    };
+    let total: usize = sights.iter().map(bytes).sum();
+    let mut before = 0;
+    let unevenness = |(at, sight): (usize, &Sight)| {
+        before += bytes(sight);
+        (before.abs_diff(total - before), at + 1)
+    };
+    sights[..sights.len() - 1].iter().enumerate().map(unevenness).min().map_or(1, |(_, at)| at)
+}
+
+fn halves(task: &Task<'_>, sight: &Sight) -> Vec<Sight> {
+    let messages = &task.transcript.messages;
+    if let Some(message) = only_shown(&messages[sight.span.start..sight.span.end]) {
+        let bytes = sight.part.clone().unwrap_or(0..message.text.len());
+        let text = &message.text[bytes.clone()];
+        if !message.is_human() || tokens::count(text) < 2 * MIN_HALF_TOKENS {
+            return Vec::new();
+        }
+        let part = |half: Range<usize>| Some(bytes.start + half.start..bytes.start + half.end);
+        return halves_of(text).into_iter().map(|half| Sight { part: part(half), ..sight.clone() }).collect();
+    }
+    let spans = split(messages, sight.span).into_iter().flatten();
+    let speaks = |span: &Span| has_human_signal(&messages[span.start..span.end]);
+    spans.filter(speaks).map(|span| Sight { span, ..sight.clone() }).collect()
+}
+
+/// Most messages shown again.
+const MAX_CARRIED: usize = 4;
+/// Upper bound of their tokens: number, label and clip marker, stamp and text of each.
+pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STAMP_TOKENS + 12);
+/// Messages of persons that are looked at, the last before the context.
+const MAX_LOOKED_AT: usize = 1_000;
+/// Bytes that are looked at of each.
+const MAX_TEXT_BYTES: usize = 4_000;
+/// A word is telling if at most one in this many messages has it.
+const RARE: usize = 8;
+/// Telling words that a message must share with the window.
+const MIN_SHARED: usize = 2;
+
+/// Returns the indexes of the messages to show again with a window: in order, all before its context.
+pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
+    let speaks = |index: &usize| has_human_signal(std::slice::from_ref(&messages[*index]));
+    let mut earlier: Vec<usize> = (0..span.context_start).rev().filter(speaks).take(MAX_LOOKED_AT).collect();
+    earlier.reverse();
+    let Some(goal) = (0..span.context_start).find(speaks) else { return Vec::new() };
+    let said: Vec<HashSet<String>> = earlier.iter().map(|&index| terms(&messages[index].text)).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for term in said.iter().flatten() {
+        *counts.entry(term).or_default() += 1;
+    }
+    let window = &messages[span.start..span.end];
+    let wanted: HashSet<String> = window.iter().filter(|one| one.is_human()).flat_map(|one| terms(&one.text)).collect();
+    let rare = (earlier.len() / RARE).max(1);
+    let shared = |terms: &HashSet<String>| {
+        terms.iter().filter(|term| wanted.contains(*term) && counts[term.as_str()] <= rare).count()
+    };
+    let mut ranked: Vec<(usize, usize)> = earlier
+        .iter()
+        .zip(&said)
+        .filter(|&(&index, _)| index != goal)
+        .map(|(&index, terms)| (shared(terms), index))
+        .filter(|&(shared, _)| shared >= MIN_SHARED)
+        .collect();
+    // The later of two that share as much is closer to what holds now.
+    ranked.sort_unstable_by(|a, b| b.cmp(a));
+    let mut shown: Vec<usize> = ranked.into_iter().map(|(_, index)| index).take(MAX_CARRIED - 1).collect();
+    shown.push(goal);
+    shown.sort_unstable();
+    shown
+}
+
+/// Returns what a text can be found by: its longer words and numbers, and of scripts without spaces each two signs.
+fn terms(text: &str) -> HashSet<String> {
+    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+    let mut terms = HashSet::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let signs: Vec<char> = word.chars().collect();
+        if signs.iter().any(|&sign| is_ideographic(sign)) {
+            terms.extend(signs.windows(2).map(|pair| pair.iter().collect::<String>()));
+        } else if signs.len() >= 4 || signs.iter().any(char::is_ascii_digit) {
+            terms.insert(word.to_lowercase());
+        }
+    }
+    terms
+}
+
+fn is_ideographic(sign: char) -> bool {
+    matches!(sign, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether a person says anything that goes beyond "ok", "thanks" or "continue"; a window without it costs no call.
+///
+/// A bare "yes" or "no" counts where it answers a question of the assistant, or where what it answers is not among
+/// `messages`.
+#[must_use]
+pub fn has_human_signal(messages: &[Message]) -> bool {
+    let mut asked = true;
+    for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
+        if message.is_human() {
+            match weight(&message.text) {
+                Weight::Words => return true,
+                Weight::Answer if asked => return true,
+                Weight::Answer | Weight::Nothing => {}
+            }
+        } else if message.role != Role::System {
+            asked = message.text.contains(['?', '？']);
+        }
+    }
+    false
+}
+
+enum Weight {
+    /// Acknowledges, or says nothing at all.
+    Nothing,
+    /// Says yes or no, which is worth what was asked.
+    Answer,
+    /// Says something of its own.
+    Words,
+}
+
+/// Words that only keep a conversation going.
+const ACKNOWLEDGING: &str = "\
+    ok okay okey k kk thanks thank you thx ty cheers continue go on ahead proceed next more please pls great nice cool \
+    perfect good awesome lgtm hi hello hey hmm ah oh wow retry again try so much very well done keep going \
+    danke weiter merci gracias continua continuer спасибо дальше ок продолжай 好 好的 \
+    好吧 嗯 嗯嗯 谢谢 谢谢你 多谢 继续 请继续 可以 行 收到 了解 明白 明白了 你好 \
+    不错 谢了 ありがとう ありがとうございます 続けて 続けてください 了解です \
+    どうも 고마워 감사합니다 계속";
+
+/// Words that answer a question.
+const ANSWERING: &str = "\
+    yes yep yeah yup y no nope n sure correct right exactly agreed not 是 是的 对 对的 没错 不 不是 \
+    不用 不要 不行 没有 はい いいえ うん 네 아니요 ja nein oui non si sí да нет";
+
+fn weight(text: &str) -> Weight {
+    // An acknowledgement is short; this also keeps a pasted file from being taken apart.
+    if text.len() > 200 {
+        return Weight::Words;
+    }
+    let folded = text.to_lowercase();
+    if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
+        return Weight::Nothing;
+    }
+    let mut weight = Weight::Nothing;
+    for word in folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        if ANSWERING.split(' ').any(|one| one == word) {
+            weight = Weight::Answer;
+        } else if !ACKNOWLEDGING.split(' ').any(|one| one == word) {
+            return Weight::Words;
+        }
+    }
+    weight
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -355,7 +598,7 @@ mod tests {
             name in "\\PC{1,80}",
             minutes in 1..90_i64,
         ) {
-            use super::super::{Task, prompt, views};
+            use super::super::{Task, prompt};
             use transcripts::{MessageTime, Transcript};
             let at = |n: i64| MessageTime::logged(jiff::Timestamp::from_second(1_772_442_600 + 60 * minutes * n).unwrap());
             let messages: Vec<Message> = (0..)
@@ -365,7 +608,7 @@ mod tests {
             let transcript = Transcript { source: "claude-code".into(), messages, ..Transcript::default() };
             for window in windows(&transcript.messages, &[], budget(400)) {
                 let task = Task { transcript: &transcript, span: window.span, known: &[], instructions: None, categories: &[] };
-                let text = prompt::user(&[task], &views::View::of(window.span)).text;
+                let text = prompt::user(&[task], &View::of(window.span)).text;
                 let around = crate::tokens::count(&name) * 2 + 30;
                 prop_assert!(crate::tokens::count(&text) <= window.tokens + around, "{} {}", window.tokens, text);
             }
@@ -383,5 +626,79 @@ mod tests {
             let closed = before.len().saturating_sub(1);
             prop_assert_eq!(&before[..closed], &after[..closed]);
         }
+    }
+}
+
+#[cfg(test)]
+mod carry_tests {
+    use super::*;
+
+    fn carried_by(texts: &[&str], context_start: usize, start: usize) -> Vec<usize> {
+        let messages: Vec<Message> = texts.iter().map(|&text| Message::user(text)).collect();
+        carried(&messages, Span { context_start, start, end: messages.len() })
+    }
+
+    #[test]
+    fn the_goal_and_what_the_window_comes_back_to_are_shown_again() {
+        let texts = [
+            "ok",
+            "Let us move the invoices to Postgres",
+            "The printer Zephyr jams whenever it gets recycled paper",
+            "Lunch was nice",
+            "The weather is fine today",
+            "Context of the window",
+            "Zephyr jams again, and recycled paper was not even in it",
+        ];
+        assert_eq!(carried_by(&texts, 5, 6), [1, 2]);
+        assert_eq!(carried_by(&texts, 2, 6), [1], "the context is shown anyway");
+        assert_eq!(carried_by(&texts, 0, 6), [] as [usize; 0]);
+        assert_eq!(carried_by(&texts, 1, 6), [] as [usize; 0], "nothing was said before");
+    }
+
+    #[test]
+    fn chinese_is_found_by_pairs_of_signs() {
+        let texts = ["我们来做账单系统", "打印机卡纸的时候要先关电源", "今天天气很好", "上下文", "打印机又卡纸了"];
+        assert_eq!(carried_by(&texts, 3, 4), [0, 1]);
+    }
+
+    #[test]
+    fn words_that_everybody_uses_tell_nothing_and_few_messages_are_shown() {
+        let common: Vec<String> = (0..40).map(|n| format!("The server needs a restart, ticket {n}")).collect();
+        let mut texts: Vec<&str> = common.iter().map(String::as_str).collect();
+        texts.push("The server needs a restart");
+        assert_eq!(carried_by(&texts, 40, 40), [0]);
+        let named: Vec<String> = (0..6).map(|n| format!("Zephyr{n} prints on recycled{n} paper")).collect();
+        let all = named.join(" ");
+        let texts: Vec<&str> = named.iter().map(String::as_str).chain([all.as_str()]).collect();
+        assert_eq!(carried_by(&texts, 6, 6), [0, 3, 4, 5]);
+    }
+}
+
+#[cfg(test)]
+mod signal_tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_are_no_signal() {
+        for text in
+            ["ok", "OK, thanks!", "continue", "👍", "好的", "谢谢！继续", "…", "/compact", "ありがとう。", "go on"]
+        {
+            assert!(!has_human_signal(&[Message::user(text)]), "{text}");
+        }
+        for text in ["use tabs", "ok but use tabs", "我住在杭州", "C++", "/fix the login", "42"] {
+            assert!(has_human_signal(&[Message::user(text)]), "{text}");
+        }
+        assert!(!has_human_signal(&[Message::assistant("You live in Berlin.")]));
+        assert!(!has_human_signal(&[Message { kind: Kind::Context, ..Message::user("Use tabs.") }]));
+    }
+
+    #[test]
+    fn a_bare_yes_counts_where_something_was_asked() {
+        let talk = |asked: &str, answer: &str| [Message::user("ok"), Message::assistant(asked), Message::user(answer)];
+        assert!(has_human_signal(&talk("Shall I always use pnpm?", "yes")));
+        assert!(has_human_signal(&talk("以后都用中文吗？", "不用")));
+        assert!(!has_human_signal(&talk("Done.", "yes")));
+        assert!(!has_human_signal(&talk("Shall I go on?", "thanks")));
+        assert!(has_human_signal(&[Message::user("no")]));
     }
 }

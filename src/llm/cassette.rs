@@ -1,6 +1,4 @@
-//! Replies on file: recorded from any source, replayed without a network.
-//!
-//! A cassette is a folder with one file a request, named for its key. Both sides of a file are redacted.
+//! Recorded replies, and the source of replies chosen when the program runs.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -10,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Complete, Cost, LlmError, Reply, Request, key};
+use super::{Client, Complete, Cost, LlmError, Reply, Request, wire};
 use crate::guard::Guard;
 
 /// One file of a cassette.
@@ -47,7 +45,7 @@ impl<C: Complete> Complete for Recorder<'_, C> {
         let (mut reply, cost) = self.inner.complete(request).await?;
         reply.text = self.guard.redact(reply.text).0.into_inner();
         let address = request.address(self.model());
-        let path = file(&self.folder, &key::hash(&address));
+        let path = file(&self.folder, &wire::hash(&address));
         let recording = Recording { request: address, reply };
         write(&self.folder, &path, &recording).map_err(|error| unusable(&path, &error))?;
         Ok((recording.reply, cost))
@@ -91,7 +89,7 @@ impl Complete for Replay {
             Err(error) => return Err(unusable(&path, &error)),
         };
         let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
-        if key::hash(&recording.request) != key {
+        if wire::hash(&recording.request) != key {
             return Err(unusable(&path, &"its request was changed, so its reply may not fit; record it again"));
         }
         Ok((recording.reply, Cost::Cached))
@@ -144,6 +142,52 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Where replies come from.
+#[derive(Debug)]
+pub enum Source<'g> {
+    /// A server.
+    Server(Client),
+    /// A server, with its replies written to a folder.
+    Recorded(Recorder<'g, Client>),
+    /// A folder, and a server for what it does not have, with its replies written there.
+    Kept(Replay, Recorder<'g, Client>),
+    /// A folder.
+    Replayed(Replay),
+}
+
+impl Source<'_> {
+    /// Returns the server, where nothing stands between it and whoever asks.
+    #[must_use]
+    pub const fn server(&self) -> Option<&Client> {
+        match self {
+            Self::Server(client) => Some(client),
+            Self::Recorded(_) | Self::Kept(..) | Self::Replayed(_) => None,
+        }
+    }
+}
+
+impl Complete for Source<'_> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        match self {
+            Self::Server(client) => client.complete(request).await,
+            Self::Recorded(recorder) => recorder.complete(request).await,
+            Self::Kept(replay, recorder) => match replay.complete(request).await {
+                Err(LlmError::NotRecorded { .. }) => recorder.complete(request).await,
+                kept => kept,
+            },
+            Self::Replayed(replay) => replay.complete(request).await,
+        }
+    }
+
+    fn model(&self) -> &str {
+        match self {
+            Self::Server(client) => client.model(),
+            Self::Recorded(recorder) | Self::Kept(_, recorder) => recorder.model(),
+            Self::Replayed(replay) => replay.model(),
+        }
+    }
 }
 
 #[cfg(test)]

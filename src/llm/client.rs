@@ -1,20 +1,21 @@
-//! Asks an OpenAI-compatible server.
+//! Asks an OpenAI-compatible server, with fewer calls at a time while it is overloaded; finds an Ollama server.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use backon::BackoffBuilder as _;
 use futures::future::BoxFuture;
+use serde::Deserialize;
 use serde_json::Value;
+use tokio::sync::Notify;
 
-use super::dialect::Dialect;
-use super::endpoint::{self, Endpoint};
+use super::endpoint::ModelSettings;
+use super::endpoint::{self, Endpoint, http_client};
 use super::fault::{Fault, Verdict};
-use super::gate::Gate;
-use super::settings::ModelSettings;
-use super::{Complete, Cost, Finish, LlmError, Reply, Request, retry, wire};
+use super::wire::Dialect;
+use super::{Complete, Cost, Finish, LlmError, Reply, Request, fault, wire};
 
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
@@ -83,13 +84,13 @@ impl Client {
     /// Sends `body` until there is a reply or a fault that waiting does not help.
     async fn ask_in(&self, body: &Value, request: &Request, attempts: &mut u32) -> Result<Reply, Fault> {
         let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
-        let mut waits = retry::waits(retries, self.settings.jitter_seed).build();
+        let mut waits = fault::waits(retries, self.settings.jitter_seed).build();
         loop {
             *attempts += 1;
             let outcome = self.attempt(body, request).await;
             let wait = match &outcome {
                 Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if *attempts > SILENT_RETRIES => None,
-                Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
+                Err(fault) if fault.verdict() == Verdict::Retry => fault::wait_after(fault, waits.next()),
                 Ok(_) | Err(_) => None,
             };
             let Some(wait) = wait else {
@@ -209,6 +210,156 @@ impl fmt::Debug for Client {
     }
 }
 
+/// Lets calls in; half as many after each overload, one more after as many good answers as calls may be in flight.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    limit: usize,
+    in_flight: usize,
+    good_answers: usize,
+}
+
+impl Default for Gate {
+    /// Returns a gate that stands open.
+    fn default() -> Self {
+        Self { state: Mutex::new(State { limit: usize::MAX, in_flight: 0, good_answers: 0 }), changed: Notify::new() }
+    }
+}
+
+impl Gate {
+    /// Returns a pass as soon as there is room.
+    pub(super) async fn enter(&self) -> Pass<'_> {
+        loop {
+            // Made before the look at the state, so that no change between the two is missed.
+            let changed = self.changed.notified();
+            if self.try_enter() {
+                return Pass { gate: self };
+            }
+            changed.await;
+        }
+    }
+
+    fn try_enter(&self) -> bool {
+        let mut state = self.state();
+        let enters = state.in_flight < state.limit;
+        state.in_flight += usize::from(enters);
+        enters
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to have one call in flight, given back on drop.
+pub(super) struct Pass<'a> {
+    gate: &'a Gate,
+}
+
+impl Pass<'_> {
+    /// Halves the calls that may be in flight, down to one.
+    pub(super) fn narrow(&self) {
+        let mut state = self.gate.state();
+        state.limit = (state.in_flight / 2).max(1);
+        state.good_answers = 0;
+    }
+
+    /// Counts a good answer.
+    pub(super) fn widen(&self) {
+        let mut state = self.gate.state();
+        state.good_answers = state.good_answers.saturating_add(1);
+        if state.good_answers >= state.limit {
+            state.good_answers = 0;
+            state.limit = state.limit.saturating_add(1);
+        }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.gate.state().in_flight -= 1;
+        self.gate.changed.notify_waiters();
+    }
+}
+
+/// Where Ollama listens unless told otherwise.
+const DEFAULT_HOST: &str = "127.0.0.1:11434";
+/// Longest wait for its answer; on one machine it comes at once or not at all.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Models that Ollama has, as `GET /api/tags` lists them: the last changed first.
+#[derive(Debug, Deserialize)]
+struct Tags {
+    models: Vec<Tag>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tag {
+    name: String,
+    #[serde(default)]
+    details: Details,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Details {
+    #[serde(default)]
+    family: String,
+}
+
+impl Tag {
+    /// Whether it turns text into vectors only.
+    fn only_embeds(&self) -> bool {
+        let name = self.name.to_lowercase();
+        self.details.family.contains("bert") || name.contains("embed") || name.contains("minilm")
+    }
+}
+
+/// Returns how to ask an Ollama on this machine, or `None` if none answers or it has no model that can chat.
+///
+/// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`; one that names another machine is not asked, since
+/// conversations leave this machine only where a person says so. `named` is the model to ask, else the one that was
+/// changed last is taken.
+///
+/// # Errors
+/// [`LlmError::Permanent`] if `host` is no address.
+pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
+    let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
+    let endpoint = Endpoint::new(&settings)?;
+    if !endpoint.is_loopback() {
+        return Ok(None);
+    }
+    let http = http_client(&endpoint)?;
+    let url = format!("{}/api/tags", settings.base_url.trim_end_matches("/v1"));
+    let answer = http.get(url).timeout(PATIENCE).send().await;
+    let Ok(response) = answer.and_then(reqwest::Response::error_for_status) else { return Ok(None) };
+    let Ok(tags) = response.json::<Tags>().await else { return Ok(None) };
+    Ok(chosen(&tags, named).map(|model| ModelSettings { model, ..settings }))
+}
+
+/// Returns an address with a scheme and a port, of what `OLLAMA_HOST` may say.
+fn base(host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
+    // What a server listens on everywhere is reached here.
+    let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
+    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if has_port { format!("{scheme}://{rest}") } else { format!("{scheme}://{rest}:11434") }
+}
+
+fn chosen(tags: &Tags, named: Option<&str>) -> Option<String> {
+    let is = |tag: &&Tag, name: &str| tag.name == name || tag.name.strip_suffix(":latest") == Some(name);
+    let tag = match named {
+        Some(name) => tags.models.iter().find(|tag| is(tag, name)),
+        None => tags.models.iter().find(|tag| !tag.only_embeds()),
+    };
+    tag.map(|tag| tag.name.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::wire::tests::request;
@@ -229,5 +380,83 @@ mod tests {
         assert!(quotes(&format!("bad input: {}", first(40)), said));
         assert!(!quotes(&format!("bad input: {}", first(39)), said));
         assert!(!quotes("", said));
+    }
+}
+
+#[cfg(test)]
+mod gate_tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn overload_halves_and_good_answers_widen_by_one() {
+        let gate = Gate::default();
+        let mut passes: Vec<_> = (0..8).map(|_| gate.enter().now_or_never().unwrap()).collect();
+        passes[0].narrow();
+        assert_eq!(gate.state().limit, 4);
+        passes.truncate(4);
+        assert!(gate.enter().now_or_never().is_none());
+        passes.truncate(3);
+        passes.push(gate.enter().now_or_never().unwrap());
+        for _ in 0..4 {
+            passes[0].widen();
+        }
+        assert_eq!(gate.state().limit, 5);
+        passes.truncate(1);
+        passes[0].narrow();
+        assert_eq!(gate.state().limit, 1);
+    }
+
+    #[tokio::test]
+    async fn a_waiting_call_is_let_in_when_another_ends() {
+        let gate = Gate::default();
+        let first = gate.enter().await;
+        first.narrow();
+        let (second, ()) = tokio::join!(gate.enter(), async { drop(first) });
+        assert_eq!(gate.state().in_flight, 1);
+        drop(second);
+        assert_eq!(gate.state().in_flight, 0);
+    }
+}
+
+#[cfg(test)]
+mod ollama_tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_completed() {
+        let rows = [
+            ("127.0.0.1:11434", "http://127.0.0.1:11434"),
+            ("localhost", "http://localhost:11434"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("https://box:8443/", "https://box:8443"),
+            (" 127.0.0.1:9 ", "http://127.0.0.1:9"),
+        ];
+        for (host, expected) in rows {
+            assert_eq!(base(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_can_chat_is_chosen() {
+        let tags: Tags = serde_json::from_str(
+            r#"{"models":[
+                {"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},
+                {"name":"qwen3:8b","details":{"family":"qwen3"},"size":1},
+                {"name":"llama3.2:latest"}]}"#,
+        )
+        .unwrap();
+        assert_eq!(chosen(&tags, None).as_deref(), Some("qwen3:8b"));
+        assert_eq!(chosen(&tags, Some("llama3.2")).as_deref(), Some("llama3.2:latest"));
+        assert_eq!(chosen(&tags, Some("gpt-5")), None);
+        let only_vectors: Tags = serde_json::from_str(r#"{"models":[{"name":"all-minilm:33m"}]}"#).unwrap();
+        assert_eq!(chosen(&only_vectors, None), None);
+    }
+
+    #[tokio::test]
+    async fn another_machine_is_not_asked() {
+        assert!(find_ollama(Some("192.0.2.1"), None).await.unwrap().is_none());
+        assert!(find_ollama(Some("http://"), None).await.is_err());
     }
 }

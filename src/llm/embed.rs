@@ -6,10 +6,10 @@ use backon::BackoffBuilder as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::batch::call::{Body, Call};
+use super::batch::{Body, Call};
 use super::client::SILENT_RETRIES;
 use super::fault::{Fault, Rejection, Verdict};
-use super::{Client, LlmError, retry};
+use super::{Client, LlmError, fault};
 use crate::guard::Redacted;
 
 /// Longest answer that is read; a number takes some 22 bytes as text.
@@ -88,14 +88,14 @@ impl Client {
             body["dimensions"] = dimensions.into();
         }
         let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
-        let mut waits = retry::waits(retries, self.settings.jitter_seed).build();
+        let mut waits = fault::waits(retries, self.settings.jitter_seed).build();
         let mut attempts = 0;
         loop {
             attempts += 1;
             let outcome = self.embed_once(&body, texts.len()).await;
             let wait = match &outcome {
                 Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if attempts > SILENT_RETRIES => None,
-                Err(fault) if fault.verdict() == Verdict::Retry => retry::wait_after(fault, waits.next()),
+                Err(fault) if fault.verdict() == Verdict::Retry => fault::wait_after(fault, waits.next()),
                 Ok(_) | Err(_) => None,
             };
             let Some(wait) = wait else {

@@ -8,31 +8,20 @@
 //!
 //! Where money counts more than time, [`batch`] has many requests answered together. [`Client::embed`] asks for vectors.
 
+mod endpoint;
 pub mod batch;
 mod budget;
 mod cassette;
 mod client;
-mod dialect;
 mod embed;
-mod endpoint;
 mod fault;
-mod gate;
-mod key;
-mod ollama;
-mod prices;
-mod retry;
-mod settings;
-mod source;
 mod wire;
 
-pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Reservation};
-pub use cassette::{Recorder, Replay};
-pub use client::Client;
+pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price, PriceError, Prices, Reservation};
+pub use cassette::{Recorder, Replay, Source};
+pub use client::{Client, find_ollama};
 pub use embed::{EmbedFailure, Embedded};
-pub use ollama::find_ollama;
-pub use prices::{Price, PriceError, Prices};
-pub use settings::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
-pub use source::Source;
+pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Cutting conversations into windows, ahead of the calls.
+//! Cuts conversations into windows, ahead of the calls.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
-use super::files::FileNumber;
-use super::pack::{Company, Load, Membership, Packer};
+use super::Pipeline;
+use super::packing::{Company, Load, Membership, Packer};
 use super::place::{Lookup, Place};
-use super::setup::Pipeline;
-use super::tally::Tally;
-use super::{Event, Extractor, PipelineError, ReadEvent, Reread, known};
+use super::summary::FileNumber;
+use super::summary::Tally;
+use super::{Event, Extractor, PipelineError, ReadEvent, Reread, packing};
 use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaned, Redacted};
@@ -183,7 +183,7 @@ impl Cutting {
         let Wanted { transcript, place, file } = wanted;
         let row = pipeline.store.transcript_seen(&transcript, &place.project, Timestamp::now())?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
-        let done = known::still_there(&transcript.messages, &finished);
+        let done = packing::still_there(&transcript.messages, &finished);
         let open = match pipeline.extractor {
             Extractor::Llm(_) => pipeline.store.unfinished_windows(row, pipeline.extractor.kind())?,
             Extractor::Rules => Vec::new(),
@@ -191,8 +191,7 @@ impl Cutting {
         let members = members(pipeline.store, &open)?;
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
-        let windows =
-            tokio::task::spawn_blocking(move || with_stored(&open, &members, &shared.messages, done, budget));
+        let windows = tokio::task::spawn_blocking(move || with_stored(&open, &members, &shared.messages, done, budget));
         Ok(Self { transcript, place, row, file, known, windows })
     }
 
@@ -200,7 +199,9 @@ impl Cutting {
     async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
         let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
         let cut = windows.len();
-        windows.retain(|(one, _)| pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end]));
+        windows.retain(|(one, _)| {
+            pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end])
+        });
         let (known, new) = (self.known as u64, windows.len() as u64);
         let mut tally = tally.borrow_mut();
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
@@ -249,7 +250,7 @@ fn with_stored(
         let at = open.iter().position(|one| std::ptr::eq(one, window));
         at.map_or(Company::Any, |at| members[at])
     };
-    let stored = known::stored_windows(messages, open, &done);
+    let stored = packing::stored_windows(messages, open, &done);
     done.extend(stored.iter().map(|(span, _)| span.start..span.end));
     done.sort_by_key(|range| range.start);
     let mut windows: Vec<(Window, Company)> = window::windows(messages, &done, budget)

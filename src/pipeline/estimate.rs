@@ -1,21 +1,21 @@
-//! What a run would send, counted without sending it.
-//!
-//! The run is made as it is, on a copy of the database in memory and with a model that only counts what it is asked. So
-//! windows and requests are the very ones of the run that follows, and what is in the ledger costs nothing.
+//! Estimates what a run would cost, and surveys the logs on this machine.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
+use transcripts::known::{KNOWN, Known, KnownFolder, Machine};
 
-use super::extraction::extract_all;
-use super::setup::Pipeline;
-use super::summary::{Failure, Files, Filtered, Summary};
-use super::tally::Tally;
+use super::Pipeline;
+use super::extract::extract_all;
+use super::read::{Stamp, path_key};
+use super::summary::{Failure, Files, Filtered, Summary, Tally};
 use super::{Event, Extractor, PipelineError, read};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
-use crate::store::Database;
+use crate::store::{Database, SeenTranscript, StoreError};
 
 /// Tokens of an answer, where the ledger holds too few to tell. Models that think before they answer take more.
 pub const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
@@ -179,5 +179,225 @@ impl Estimate {
             interrupted: summary.interrupted,
             failures: summary.failures,
         })
+    }
+}
+
+/// What one program has on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// The spelling used by `--from`.
+    pub source: &'static str,
+    /// The program's name for people.
+    pub about: &'static str,
+    /// Everything in its folders.
+    #[serde(flatten)]
+    pub total: Holding,
+    /// Its folders that hold any log.
+    pub folders: Vec<SurveyedFolder>,
+}
+
+/// One folder of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SurveyedFolder {
+    /// The folder, or the one database.
+    pub folder: PathBuf,
+    /// What is in it.
+    #[serde(flatten)]
+    pub holding: Holding,
+}
+
+/// How much there is, and how much of it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Holding {
+    /// Logs, by files.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Files that were finished and have not changed since.
+    pub files_read: u64,
+    /// Files that have changed since they were read, or were not read to their end.
+    pub files_changed: u64,
+    /// Files that were never read.
+    pub files_new: u64,
+    /// Conversations from them that the database knows.
+    pub conversations: u64,
+    /// The first time known: of a conversation that was read, or of the last change of a file.
+    pub from: Option<Timestamp>,
+    /// The last time known.
+    pub to: Option<Timestamp>,
+}
+
+impl Holding {
+    fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.files_read += other.files_read;
+        self.files_changed += other.files_changed;
+        self.files_new += other.files_new;
+        self.conversations += other.conversations;
+        self.from = self.from.into_iter().chain(other.from).min();
+        self.to = self.to.into_iter().chain(other.to).max();
+    }
+
+    fn reaches(&mut self, at: Timestamp) {
+        self.from = Some(self.from.map_or(at, |from| from.min(at)));
+        self.to = Some(self.to.map_or(at, |to| to.max(at)));
+    }
+}
+
+/// Returns what each known program has on this machine; those that have nothing are left out.
+///
+/// `below` are folders with projects, for programs that keep their logs there. No log is opened.
+///
+/// # Errors
+/// [`StoreError`] if the database cannot be read.
+pub fn survey(
+    machine: &Machine<'_>,
+    below: &[PathBuf],
+    database: Option<&Database>,
+) -> Result<Vec<Survey>, StoreError> {
+    let seen = match database {
+        Some(database) => Seen::of(database.transcripts_seen()?, database.stamps_of_files()?),
+        None => Seen::of(Vec::new(), HashMap::new()),
+    };
+    let all = KNOWN.iter().map(|known| survey_one(known, machine, below, &seen));
+    Ok(all.filter(|survey| survey.total.files > 0).collect())
+}
+
+fn survey_one(known: &Known, machine: &Machine<'_>, below: &[PathBuf], seen: &Seen) -> Survey {
+    let folders = known.folders(machine, below).into_iter().map(|folder| survey_folder(folder, seen));
+    let folders: Vec<SurveyedFolder> = folders.filter(|folder| folder.holding.files > 0).collect();
+    let mut total = Holding::default();
+    folders.iter().for_each(|folder| total.add(&folder.holding));
+    Survey { source: known.name, about: known.about, total, folders }
+}
+
+fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
+    let mut holding = Holding::default();
+    for file in folder.files() {
+        holding.add(&look_at(&file.path, seen));
+    }
+    SurveyedFolder { folder: folder.path, holding }
+}
+
+/// Tells of one file what can be told without opening it.
+fn look_at(path: &Path, seen: &Seen) -> Holding {
+    // A folder without a time holds nothing, or nothing that can be looked into.
+    let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
+        return Holding::default();
+    };
+    let mut holding = Holding { files: 1, bytes: stamp.bytes(), ..Holding::default() };
+    holding.reaches(changed_at);
+    for transcript in seen.from(path) {
+        holding.conversations += 1;
+        transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
+    }
+    let finished = seen.finished.get(&path_key(path));
+    *match finished.map(|stamps| stamps.get(&stamp.text())) {
+        Some(Some(conversations)) => {
+            holding.conversations = *conversations;
+            &mut holding.files_read
+        }
+        None if holding.conversations == 0 => &mut holding.files_new,
+        Some(None) | None => &mut holding.files_changed,
+    } += 1;
+    holding
+}
+
+/// The conversations that the database knows, by where they were read and by their own ids.
+struct Seen {
+    transcripts: Vec<SeenTranscript>,
+    by_origin: BTreeMap<String, Vec<usize>>,
+    by_id: HashMap<String, usize>,
+    finished: HashMap<String, HashMap<String, u64>>,
+}
+
+/// Length of a UUID, with which the names of many logs end.
+const UUID_CHARS: usize = 36;
+
+impl Seen {
+    fn of(transcripts: Vec<SeenTranscript>, finished: HashMap<String, HashMap<String, u64>>) -> Self {
+        let mut by_origin: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut by_id = HashMap::new();
+        for (index, transcript) in transcripts.iter().enumerate() {
+            by_origin.entry(transcript.origin.clone()).or_default().push(index);
+            by_id.insert(transcript.external_id.clone(), index);
+        }
+        Self { transcripts, by_origin, by_id, finished }
+    }
+
+    /// Returns the conversations that were read from `path`, or else the one that its name tells.
+    fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
+        let text = path.to_string_lossy().into_owned();
+        let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
+        let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));
+        let read: Vec<_> = near.filter(|(origin, _)| inside(origin)).flat_map(|(_, indices)| indices).collect();
+        if !read.is_empty() {
+            return read.into_iter().map(|&index| &self.transcripts[index]).collect();
+        }
+        // The log may have been read under another path, or one given from another folder.
+        let stem = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default();
+        let end = stem.len().checked_sub(UUID_CHARS).and_then(|at| stem.get(at..));
+        let index = [Some(stem), end].into_iter().flatten().find_map(|id| self.by_id.get(id));
+        index.map(|&index| &self.transcripts[index]).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod survey_tests {
+    use super::*;
+    use transcripts::known::Platform;
+
+    fn transcript(external_id: &str, origin: &str) -> SeenTranscript {
+        SeenTranscript {
+            external_id: external_id.to_owned(),
+            origin: origin.to_owned(),
+            started_at: None,
+            ended_at: None,
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_path_or_by_the_id_in_its_name() {
+        let id = "0198c2aa-1111-7222-8333-944455556666";
+        let seen = Seen::of(
+            vec![
+                transcript("a", "/logs/a.jsonl"),
+                transcript("b1", "/logs/b.json#1"),
+                transcript("b2", "/logs/b.json#2"),
+                transcript("c", "/logs/b.json.old"),
+                transcript(id, "sessions/x.jsonl"),
+            ],
+            HashMap::new(),
+        );
+        let table = [
+            ("/logs/a.jsonl", 1),
+            ("/logs/b.json", 2),
+            ("/logs/b", 0),
+            ("/moved/a.jsonl", 1),
+            ("/else/rollout-2026-01-02T03-04-05-0198c2aa-1111-7222-8333-944455556666.jsonl.zst", 1),
+            ("/else/z.jsonl", 0),
+        ];
+        for (path, count) in table {
+            assert_eq!(seen.from(Path::new(path)).len(), count, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        let unset = |_: &str| None;
+        let machine = Machine { platform: Platform::Unix, home: Some(home.path().to_owned()), variable: &unset };
+        assert_eq!(survey(&machine, &[], None).unwrap(), []);
+        let folder = home.path().join(".claude/projects/-home-ana-shop");
+        std::fs::create_dir_all(folder.join("memory")).unwrap();
+        std::fs::write(folder.join("one.jsonl"), "{}").unwrap();
+        std::fs::write(folder.join("memory/MEMORY.md"), "no log").unwrap();
+        std::fs::create_dir_all(home.path().join(".codex/sessions")).unwrap();
+        let found = survey(&machine, &[], None).unwrap();
+        assert_eq!(found.iter().map(|one| one.source).collect::<Vec<_>>(), ["claude-code"]);
+        let total = &found[0].total;
+        assert_eq!((total.files, total.bytes, total.files_new, total.conversations), (1, 2, 1, 0));
     }
 }

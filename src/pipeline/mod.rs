@@ -1,61 +1,55 @@
 //! The whole flow: read, extract, consolidate, write.
 //!
 //! A run has two halves. First every new window is extracted, with a bounded number of calls in flight; each result is
-//! written to the ledger as soon as it is there. Then the results are consolidated in the order in which the
-//! conversations were held, whatever the order in which their windows came back, one transaction a conversation. A
-//! process that ends at any point loses nothing that is in the ledger: the next run over the same logs goes on from it
-//! and comes to the same state.
+//! stored as soon as it is there. Then the results are consolidated in the order in which the conversations took place,
+//! whatever the order in which their windows came back, one transaction a conversation. A process that ends at any point
+//! loses nothing that is stored: the next run over the same logs continues there and ends in the same state.
 
-mod conversations;
 mod batch;
+mod consolidate;
 mod cut;
 mod estimate;
-mod extraction;
-mod files;
-mod full;
-mod heartbeat;
-mod held;
-mod imported;
-mod known;
-mod ledgered;
-pub mod naming;
-mod pack;
+mod extract;
+mod model;
+mod packing;
 mod place;
+mod provider;
 mod read;
-mod restated;
 mod run;
-mod select;
-mod settle;
-mod setup;
-mod sift;
-mod stamp;
 mod summary;
-mod survey;
-mod tally;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::future::{self, Either};
+use jiff::Timestamp;
+
+use place::Places;
+use read::{Finished, signature};
 
 use crate::config::ExtractorChoice;
 use crate::extract::rules;
 use crate::extract::window::WindowBudget;
-use crate::llm::LlmError;
+use crate::guard::Guard;
+use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::Namespace;
-use crate::store::StoreError;
+use crate::store::{FileRead, RunId, Store, StoreError};
 use transcripts::IngestError;
 
 pub use batch::{BatchCounts, Batching};
-pub use conversations::{Conversations, conversations};
-pub use estimate::{ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, estimate};
-pub use files::FileMark;
-pub use full::{FullPass, FullSummary, NamespaceReport, full_pass};
-pub use imported::{Arrival, Settled, settle_imported};
-pub use ledgered::Ledgered;
-pub use place::{Place, project_at};
-pub use read::{FileReport, ReadEvent, Sources};
+pub use consolidate::{Arrival, FullPass, FullSummary, NamespaceReport, Settled, full_pass, settle_imported};
+pub use estimate::{
+    ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, Holding, Survey, SurveyedFolder, estimate,
+    survey,
+};
+pub use model::CachedModel;
+pub use place::{Aliased, Merged, NamingError, Place, give_folder, merge, name_project, project_at};
+pub use read::{
+    Conversations, FileMark, FileReport, LeftOut, ReadEvent, Selection, Sources, Stamp, conversations, named_project,
+    path_key,
+};
 pub use run::{Planned, plan, run};
-pub use select::{LeftOut, Selection, named_project};
-pub use setup::Pipeline;
-pub use stamp::{Stamp, path_key};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
-pub use survey::{Holding, Survey, SurveyedFolder, survey};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;
@@ -112,7 +106,7 @@ impl<C> Clone for Extractor<'_, C> {
 
 impl<C> Copy for Extractor<'_, C> {}
 
-impl<C: crate::llm::Complete> Extractor<'_, C> {
+impl<C: Complete> Extractor<'_, C> {
     /// Returns the spelling in the ledger. A window that a model has read counts as read whatever the model or prompt,
     /// since reading it again would be paid again; the rules cost nothing, so each version of them reads anew.
     #[must_use]
@@ -183,5 +177,147 @@ pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool
         ExtractorChoice::Rules => Ok(false),
         ExtractorChoice::Llm if model_is_configured => Ok(true),
         ExtractorChoice::Llm => Err(PipelineError::NoModel),
+    }
+}
+
+/// Everything a run works with.
+pub struct Pipeline<'a, C> {
+    /// Where memories and the ledger are.
+    pub store: &'a Store,
+    /// What takes secrets out.
+    pub guard: &'a Guard,
+    /// How windows are read.
+    pub extractor: Extractor<'a, C>,
+    /// What may be spent.
+    pub budget: &'a Budget,
+    /// What to read, and how.
+    pub options: Options,
+    /// Whether questions about windows are answered in batches, and how.
+    batching: Option<Batching<'a>>,
+    /// Who claims windows: the run's id.
+    owner: String,
+    /// When the run began, or the interrupted run that it goes on with.
+    started_at: Timestamp,
+    /// Where the conversations belong.
+    places: Places,
+    /// Stands for what decides, besides a log and the extractor, what comes of the log.
+    signature: String,
+}
+
+impl<'a, C: Complete> Pipeline<'a, C> {
+    /// Returns a pipeline that is ready to run.
+    #[must_use]
+    pub fn new(
+        store: &'a Store,
+        guard: &'a Guard,
+        extractor: Extractor<'a, C>,
+        budget: &'a Budget,
+        options: Options,
+    ) -> Self {
+        let signature = signature(&options, guard);
+        let (owner, started_at, places) = (String::new(), Timestamp::now(), Places::on_this_machine());
+        Self { store, guard, extractor, budget, options, batching: None, owner, started_at, places, signature }
+    }
+
+    /// Has questions about windows answered in batches, where a model reads. What that takes is asked of the server as
+    /// the run begins.
+    #[must_use]
+    pub fn in_batches(self, batching: Batching<'a>) -> Self {
+        Self { batching: Some(batching), ..self }
+    }
+
+    /// Whether questions about windows are answered in batches.
+    const fn asks_in_batches(&self) -> bool {
+        self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
+    }
+
+    /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
+    fn finished(&self) -> Result<Finished, StoreError> {
+        let all = || self.store.files_read(self.extractor.kind(), &self.signature);
+        match self.options.reread {
+            Reread::Nothing => all(),
+            Reread::Flawed => {
+                let mut finished = all()?;
+                finished.retain(|_, file| file.skipped_records == 0);
+                Ok(finished)
+            }
+            Reread::All | Reread::Erased => Ok(Finished::new()),
+        }
+    }
+
+    /// Finds the projects asked for by a name that only the store knows: one that a person gave, that of a project which
+    /// was merged into another, or the address of a repository.
+    fn look_up_projects(&mut self) -> Result<(), StoreError> {
+        let mut found = Vec::new();
+        for name in self.options.selection.names() {
+            match self.store.project(name) {
+                Ok(project) => found.push(self.store.merged_into(&project.namespace)?),
+                // It may be the name of a folder that is seen for the first time, or of several.
+                Err(StoreError::UnknownProject { .. } | StoreError::AmbiguousProject { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.options.selection.namespaces.extend(found);
+        Ok(())
+    }
+
+    /// Notes a log that is finished.
+    fn note(&self, file: Option<FileRead>) {
+        let noted = file.map_or(Ok(()), |file| {
+            self.store.file_read(self.extractor.kind(), &self.signature, &file, Timestamp::now())
+        });
+        if let Err(error) = noted {
+            tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
+        }
+    }
+
+    /// Returns the model behind the ledger, where a model reads.
+    fn model(&self) -> Option<CachedModel<'a, C>> {
+        match self.extractor {
+            Extractor::Llm(model) => {
+                let direct = CachedModel::new(model, self.store, self.guard, self.budget);
+                Some(match self.batching {
+                    Some(batching) => direct.in_batches(model, self.budget, batching),
+                    None => direct,
+                })
+            }
+            Extractor::Rules => None,
+        }
+    }
+}
+
+/// Time between two signs; a run counts as dead after a minute without one.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Returns what `work` comes to; meanwhile says `every` so often that `run` is alive.
+async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    loop {
+        match future::select(work.as_mut(), pin!(tokio::time::sleep(every))).await {
+            Either::Left((done, _)) => return done,
+            Either::Right(((), _)) => {
+                if let Err(error) = store.heartbeat(run, Timestamp::now()) {
+                    tracing::warn!("could not say that the run is alive: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod heartbeat_tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_waits_for_a_call_stays_alive() {
+        let store = Store::in_memory().unwrap();
+        let long_ago = Timestamp::now() - jiff::SignedDuration::from_mins(2);
+        let run = store.begin_run("run", &json!([]), long_ago).unwrap();
+        assert!(!store.run("last").unwrap().is_alive(Timestamp::now()));
+        let call = tokio::time::sleep(Duration::from_millis(50));
+        keep_alive(&store, &run.id, Duration::from_millis(5), call).await;
+        assert!(store.run("last").unwrap().is_alive(Timestamp::now()));
     }
 }

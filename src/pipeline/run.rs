@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
-use super::extraction::extract_all;
-use super::settle::settle_ledger;
-use super::setup::Pipeline;
-use super::tally::Tally;
-use super::{Event, Ledgered, PipelineError, ReadEvent, Summary, heartbeat, read};
+use super::Pipeline;
+use super::consolidate::consolidate_windows;
+use super::extract::extract_all;
+use super::summary::Tally;
+use super::{CachedModel, Event, HEARTBEAT, PipelineError, ReadEvent, Summary, keep_alive, read};
 use crate::llm::Complete;
 use crate::store::{Carried, RunId, RunStatus};
 
@@ -67,7 +67,7 @@ pub async fn plan<C: Complete>(
 
 async fn go<C: Complete>(
     mut pipeline: Pipeline<'_, C>,
-    model: Option<Ledgered<'_, C>>,
+    model: Option<CachedModel<'_, C>>,
     arguments: &serde_json::Value,
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
@@ -90,9 +90,9 @@ async fn go<C: Complete>(
     tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
     let work = async {
         extract(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
-        settle_ledger(&pipeline, model.as_ref(), &run.id, &tally).await
+        consolidate_windows(&pipeline, model.as_ref(), &run.id, &tally).await
     };
-    let outcome = heartbeat::during(pipeline.store, &run.id, heartbeat::EVERY, work).await;
+    let outcome = keep_alive(pipeline.store, &run.id, HEARTBEAT, work).await;
     let mut summary = tally.into_inner().summary;
     close(&pipeline, model.as_ref(), &mut summary);
     finish(&pipeline, &run.id, &outcome, &summary)?;
@@ -102,7 +102,7 @@ async fn go<C: Complete>(
 /// Extracts every new window, and where questions are gathered, sees to it that they are answered.
 async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
-    model: Option<&Ledgered<'_, C>>,
+    model: Option<&CachedModel<'_, C>>,
     reader: Receiver<ReadEvent>,
     cancel: CancellationToken,
     tally: &RefCell<Tally<'_>>,
@@ -130,7 +130,7 @@ fn begin<C: Complete>(pipeline: &Pipeline<'_, C>) -> Summary {
 }
 
 /// Adds what is known only at the end: the cost, and why the model was not asked to the end.
-fn close<C: Complete>(pipeline: &Pipeline<'_, C>, model: Option<&Ledgered<'_, C>>, summary: &mut Summary) {
+fn close<C: Complete>(pipeline: &Pipeline<'_, C>, model: Option<&CachedModel<'_, C>>, summary: &mut Summary) {
     summary.cost = pipeline.budget.spent_cost();
     let fault = model.and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
     if let Some(error) = fault {

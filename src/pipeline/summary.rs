@@ -1,13 +1,19 @@
-//! What a run came to, as one object that adds up.
+//! Counts of a run: the summary, and the logs and windows under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use serde::Serialize;
+use transcripts::{Head, IngestError, Transcript, open};
 
+use super::Event;
 use super::batch::BatchCounts;
-use super::select::LeftOut;
+use super::read::{FileMark, LeftOut, ReadEvent};
 use crate::consolidate::Decision;
+use crate::exchange::recognise;
 use crate::extract::{DropReason, Outcome, Spent};
+use crate::guard::{Cleaned, Redacted};
+use crate::store::{FileOutcome, FileRead, WindowId};
 
 /// What a run came to. `run --json` ends with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -213,5 +219,293 @@ impl Summary {
     pub fn changes(&self) -> u64 {
         let skipped = self.decisions.get(&Decision::Skip).copied().unwrap_or(0);
         self.decisions.values().sum::<u64>() - skipped
+    }
+}
+
+/// The summary under way, and whoever watches it.
+pub(super) struct Tally<'a> {
+    pub(super) summary: Summary,
+    pub(super) files: FilesUnderWay,
+    /// Windows that this run is at: two logs may hold the same conversation.
+    pub(super) under_way: HashSet<WindowId>,
+    pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
+}
+
+impl<'a> Tally<'a> {
+    /// Begins with `summary`.
+    pub(super) fn new(summary: Summary, watch: &'a mut dyn FnMut(&Event<'_>)) -> Self {
+        Self { summary, files: FilesUnderWay::default(), under_way: HashSet::new(), watch }
+    }
+
+    /// Notes something that went wrong, and tells it.
+    pub(super) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.summary.fail(what, why);
+        if let Some(failure) = self.summary.failures.last() {
+            (self.watch)(&Event::Failure(failure));
+        }
+    }
+
+    /// Counts a conversation that is wanted.
+    pub(super) fn wanted(&mut self, transcript: &Redacted<Transcript>, cleaned: &Cleaned) -> FileNumber {
+        let messages = transcript.messages.len() as u64;
+        self.summary.transcripts += 1;
+        self.summary.messages += messages;
+        for (kind, count) in cleaned.counts() {
+            *self.summary.redacted.entry(kind.to_owned()).or_default() += count as u64;
+        }
+        self.files.conversation(messages)
+    }
+
+    /// Counts what an earlier run has finished, as if it had been read and found to be known.
+    fn unchanged(&mut self, file: &FileRead) {
+        let files = &mut self.summary.files;
+        *match file.outcome {
+            FileOutcome::Read => &mut files.unchanged,
+            FileOutcome::PassedOver => &mut files.passed_over,
+            FileOutcome::Dataset => &mut files.datasets,
+        } += 1;
+        files.skipped_records += file.skipped_records;
+        self.summary.transcripts += file.transcripts;
+        self.summary.messages += file.messages;
+        self.summary.windows.total += file.windows;
+        self.summary.windows.known += file.windows;
+    }
+
+    /// Counts what the reader says; returns the transcript if it brings one.
+    pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaned)> {
+        match event {
+            ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
+            ReadEvent::Begun(mark) => self.files.begin(mark),
+            ReadEvent::Ended => {}
+            ReadEvent::Unchanged(file) => self.unchanged(&file),
+            ReadEvent::FileLeftOut(reason) => {
+                self.files.spoil_current();
+                self.summary.filtered.file(reason);
+            }
+            ReadEvent::FileRead(report) => {
+                let files = &mut self.summary.files;
+                let (count, outcome) = match (report.format, report.is_dataset) {
+                    (Some(_), _) => (&mut files.read, FileOutcome::Read),
+                    (None, true) => (&mut files.datasets, FileOutcome::Dataset),
+                    (None, false) => (&mut files.passed_over, FileOutcome::PassedOver),
+                };
+                *count += 1;
+                self.files.is(outcome, report.skipped.len() as u64);
+                files.skipped_records += report.skipped.len() as u64;
+                files.repaired_records += report.repaired as u64;
+                (self.watch)(&Event::File(&report));
+            }
+            ReadEvent::FileFailed(path, error) => {
+                self.files.spoil_current();
+                self.summary.files.failed += 1;
+                self.fail(path.display().to_string(), reason(&path, &error));
+            }
+        }
+        None
+    }
+}
+
+/// Returns why a file could not be read. One that holds memories was given to the wrong command.
+fn reason(path: &Path, error: &IngestError) -> String {
+    let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
+        && path != Path::new("-")
+        && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
+    let path = path.display();
+    if is_of_memories {
+        format!("{path} holds memories, not conversations; take them over with `afterthought import {path}`")
+    } else {
+        full_text(error)
+    }
+}
+
+/// Returns an error with its causes on one line.
+fn full_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// A log that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileNumber(usize);
+
+/// The logs that are under way.
+#[derive(Debug, Default)]
+pub(super) struct FilesUnderWay {
+    next: usize,
+    open: HashMap<usize, OpenFile>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: FileRead,
+    is_at_end: bool,
+    /// Conversations that are not cut yet, and windows that are not finished yet.
+    pending: u64,
+}
+
+impl FilesUnderWay {
+    /// Begins with a log. One without a mark, such as standard input, is never noted.
+    pub(super) fn begin(&mut self, mark: Option<FileMark>) {
+        self.next += 1;
+        if let Some(FileMark { path, stamp }) = mark {
+            let outcome = FileOutcome::PassedOver;
+            let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
+            self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
+        }
+    }
+
+    /// Notes what the log that is being read, or a file in it, turned out to be.
+    pub(super) fn is(&mut self, outcome: FileOutcome, skipped_records: u64) {
+        // Of an archive, what was read counts before what was not.
+        let rank = |outcome| match outcome {
+            FileOutcome::PassedOver => 0,
+            FileOutcome::Dataset => 1,
+            FileOutcome::Read => 2,
+        };
+        if let Some(open) = self.open.get_mut(&self.next) {
+            open.file.skipped_records += skipped_records;
+            if rank(outcome) > rank(open.file.outcome) {
+                open.file.outcome = outcome;
+            }
+        }
+    }
+
+    /// Keeps the log that is being read from being noted: part of it failed or was left out.
+    pub(super) fn spoil_current(&mut self) {
+        self.open.remove(&self.next);
+    }
+
+    /// Keeps a log from being noted.
+    pub(super) fn spoil(&mut self, number: FileNumber) {
+        self.open.remove(&number.0);
+    }
+
+    /// Takes in a conversation of the log that is being read, which is still to be cut.
+    pub(super) fn conversation(&mut self, messages: u64) -> FileNumber {
+        if let Some(open) = self.open.get_mut(&self.next) {
+            open.file.transcripts += 1;
+            open.file.messages += messages;
+            open.pending += 1;
+        }
+        FileNumber(self.next)
+    }
+
+    /// Takes in the windows of a conversation: those finished before, and those to be finished.
+    #[must_use]
+    pub(super) fn cut(&mut self, number: FileNumber, known: u64, new: u64) -> Option<FileRead> {
+        if let Some(open) = self.open.get_mut(&number.0) {
+            open.file.windows += known + new;
+            open.pending += new;
+        }
+        self.one_less(number)
+    }
+
+    /// Takes in that a window, or the cutting of a conversation, is finished; returns the log if that was the last.
+    #[must_use]
+    pub(super) fn one_less(&mut self, number: FileNumber) -> Option<FileRead> {
+        let open = self.open.get_mut(&number.0)?;
+        open.pending = open.pending.saturating_sub(1);
+        self.close(number)
+    }
+
+    /// Takes in that the log was read to its end; returns it if nothing of it is pending.
+    #[must_use]
+    pub(super) fn end(&mut self) -> Option<FileRead> {
+        let ended = FileNumber(self.next);
+        // What happens between two logs concerns neither.
+        self.next += 1;
+        self.open.get_mut(&ended.0)?.is_at_end = true;
+        self.close(ended)
+    }
+
+    fn close(&mut self, number: FileNumber) -> Option<FileRead> {
+        let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
+        if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tally_tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::pipeline::FileReport;
+
+    #[test]
+    fn datasets_are_told_apart_from_what_is_of_no_format() {
+        let report = |format, is_dataset| FileReport {
+            path: PathBuf::from("x"),
+            format,
+            is_dataset,
+            skipped: Vec::new(),
+            repaired: 0,
+        };
+        let mut watch = |_: &Event<'_>| {};
+        let mut tally = Tally::new(Summary::default(), &mut watch);
+        for report in [report(None, true), report(None, false), report(None, true), report(Some("claude-code"), false)]
+        {
+            tally.read(ReadEvent::FileRead(report));
+        }
+        let files = tally.summary.files;
+        assert_eq!((files.datasets, files.passed_over, files.read), (2, 1, 1));
+    }
+}
+
+#[cfg(test)]
+mod files_tests {
+    use super::*;
+
+    fn mark(path: &str) -> FileMark {
+        FileMark { path: path.into(), stamp: "s".into() }
+    }
+
+    #[test]
+    fn a_log_is_done_when_its_end_and_all_its_windows_are() {
+        let mut files = FilesUnderWay::default();
+        files.begin(Some(mark("a")));
+        let (one, two) = (files.conversation(5), files.conversation(7));
+        files.is(FileOutcome::Read, 3);
+        assert_eq!(files.cut(one, 1, 2), None);
+        assert_eq!(files.end(), None);
+        files.begin(Some(mark("b")));
+        assert_eq!(files.end().unwrap().outcome, FileOutcome::PassedOver);
+        assert_eq!(files.one_less(one), None);
+        assert_eq!(files.cut(two, 1, 0), None);
+        let done = files.one_less(one).unwrap();
+        assert_eq!((done.path.as_str(), done.outcome), ("a", FileOutcome::Read));
+        assert_eq!((done.transcripts, done.messages, done.windows, done.skipped_records), (2, 12, 4, 3));
+        assert!(files.open.is_empty());
+    }
+
+    #[test]
+    fn what_happens_between_two_logs_concerns_neither() {
+        let mut files = FilesUnderWay::default();
+        files.begin(Some(mark("a")));
+        let one = files.conversation(1);
+        assert_eq!(files.end(), None);
+        files.spoil_current();
+        assert_eq!(files.cut(one, 1, 0).unwrap().path, "a");
+    }
+
+    #[test]
+    fn what_failed_or_was_left_out_is_never_done() {
+        let mut files = FilesUnderWay::default();
+        files.begin(Some(mark("a")));
+        let one = files.conversation(1);
+        files.spoil_current();
+        assert_eq!((files.cut(one, 0, 0), files.end()), (None, None));
+        files.begin(Some(mark("b")));
+        let one = files.conversation(1);
+        assert_eq!(files.end(), None);
+        files.spoil(one);
+        assert_eq!(files.cut(one, 0, 0), None);
+        files.begin(None);
+        let one = files.conversation(1);
+        assert_eq!((files.cut(one, 1, 0), files.end()), (None, None));
     }
 }

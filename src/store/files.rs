@@ -1,4 +1,4 @@
-//! Which logs were read to their end, so that a later run need not open them.
+//! The logs that were read to their end, so that a later run need not open them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How the work goes: what waits, what failed, and when a run last came to its end.
+//! The health of the work: what waits, what failed, and when a run last finished.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};

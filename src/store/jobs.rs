@@ -1,4 +1,4 @@
-//! Work that waits to be done after the fact: which log, for whom, when, how often it was tried, and by whom it is held.
+//! Jobs: logs that wait to be read, with their time, their attempts and the worker that has claimed them.
 //!
 //! A job is claimed with a token of its own and a lease. Whoever finishes it must still hold that token, so a worker
 //! that was thought dead cannot overwrite what another has done since. A log that grew while it was worked on is due

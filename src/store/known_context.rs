@@ -1,4 +1,4 @@
-//! What agents are told at every start, so that it is not learnt again.
+//! The lines that agents read at every start, so that they are not learnt again.
 
 use rusqlite::params;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What only one process may do at a time with one file, such as working off its jobs.
+//! Leases on work that one process does at a time, such as running the jobs of a file.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, params};

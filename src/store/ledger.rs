@@ -1,4 +1,4 @@
-//! Which conversations were read.
+//! The transcripts that were read.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};

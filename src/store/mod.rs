@@ -150,11 +150,11 @@ pub use stats::Stats;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
-pub use work::{
-    Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome, Stage,
-    StoredRequest, UnfinishedWindow, WindowId, WindowKey,
-};
 pub use words::STOP_WORDS;
+pub use work::{
+    Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
+    Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
+};
 pub use writer::{Applied, Writer};
 
 /// An open file, and everything that can be read from it.

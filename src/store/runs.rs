@@ -1,4 +1,4 @@
-//! Runs: which command did what, and how far it came.
+//! Runs: the command, its progress and its result.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is known of sessions that are under way: what they were told, what failed in them, and which hooks fired.
+//! Sessions under way: what they were shown, what failed in them, and the hooks that fired.
 
 use std::collections::HashSet;
 

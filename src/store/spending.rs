@@ -1,4 +1,4 @@
-//! What answers of models took, day by day.
+//! Tokens and calls that replies of models took, day by day.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

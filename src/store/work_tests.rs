@@ -2,8 +2,8 @@
 
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{
-    AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId, WindowId,
-    WindowKey,
+    AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId,
+    WindowId, WindowKey,
 };
 use crate::changeset::Action;
 use crate::extract::{Outcome, Spent};
@@ -358,7 +358,8 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
     let (known, reading) = (std::slice::from_ref(&old), json!([]));
     let windows = [(claim(&store, &key(talk.transcript, 2)), 0)];
     let part = "extract 0:0..2";
-    let shown = RequestPart { root: None, part, key: "k", request: &request, reading: &reading, windows: &windows, known };
+    let shown =
+        RequestPart { root: None, part, key: "k", request: &request, reading: &reading, windows: &windows, known };
     let root = store.keep_request(&shown, day(20)).unwrap().unwrap();
     store
         .write::<_, StoreError>(None, day(0), |w| {

@@ -15,7 +15,7 @@ const RUN: &[&str] = &["run", "logs", "--window-tokens", "600", "--jobs", "4"];
 const JOBS: usize = 4;
 /// Places that these runs do not come to, see `places` and `packs`.
 pub const ELSEWHERE: &[&str] = &[
-    "pack.remembered",
+    "request.rendered",
     "batch.planned",
     "batch.uploaded",
     "batch.submitted",

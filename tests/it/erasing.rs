@@ -89,8 +89,12 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
         "ANALYZE;
          INSERT INTO hook_failures (session, signature, command, error, call, at)
             VALUES ('first', 'x', 'ping zwickmuehle', 'no 翠湖暗号', 'c', 1);
-         INSERT INTO batch_windows (transcript_id, extractor, content_hash, start, len, context, members, known)
-            SELECT id, 'llm', 'h', 0, 1, 0, 'm', '[\"quittenmond\"]' FROM transcripts WHERE external_id = 'first';",
+         INSERT INTO requests (id, key, kind, root, body, known, state, created_at)
+            VALUES (99999, 'h', 'extract', 99999, CAST('zwickmuehle' AS BLOB), '[\"quittenmond\"]', 'rendered', 1),
+                (99998, 'g', 'relations', NULL, CAST('quittenmond' AS BLOB), NULL, 'failed', 1);
+         INSERT INTO request_windows (request, place, window, context)
+            SELECT 99999, 0, w.id, 0 FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+            WHERE t.external_id = 'first' LIMIT 1;",
     );
     std::fs::copy(world.database(), world.path("memories.db.schema-16.backup")).unwrap();
     world.good(&["db", "backup", "mine.copy"]);

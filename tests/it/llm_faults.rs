@@ -142,7 +142,7 @@ fn request() -> Request {
     Request {
         system: redacted("Extract facts."),
         turns: vec![Turn { role: TurnRole::User, text: redacted(SAID) }],
-        schema: ReplySchema { name: "facts", schema: json!({"type": "object"}) },
+        schema: ReplySchema { name: "facts".into(), schema: json!({"type": "object"}) },
         max_completion_tokens: 100,
     }
 }

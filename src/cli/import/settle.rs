@@ -5,7 +5,7 @@ use afterthought::consolidate::{Change, Decision, Incoming, SavedPlan};
 use afterthought::exchange::Imported;
 use afterthought::llm::Source;
 use afterthought::memory::{Audience, Candidate, Status};
-use afterthought::pipeline::{self, Arrival, Ledgered, Settled, settle_imported};
+use afterthought::pipeline::{self, Arrival, CachedModel, Settled, settle_imported};
 use afterthought::store::{Carried, RunStatus, Store};
 use serde_json::json;
 
@@ -66,7 +66,7 @@ async fn written(
     let label = source.map_or(String::new(), |source| afterthought::llm::Complete::model(source).to_owned());
     let budget = job.args.asking.budget(config, &label, &job.store)?;
     // Answers are kept where they are found again, also those to a dry run.
-    let model = source.map(|source| Ledgered::new(source, &job.store, &job.guard, &budget));
+    let model = source.map(|source| CachedModel::new(source, &job.store, &job.guard, &budget));
     let copy = if job.args.dry_run { Some(job.store.copy_in_memory()?) } else { None };
     let store = copy.as_ref().unwrap_or(&job.store);
     let seen = store.last_change()?;
@@ -83,7 +83,7 @@ async fn written(
 async fn as_run(
     job: &Job<'_>,
     store: &Store,
-    model: Option<&Ledgered<'_, Source<'_>>>,
+    model: Option<&CachedModel<'_, Source<'_>>>,
     arrivals: Vec<Arrival>,
 ) -> anyhow::Result<Settled> {
     let arguments = json!({ "paths": job.args.paths, "consolidate": true });

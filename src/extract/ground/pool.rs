@@ -8,7 +8,7 @@ use super::dates::Dates;
 use super::names::Names;
 use super::numbers::Numbers;
 use crate::extract::Task;
-use crate::extract::session::Shown;
+use crate::extract::prompt::Shown;
 use transcripts::{Message, Transcript};
 
 /// The sessions of one request, by their place in it.

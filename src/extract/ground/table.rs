@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{Citation, Ground, Pool};
+use crate::extract::prompt::Shown;
 use crate::extract::schema::Proposal;
-use crate::extract::session::Shown;
 use crate::extract::{DropReason, Span, Task};
 use transcripts::{Message, MessageTime, Role, Transcript};
 

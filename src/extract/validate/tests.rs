@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::answer::Answer;
-use super::super::prompt::user;
 use super::super::schema::reply_schema;
-use super::super::views::View;
 use super::super::{Span, Task};
 use super::sheet::{MAX_QUOTE_BYTES, shortened};
 use super::*;
+use crate::extract::prompt::user;
+use crate::extract::window::View;
 use crate::memory::{Audience, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Scope};
 use transcripts::{Kind, Message, MessageTime, Role, TimeSource, Transcript};
 

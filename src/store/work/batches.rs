@@ -1,4 +1,4 @@
-//! Batches of requests at a provider: which requests wait in which, and how far each is.
+//! Batches of requests at a provider, with the requests that wait in each.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};

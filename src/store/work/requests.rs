@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::windows::{DoneWindow, WindowId};
+use super::{DoneWindow, WindowId};
 use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Reply, Request};

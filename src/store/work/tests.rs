@@ -1,3 +1,5 @@
+//! Tests of requests, batches and what an older program has left.
+
 use serde_json::json;
 
 use super::*;
@@ -169,9 +171,17 @@ fn a_request_is_taken_up_as_it_was_rendered_until_its_windows_are_done() {
     store.end_batch("a", "completed", &[("half".to_owned(), answered("kept"))], day(1)).unwrap();
     finish(&store, &windows, &[Outcome::Failed, Outcome::Failed]);
     assert!(store.open_request(root).unwrap().is_some(), "all failed: the same is asked again");
-    let Claimed::Yes(_) = store.claim_window(&WindowKey {
-        transcript, extractor: "llm".into(), start: 4, len: 2, content_hash: "hash 0".into(),
-    }, "me", day(1), day(0)).unwrap() else { panic!("free") };
+    let Claimed::Yes(_) = store
+        .claim_window(
+            &WindowKey { transcript, extractor: "llm".into(), start: 4, len: 2, content_hash: "hash 0".into() },
+            "me",
+            day(1),
+            day(0),
+        )
+        .unwrap()
+    else {
+        panic!("free")
+    };
     finish(&store, &windows[..1], &[Outcome::OkEmpty]);
     assert_eq!((store.open_request(root).unwrap(), bodies(&store)), (None, 0));
     assert_eq!(store.reply("half").unwrap().unwrap().text, "kept");
@@ -238,8 +248,8 @@ fn migrated(sql: &str) -> (tempfile::TempDir, Store) {
     paths.sort();
     let conn = rusqlite::Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA application_id = 0x61667472").unwrap();
-    paths[..17].iter().for_each(|path| conn.execute_batch(&std::fs::read_to_string(path).unwrap()).unwrap());
-    conn.pragma_update(None, "user_version", 17).unwrap();
+    paths[..18].iter().for_each(|path| conn.execute_batch(&std::fs::read_to_string(path).unwrap()).unwrap());
+    conn.pragma_update(None, "user_version", 18).unwrap();
     conn.execute_batch(sql).unwrap();
     drop(conn);
     let store = Store::open(&path).unwrap();
@@ -248,9 +258,7 @@ fn migrated(sql: &str) -> (tempfile::TempDir, Store) {
 
 #[test]
 fn what_an_older_program_has_asked_is_carried_over() {
-    let window = |id: usize, pack: &str| {
-        format!("({id}, 1, 'llm', {}, 2, 'hash{id:012}', 'failed', {pack})", 2 * id)
-    };
+    let window = |id: usize, pack: &str| format!("({id}, 1, 'llm', {}, 2, 'hash{id:012}', 'failed', {pack})", 2 * id);
     let sql = format!(
         "INSERT INTO transcripts VALUES (1, 'jsonl:talk', 'jsonl', 'talk', '/t', NULL, NULL, 'global', 1, 1, 99, 1);
          INSERT INTO windows (id, transcript_id, extractor, start, len, content_hash, status, pack, pack_place)

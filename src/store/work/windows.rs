@@ -1,4 +1,4 @@
-//! Which part of which conversation was extracted, by whom, with what result, and whether that was applied.
+//! Windows: the parts of transcripts that were extracted, with the result and whether it was applied.
 //!
 //! A window is claimed before it is extracted and finished after. A claim is a lease: when it runs out, because the
 //! process died, another may take the window. A finished window is never extracted again, and its candidates wait
@@ -7,19 +7,15 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::requests;
-use crate::store::ledger::TranscriptId;
-use crate::store::row::time_or_none;
-use crate::store::writer::to_json;
-use crate::store::{Database, Store, StoreError};
+use super::{DoneWindow, WindowId, requests};
 use crate::extract::{Dropped, Outcome, Spent};
 use crate::fault::point;
 use crate::guard::Redacted;
 use crate::memory::Candidate;
-
-/// Identity of a window in this file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WindowId(pub(in crate::store) i64);
+use crate::store::ledger::TranscriptId;
+use crate::store::row::time_or_none;
+use crate::store::writer::to_json;
+use crate::store::{Database, Store, StoreError};
 
 /// What makes a window this window: the same words at the same place, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,17 +44,6 @@ pub enum Claimed {
         /// When it can be taken, should the other not finish.
         until: Timestamp,
     },
-}
-
-/// A window that was extracted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoneWindow {
-    /// Index of the first message.
-    pub start: usize,
-    /// Number of messages.
-    pub len: usize,
-    /// Hash of the messages.
-    pub content_hash: String,
 }
 
 /// What came of a window.
@@ -134,7 +119,8 @@ impl Store {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<Vec<bool>, _>>()?;
-            let done = windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
+            let done =
+                windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
             requests::close_those_about(&transaction, &done)?;
             point("window.finish");

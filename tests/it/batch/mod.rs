@@ -73,7 +73,8 @@ fn one_batch_holds_every_window_and_comes_to_the_same_end() {
     assert_eq!(summary["windows"]["ok"], lines + 1);
     assert_eq!(summary["windows"]["in_batch"], 0);
     assert_eq!(open_batches(&world), 0);
-    let left = world.look("SELECT count(*) FROM requests WHERE body IS NOT NULL", |row| row.get::<_, usize>(0)).unwrap();
+    let left =
+        world.look("SELECT count(*) FROM requests WHERE body IS NOT NULL", |row| row.get::<_, usize>(0)).unwrap();
     assert_eq!(left, [0]);
 }
 

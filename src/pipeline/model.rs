@@ -25,7 +25,7 @@ const RENEW: Duration = Duration::from_secs(15);
 /// Answers from the store where it can, and stores what it had to ask for.
 ///
 /// Once the model has failed in a way that the next request would meet too, it is not asked again.
-pub struct Ledgered<'a, C> {
+pub struct CachedModel<'a, C> {
     inner: Budgeted<'a, &'a C>,
     store: &'a Store,
     guard: &'a Guard,
@@ -35,7 +35,7 @@ pub struct Ledgered<'a, C> {
     pub(super) queue: Option<Queue<'a>>,
 }
 
-impl<'a, C: Complete> Ledgered<'a, C> {
+impl<'a, C: Complete> CachedModel<'a, C> {
     /// Puts the requests of `store` and `budget` in front of `inner`.
     pub const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl<'a, C: Complete> Ledgered<'a, C> {
     }
 }
 
-impl<C: Complete> Complete for Ledgered<'_, C> {
+impl<C: Complete> Complete for CachedModel<'_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let key = request.key(self.inner.model());
         match self.stored_reply(&key) {
@@ -202,7 +202,7 @@ impl Drop for SendingClaim<'_> {
 
 /// The model as the windows of one pack ask it: each request about them is rendered once, whichever process does it.
 pub(super) struct PackModel<'m, 'a, C> {
-    pub(super) model: &'m Ledgered<'a, C>,
+    pub(super) model: &'m CachedModel<'a, C>,
     /// Where the windows are.
     pub(super) store: &'m Store,
     pub(super) windows: Vec<(WindowId, usize)>,
@@ -270,7 +270,7 @@ impl<C: Complete> Complete for PackModel<'_, '_, C> {
 }
 
 #[cfg(test)]
-mod tests {
+mod ledgered_tests {
     use super::*;
     use crate::llm::{Finish, Limits, ReplySchema, Turn, TurnRole};
 
@@ -310,7 +310,7 @@ mod tests {
     async fn a_request_is_sent_by_one_at_a_time_and_paid_for_once() {
         let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), OneAtATime::default());
         let budget = Budget::new(Limits::default(), None, "m").unwrap();
-        let models = [(); 3].map(|()| Ledgered::new(&model, &store, &guard, &budget));
+        let models = [(); 3].map(|()| CachedModel::new(&model, &store, &guard, &budget));
         let same = request(&guard, "same");
         let replies = future::join_all(models.iter().map(|model| model.complete(&same))).await;
         assert_eq!(replies.iter().filter(|reply| matches!(reply, Ok((_, Cost::Call)))).count(), 1);

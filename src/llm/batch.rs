@@ -1,0 +1,504 @@
+//! Batches of the provider: the calls, the batches as the server describes them, and the files of replies.
+
+use std::time::Duration;
+
+use async_openai::config::Config as _;
+use backon::BackoffBuilder as _;
+use reqwest::multipart::{Form, Part};
+use reqwest::{Method, Url};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::fault::{Fault, Rejection, Verdict};
+use super::wire::Dialect;
+use super::{Client, LlmError, Reply, Request, endpoint, fault, wire};
+
+/// Most requests of one batch.
+pub const MAX_REQUESTS: usize = 50_000;
+/// Longest file of one batch, in bytes.
+pub const MAX_BYTES: usize = 200_000_000;
+
+/// Where the requests of a batch would go if each were sent alone.
+const ENDPOINT: &str = "/v1/chat/completions";
+
+impl Client {
+    /// Returns the line of a batch's file that asks `request` under the name `key`, with its line end.
+    ///
+    /// It asks in the form that the server is known to take by now, for a batch has no second try that is quick.
+    #[must_use]
+    pub fn batch_line(&self, key: &str, request: &Request) -> String {
+        let body = wire::body(request, &self.settings.model, &self.dialect());
+        let line = serde_json::json!({"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body});
+        format!("{line}\n")
+    }
+}
+
+/// Longest answer that is no file.
+const LONGEST_ANSWER: usize = 8 << 20;
+
+pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
+
+/// One call.
+pub(in crate::llm) struct Call<'c> {
+    pub(in crate::llm) method: Method,
+    pub(in crate::llm) path: &'c str,
+    pub(in crate::llm) query: &'c [(&'c str, &'c str)],
+    pub(in crate::llm) body: Body<'c>,
+    pub(in crate::llm) timeout: Duration,
+    pub(in crate::llm) longest: usize,
+    /// What to do where the server knows no such path.
+    pub(in crate::llm) if_missing: &'static str,
+    /// Whether a second call does no harm where the first was taken and its answer lost.
+    pub(in crate::llm) may_repeat: bool,
+}
+
+pub(in crate::llm) enum Body<'c> {
+    None,
+    Json(&'c Value),
+    File { name: &'c str, content: &'c [u8] },
+}
+
+impl<'c> Call<'c> {
+    pub(super) const fn get(path: &'c str, query: &'c [(&'c str, &'c str)], if_missing: &'static str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            query,
+            body: Body::None,
+            timeout: Duration::from_mins(1),
+            longest: LONGEST_ANSWER,
+            if_missing,
+            may_repeat: true,
+        }
+    }
+
+    pub(in crate::llm) fn post(path: &'c str, body: Body<'c>) -> Self {
+        Self { method: Method::POST, body, ..Self::get(path, &[], NO_BATCHES) }
+    }
+}
+
+impl Client {
+    pub(super) async fn json(&self, call: Call<'_>) -> Result<Value, LlmError> {
+        let body = self.call(call).await?;
+        let broken = |_| self.permanent("the answer is no JSON".to_owned(), NO_BATCHES);
+        serde_json::from_slice(&body).map_err(broken)
+    }
+
+    /// Calls until there is an answer or the retries are used up.
+    pub(super) async fn call(&self, call: Call<'_>) -> Result<Vec<u8>, LlmError> {
+        let mut waits = fault::waits(self.settings.max_retries, self.settings.jitter_seed).build();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let fault = match self.attempt_call(&call).await {
+                Ok(body) => return Ok(body),
+                Err(fault) => fault,
+            };
+            if let Fault::Status { status: 404 | 405 | 501, .. } = fault {
+                return Err(self.permanent(self.endpoint().clean(&fault.to_string()), call.if_missing));
+            }
+            let surely_not_taken =
+                matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
+            let wait = match fault.verdict() {
+                Verdict::Retry if surely_not_taken => fault::wait_after(&fault, waits.next()),
+                Verdict::Retry | Verdict::Permanent(_) | Verdict::TooLong => None,
+            };
+            let Some(wait) = wait else { return Err(self.fault_error(&fault, attempts)) };
+            (self.sleep)(wait).await;
+        }
+    }
+
+    /// Makes one attempt.
+    pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
+        let request = self.built(call)?;
+        let exchanged = tokio::time::timeout(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await;
+        exchanged.unwrap_or(Err(Fault::TimedOut(call.timeout)))
+    }
+
+    fn built(&self, call: &Call<'_>) -> Result<reqwest::Request, Fault> {
+        let config = self.endpoint();
+        let url = config.url(call.path);
+        let mut url = Url::parse(&url).map_err(|error| Fault::Unsendable(error.to_string()))?;
+        let own = config.query();
+        let pairs: Vec<(&str, &str)> = own.into_iter().chain(call.query.iter().copied()).collect();
+        if !pairs.is_empty() {
+            url.query_pairs_mut().extend_pairs(pairs);
+        }
+        let builder = self.http.request(call.method.clone(), url).headers(config.headers());
+        let builder = match &call.body {
+            Body::None => builder,
+            Body::Json(body) => builder.json(body),
+            Body::File { name, content } => {
+                let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
+                let part = part.mime_str("application/jsonl").map_err(|error| Fault::Unsendable(error.to_string()))?;
+                builder.multipart(Form::new().text("purpose", "batch").part("file", part))
+            }
+        };
+        builder.build().map_err(|error| Fault::Unsendable(error.to_string()))
+    }
+}
+
+/// Under this name a batch carries our own id, so that one whose answer was lost is found again.
+const OUR_ID: &str = "afterthought_batch";
+/// Batches on one page of a list; the most that OpenAI takes.
+const PAGE: &str = "100";
+/// Pages of newest batches that are looked through for one that was lost.
+const MAX_PAGES: usize = 50;
+/// Longest time for a file to go up or come down.
+const FILE_TIMEOUT: Duration = Duration::from_mins(15);
+/// Longest file of answers that is read.
+const LONGEST_FILE: usize = 2 << 30;
+
+const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was submitted, or give it up with \
+                             `afterthought runs batches --give-up ID`, after which its requests are paid for again";
+
+/// A batch as the server describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct RemoteBatch {
+    /// The server's id.
+    pub id: String,
+    /// How far it is.
+    #[serde(default)]
+    pub status: BatchStatus,
+    /// File with the answers.
+    #[serde(default)]
+    pub output_file_id: Option<String>,
+    /// File with the errors.
+    #[serde(default)]
+    pub error_file_id: Option<String>,
+    #[serde(default)]
+    input_file_id: Option<String>,
+    #[serde(default)]
+    metadata: Option<Value>,
+    #[serde(default)]
+    errors: Option<Value>,
+}
+
+impl RemoteBatch {
+    /// Returns why the server did not take the file, in its words, which may quote it.
+    fn complaint(&self) -> Option<&str> {
+        self.errors.as_ref()?["data"].as_array()?.iter().find_map(|error| error["message"].as_str())
+    }
+
+    fn is_ours(&self, id: &str, input_file: &str) -> bool {
+        let named = self.metadata.as_ref().and_then(|metadata| metadata[OUR_ID].as_str());
+        named == Some(id) || self.input_file_id.as_deref() == Some(input_file)
+    }
+}
+
+/// How far a batch is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchStatus {
+    /// Its file is being checked.
+    Validating,
+    /// Its file was not taken.
+    Failed,
+    /// Its answers are being written.
+    Finalizing,
+    /// Done.
+    Completed,
+    /// Out of time; what was done is there.
+    Expired,
+    /// About to be cancelled.
+    Cancelling,
+    /// Cancelled; what was done is there.
+    Cancelled,
+    /// Being answered, or in a state that only newer servers know.
+    #[default]
+    #[serde(other)]
+    InProgress,
+}
+
+impl BatchStatus {
+    /// Whether nothing more will come.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
+    }
+
+    /// Returns the server's spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Validating => "validating",
+            Self::Failed => "failed",
+            Self::InProgress => "in_progress",
+            Self::Finalizing => "finalizing",
+            Self::Completed => "completed",
+            Self::Expired => "expired",
+            Self::Cancelling => "cancelling",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Client {
+    /// Returns the server's address without credentials, which tells batches of one server from those of another.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.endpoint().shown
+    }
+
+    /// Asks the server for its newest batch, which shows whether it has batches at all and takes the key.
+    ///
+    /// # Errors
+    /// [`LlmError::Permanent`] if not.
+    pub async fn check_batches(&self) -> Result<(), LlmError> {
+        self.json(Call::get("/batches", &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
+    }
+
+    /// Sends the file of a batch and returns the server's id for it.
+    ///
+    /// # Errors
+    /// [`LlmError`], sorted by what to do next. Nothing is asked, or paid for, before [`Self::create_batch`].
+    pub async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
+        let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
+        let answer = self.json(call).await?;
+        let id = answer["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+        id.ok_or_else(|| self.permanent("the answer to an upload holds no id".to_owned(), NO_BATCHES))
+    }
+
+    /// Submits the batch that an uploaded file holds, under our own `id`.
+    ///
+    /// # Errors
+    /// [`LlmError::Transient`] if the server may have taken it all the same, see [`Self::find_batch`].
+    pub async fn create_batch(&self, id: &str, input_file: &str) -> Result<RemoteBatch, LlmError> {
+        let body = json!({
+            "input_file_id": input_file,
+            "endpoint": ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {OUR_ID: id},
+        });
+        let call = Call { may_repeat: false, ..Call::post("/batches", Body::Json(&body)) };
+        let answer = self.json(call).await?;
+        self.described(answer)
+    }
+
+    /// Returns the batch that was submitted under our own `id`, if the server has taken it.
+    ///
+    /// # Errors
+    /// [`LlmError`], sorted by what to do next.
+    pub async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
+        let mut last: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let after = last.as_deref().map(|last| ("after", last));
+            let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();
+            let mut page = self.json(Call::get("/batches", &query, NO_BATCHES)).await?;
+            let listed = page["data"].take().as_array_mut().map(std::mem::take).unwrap_or_default();
+            last = listed.last().and_then(|batch| batch["id"].as_str()).map(str::to_owned);
+            let mut batches = listed.into_iter().filter_map(|batch| serde_json::from_value::<RemoteBatch>(batch).ok());
+            if let Some(found) = batches.find(|batch| batch.is_ours(id, input_file)) {
+                return Ok(Some(found));
+            }
+            if page["has_more"] != true || last.is_none() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns how far the batch with the server's id `remote` is.
+    ///
+    /// # Errors
+    /// [`LlmError`], sorted by what to do next.
+    pub async fn batch(&self, remote: &str) -> Result<RemoteBatch, LlmError> {
+        let answer = self.json(Call::get(&format!("/batches/{remote}"), &[], NO_SUCH_BATCH)).await?;
+        self.described(answer)
+    }
+
+    /// Returns the content of a file of answers or errors.
+    ///
+    /// # Errors
+    /// [`LlmError`], sorted by what to do next.
+    pub async fn batch_file(&self, file: &str) -> Result<Vec<u8>, LlmError> {
+        let path = format!("/files/{file}/content");
+        self.call(Call { timeout: FILE_TIMEOUT, longest: LONGEST_FILE, ..Call::get(&path, &[], NO_SUCH_BATCH) }).await
+    }
+
+    /// Returns why the server did not take the file of `batch`.
+    #[must_use]
+    pub fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
+        let complaint = self.endpoint().clean(batch.complaint().unwrap_or("no reason given"));
+        let reason = format!("the batch {} was not taken: {complaint}", batch.id);
+        self.permanent(reason, "mend what it complains of, or run without --batch-api")
+    }
+
+    fn described(&self, answer: Value) -> Result<RemoteBatch, LlmError> {
+        let read = serde_json::from_value::<RemoteBatch>(answer).ok().filter(|batch| !batch.id.is_empty());
+        read.ok_or_else(|| self.permanent("the answer describes no batch".to_owned(), NO_BATCHES))
+    }
+
+    pub(in crate::llm) fn permanent(&self, reason: String, remedy: &'static str) -> LlmError {
+        LlmError::Permanent { endpoint: self.address().to_owned(), reason, remedy }
+    }
+}
+
+/// One line of a file of answers or errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The name under which the request was sent.
+    pub key: String,
+    status: Option<u16>,
+    body: Value,
+    error: Option<String>,
+}
+
+/// What one line brings.
+#[derive(Debug, Clone)]
+pub enum RowAnswer {
+    /// An answer.
+    Reply(Reply),
+    /// None, and the same question may be answered another time.
+    Again(String),
+    /// None, and asking again does not help.
+    Failed(LlmError),
+}
+
+/// Returns the rows that `content` holds, and how many of its lines are none.
+#[must_use]
+pub fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
+    let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let (mut rows, mut broken) = (Vec::new(), 0);
+    for line in lines {
+        match serde_json::from_slice(line).ok().and_then(row) {
+            Some(row) => rows.push(row),
+            None => broken += 1,
+        }
+    }
+    (rows, broken)
+}
+
+fn row(mut line: Value) -> Option<Row> {
+    let key = line["custom_id"].as_str().filter(|key| !key.is_empty())?.to_owned();
+    let response = line["response"].take();
+    let status = response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let error = line["error"].as_object().map(|error| {
+        let text = |name: &str| error.get(name).and_then(Value::as_str);
+        text("code").or_else(|| text("message")).unwrap_or("no reason given").to_owned()
+    });
+    let body = match response {
+        Value::Object(mut response) => response.remove("body").unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Value::Null,
+    };
+    Some(Row { key, status, body, error })
+}
+
+/// Reads the rows of one batch, whose requests were all sent in the same form.
+#[derive(Debug)]
+pub struct RowReader<'c> {
+    client: &'c Client,
+    dialect: Dialect,
+}
+
+impl Client {
+    /// Returns a reader for the rows of one batch.
+    #[must_use]
+    pub fn row_reader(&self) -> RowReader<'_> {
+        RowReader { client: self, dialect: self.dialect() }
+    }
+}
+
+impl RowReader<'_> {
+    /// Returns what `row` brings, and learns from it what the server does not take.
+    ///
+    /// Without `request`, as where another process has asked, `prompt_tokens` stands in for a count that is missing.
+    #[must_use]
+    pub fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
+        let model = &self.client.settings.model;
+        let fault = match (row.status, &row.error) {
+            (Some(status), _) if !(200..300).contains(&status) => {
+                let rejection = Rejection::read(&row.body).unwrap_or_default();
+                Fault::Status { status, wait: None, rejection }
+            }
+            (Some(_), _) => match wire::reply_counted(&row.body, model, || prompt_tokens) {
+                Ok(reply) => return RowAnswer::Reply(reply),
+                Err(fault) => fault,
+            },
+            (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
+            (None, None) => return RowAnswer::Again("the row holds no response".to_owned()),
+        };
+        if self.client.learn(self.dialect, &fault, request) || fault.verdict() == Verdict::Retry {
+            return RowAnswer::Again(shown(&fault));
+        }
+        RowAnswer::Failed(match request {
+            Some(request) => self.client.error(&fault, 1, request),
+            None => self.client.fault_error(&silenced(fault), 1),
+        })
+    }
+}
+
+/// Returns a fault as it may be told where it is not known what a message would quote.
+fn shown(fault: &Fault) -> String {
+    match fault {
+        Fault::Status { status, .. } => format!("status {status}"),
+        Fault::Unreachable(_) | Fault::TimedOut(_) | Fault::Broken(_) | Fault::Unsendable(_) => fault.to_string(),
+    }
+}
+
+fn silenced(fault: Fault) -> Fault {
+    match fault {
+        // A request that is too long has to stay known as such; its code tells that and quotes nothing.
+        Fault::Status { status, wait, rejection } => {
+            let too_long = Fault::Status { status, wait, rejection: rejection.clone() }.verdict() == Verdict::TooLong;
+            let message = if too_long { "maximum context length" } else { "(a message that may quote)" };
+            Fault::Status { status, wait, rejection: Rejection { message: message.to_owned(), code: String::new() } }
+        }
+        Fault::Unreachable(_) | Fault::TimedOut(_) | Fault::Broken(_) | Fault::Unsendable(_) => fault,
+    }
+}
+
+#[cfg(test)]
+mod row_tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::llm::ModelSettings;
+
+    fn read(line: &Value) -> RowAnswer {
+        let client = Client::new(ModelSettings::new("http://127.0.0.1:1/v1", "m")).unwrap();
+        let (rows, broken) = read_rows(line.to_string().as_bytes());
+        assert_eq!((rows.len(), broken), (1, 0));
+        client.row_reader().read(&rows[0], None, 42)
+    }
+
+    #[test]
+    fn a_file_is_read_line_by_line_and_broken_lines_are_counted() {
+        let text = "{\"custom_id\":\"a\",\"response\":null}\n\n  \n{\"custom_id\":\"b\"\n{\"custom_id\":\"\"}\n[]\n{\"custom_id\":\"c\"}";
+        let (rows, broken) = read_rows(text.as_bytes());
+        assert_eq!(rows.iter().map(|row| row.key.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(broken, 3);
+    }
+
+    #[test]
+    fn an_answer_without_counts_takes_ours() {
+        let body = json!({"model": "m-1", "choices": [{"finish_reason": "stop", "message": {"content": "{}"}}]});
+        let line = json!({"custom_id": "a", "response": {"status_code": 200, "body": body}, "error": null});
+        let RowAnswer::Reply(reply) = read(&line) else { panic!("a reply") };
+        assert_eq!((reply.text.as_str(), reply.prompt_tokens, reply.completion_tokens), ("{}", 42, 1));
+    }
+
+    #[test]
+    fn rows_without_an_answer_are_sorted_by_what_to_do() {
+        let failed = |status: u16, message: &str| {
+            json!({"custom_id": "a", "error": null, "response": {
+                "status_code": status, "body": {"error": {"message": message}},
+            }})
+        };
+        let again = [
+            json!({"custom_id": "a", "response": null, "error": {"code": "batch_expired", "message": "late"}}),
+            json!({"custom_id": "a", "response": null, "error": null}),
+            json!({"custom_id": "a", "response": {"status_code": 200, "body": {}}, "error": null}),
+            failed(500, "boom"),
+            failed(429, "slow down"),
+            failed(400, "'temperature' does not support 0.3"),
+        ];
+        for line in again {
+            assert!(matches!(read(&line), RowAnswer::Again(_)), "{line}");
+        }
+        let answer = read(&failed(400, "this model's maximum context length is 9 tokens"));
+        assert!(matches!(answer, RowAnswer::Failed(LlmError::TooLong { .. })), "{answer:?}");
+        let RowAnswer::Failed(error) = read(&failed(400, "I said something private")) else { panic!("a failure") };
+        assert!(matches!(error, LlmError::Permanent { .. }) && !error.to_string().contains("private"), "{error}");
+    }
+}

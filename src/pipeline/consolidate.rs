@@ -1,0 +1,572 @@
+//! The second half of a run, full passes and imports: candidates are compared with what is stored, and written.
+
+use std::cell::RefCell;
+use std::pin::pin;
+
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use transcripts::{MessageTime, TimeSource};
+
+use super::Pipeline;
+use super::summary::Tally;
+use super::{CachedModel, HEARTBEAT, PipelineError, Place, keep_alive};
+use crate::consolidate::decide::order::When;
+use crate::consolidate::pass::{Allowance, Event, Report, TakenBack, Terms, pass_over};
+use crate::consolidate::{ApplyError, Change, Decision, Incoming, Plan, apply, apply_within, consolidate};
+use crate::extract::Spent;
+use crate::guard::Guard;
+use crate::llm::{Budget, Complete};
+use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::store::{Database, PendingWindow, RunId, RunStatus, Store, StoreError, WindowId, normalised_hash};
+
+/// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
+const BATCH: usize = 200;
+/// Plans that are made again because another process wrote in between, before giving up.
+const MAX_REPLANS: usize = 8;
+
+/// Consolidates and writes every finished window of the ledger that has not been written.
+pub(super) async fn consolidate_windows<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    run: &RunId,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    loop {
+        let batch = next_batch(pipeline)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
+        let incoming: Vec<Incoming> = batch.into_iter().flat_map(incoming_of).collect();
+        consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
+    }
+}
+
+/// Returns the next finished windows with at most [`BATCH`] candidates together, or one window with more.
+fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWindow>, PipelineError> {
+    let mut count = 0;
+    let mut pending = pipeline.store.pending_windows(BATCH)?;
+    let fits = pending.iter().take_while(|window| {
+        count += window.candidates.len();
+        count <= BATCH
+    });
+    let fitting = fits.count().max(1);
+    pending.truncate(fitting);
+    Ok(pending)
+}
+
+fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
+    let place = Place::of_project(window.namespace);
+    window.candidates.into_iter().map(|candidate| incoming(candidate, &place, &window.transcript)).collect()
+}
+
+fn incoming(candidate: Candidate, place: &Place, transcript: &str) -> Incoming {
+    let namespace = place.for_audience(candidate.audience).clone();
+    Incoming { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
+}
+
+async fn consolidate_batch<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    run: &RunId,
+    windows: &[WindowId],
+    incoming: Vec<Incoming>,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    for _ in 0..MAX_REPLANS {
+        let (plan, spent) =
+            consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
+        let mut told = tally.borrow_mut();
+        told.summary.relation_calls += spent.calls;
+        told.summary.spend(spent);
+        drop(told);
+        // A replanned batch asks the same questions, which the ledger answers.
+        let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
+            // Another process may have settled the same windows meanwhile.
+            if writer.mark_windows_applied(windows)? < windows.len() {
+                return Err(Taken::Windows);
+            }
+            apply_within(writer, pipeline.guard, &plan).map_err(Taken::from)
+        });
+        match written {
+            Ok(_) => {
+                tracing::info!(windows = windows.len(), changes = plan.changes.len(), "a batch is written");
+                tally.borrow_mut().settled(&plan);
+                return Ok(());
+            }
+            Err(Taken::Windows) => return Ok(()),
+            Err(Taken::Plan(ApplyError::Stale { .. })) => {}
+            Err(Taken::Plan(ApplyError::Store(error))) => return Err(error.into()),
+        }
+    }
+    Err(PipelineError::Contended { attempts: MAX_REPLANS })
+}
+
+/// Why a batch was not written.
+enum Taken {
+    /// Some of its windows were settled by another process; what is left comes with the next batch.
+    Windows,
+    /// The plan cannot be written.
+    Plan(ApplyError),
+}
+
+impl From<ApplyError> for Taken {
+    fn from(error: ApplyError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+impl From<StoreError> for Taken {
+    fn from(error: StoreError) -> Self {
+        Self::Plan(error.into())
+    }
+}
+
+impl Tally<'_> {
+    /// Counts what became of a batch, and tells it.
+    fn settled(&mut self, plan: &Plan) {
+        self.summary.candidates += plan.changes.len() as u64;
+        for change in &plan.changes {
+            self.summary.waiting += u64::from(change.pending);
+            *self.summary.decisions.entry(change.decision).or_default() += 1;
+        }
+        if plan.failed_calls > 0 {
+            let why = "the cautious choice was made: both memories are kept and linked";
+            let what = if plan.failed_calls == 1 { "question" } else { "questions" };
+            self.fail(format!("{} {what} about memories that are hard to tell apart", plan.failed_calls), why);
+        }
+        (self.watch)(&super::Event::Settled(plan));
+    }
+}
+
+/// What a full pass works with.
+#[derive(Debug)]
+pub struct FullPass<'a, C> {
+    /// Where the memories are.
+    pub store: &'a Store,
+    /// What takes secrets out.
+    pub guard: &'a Guard,
+    /// Who is asked where the rules do not tell; `None` for the rules alone.
+    pub model: Option<&'a C>,
+    /// What may be spent.
+    pub budget: &'a Budget,
+    /// Only this namespace and those below it.
+    pub within: Option<Namespace>,
+    /// Namespaces at a time.
+    pub jobs: usize,
+    /// What was taken back by an undo.
+    pub taken_back: TakenBack,
+}
+
+/// What a full pass came to. `consolidate --json` ends with it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FullSummary {
+    /// Id of the run, for `undo`; `None` where nothing was written.
+    pub run: Option<String>,
+    /// `rules` or the model's name.
+    pub extractor: String,
+    /// All namespaces together.
+    #[serde(flatten)]
+    pub total: Report,
+    /// Each namespace, by name.
+    pub namespaces: Vec<NamespaceReport>,
+    /// Calls to the model.
+    pub llm_calls: u64,
+    /// Replies that were known from before and cost nothing.
+    pub cached_replies: u64,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// Dollars, where the price of the model is known.
+    pub cost: Option<f64>,
+    /// Why the model was not asked to the end, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halted: Option<String>,
+    /// Whether an interrupt kept namespaces from being looked at.
+    pub interrupted: bool,
+}
+
+/// What a full pass came to in one namespace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamespaceReport {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// What was done.
+    #[serde(flatten)]
+    pub report: Report,
+}
+
+/// Sets all that is stored against each other, and goes on with an interrupted pass of the same `arguments`.
+///
+/// Each namespace is written in transactions of its own. Cancelling begins no other namespace. With `dry_run` all is done
+/// to a copy, which is dropped; replies of a model are kept, so that the pass that follows does not pay for them again.
+///
+/// # Errors
+/// [`PipelineError`] if the database cannot be read or written; what was written stays.
+pub async fn full_pass<C: Complete>(
+    pass: FullPass<'_, C>,
+    arguments: &serde_json::Value,
+    dry_run: bool,
+    cancel: CancellationToken,
+    watch: &mut dyn FnMut(&Event<'_>),
+) -> Result<FullSummary, PipelineError> {
+    let model = pass.model.map(|model| CachedModel::new(model, pass.store, pass.guard, pass.budget));
+    let watch = RefCell::new(watch);
+    let tell = |event: &Event<'_>| (watch.borrow_mut())(event);
+    if dry_run {
+        let copy = pass.store.copy_in_memory()?;
+        go(&FullPass { store: &copy, ..pass }, model.as_ref(), None, &cancel, &tell).await
+    } else {
+        let run = pass.store.begin_run("consolidate", arguments, Timestamp::now())?;
+        let work = go(&pass, model.as_ref(), Some(&run.id), &cancel, &tell);
+        let outcome = keep_alive(pass.store, &run.id, HEARTBEAT, work).await;
+        end(&pass, &run.id, outcome)
+    }
+}
+
+fn end<C>(
+    pass: &FullPass<'_, C>,
+    run: &RunId,
+    outcome: Result<FullSummary, PipelineError>,
+) -> Result<FullSummary, PipelineError> {
+    let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+    let summary = outcome.as_ref().map(|summary| FullSummary { run: Some(run.to_string()), ..summary.clone() });
+    let value = summary.as_ref().map_or(serde_json::Value::Null, |summary| {
+        serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot")
+    });
+    pass.store.finish_run(run, status, &value, Timestamp::now())?;
+    match summary {
+        Ok(summary) => Ok(summary),
+        Err(_) => outcome,
+    }
+}
+
+async fn go<C: Complete>(
+    pass: &FullPass<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    run: Option<&RunId>,
+    cancel: &CancellationToken,
+    tell: &dyn Fn(&Event<'_>),
+) -> Result<FullSummary, PipelineError> {
+    let mut inhabited = pass.store.inhabited()?;
+    inhabited.retain(|(namespace, _)| pass.within.as_ref().is_none_or(|root| is_under(namespace, root)));
+    let allowance = Allowance::of(inhabited.iter().map(|(_, count)| count).sum());
+    let terms = Terms {
+        store: pass.store,
+        guard: pass.guard,
+        model,
+        run,
+        now: Timestamp::now(),
+        allowance: &allowance,
+        taken_back: pass.taken_back,
+    };
+    let asked = inhabited.len();
+    let mut reports: Vec<NamespaceReport> = Vec::new();
+    let passes = stream::iter(inhabited)
+        .take_until(cancel.clone().cancelled_owned())
+        .map(|(namespace, _)| async {
+            let report = pass_over(&terms, &namespace, tell).await?;
+            Ok::<_, ApplyError>(NamespaceReport { namespace, report })
+        })
+        .buffer_unordered(pass.jobs.max(1));
+    let mut passes = pin!(passes);
+    while let Some(report) = passes.next().await {
+        reports.push(report.map_err(refused)?);
+    }
+    reports.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+    let mut total = Report { is_settled: true, ..Report::default() };
+    reports.iter().for_each(|one| total += one.report.clone());
+    let spent = total.spent;
+    Ok(FullSummary {
+        run: None,
+        extractor: model.map_or_else(|| "rules".to_owned(), |model| model.model().to_owned()),
+        interrupted: reports.len() < asked,
+        total,
+        namespaces: reports,
+        llm_calls: spent.calls,
+        cached_replies: spent.cached,
+        prompt_tokens: spent.prompt_tokens,
+        completion_tokens: spent.completion_tokens,
+        cost: pass.budget.spent_cost(),
+        halted: model.and_then(CachedModel::halted).map(|error| error.to_string()),
+    })
+}
+
+fn is_under(namespace: &Namespace, root: &Namespace) -> bool {
+    namespace.parts().starts_with(root.parts())
+}
+
+fn refused(error: ApplyError) -> PipelineError {
+    match error {
+        ApplyError::Stale { .. } => PipelineError::Contended { attempts: 8 },
+        ApplyError::Store(error) => error.into(),
+    }
+}
+
+/// Memories that are settled together: enough for one question about many pairs, few enough for one transaction.
+const IMPORTED_AT_ONCE: usize = 200;
+/// Plans that are made again because another process wrote in between, before giving up.
+const MAX_IMPORT_REPLANS: usize = 50;
+/// Transcript that imported memories without evidence are said in.
+const SAID_IN: &str = "import";
+
+/// A memory of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrival {
+    /// What it says, and where it belongs.
+    pub incoming: Incoming,
+    /// Its own id, where the file gives one.
+    pub id: Option<MemoryId>,
+    /// When it was learnt, where the file says so, else the time of the import.
+    pub at: Timestamp,
+}
+
+/// What became of the memories of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settled {
+    /// The place of each memory in what was given, with what was done, in the order in which it was decided.
+    pub changes: Vec<(usize, Change)>,
+    /// What it cost.
+    pub spent: Spent,
+    /// Questions to the model that failed; what they were about got the cautious choice.
+    pub failed_calls: u64,
+}
+
+/// Settles memories with what is known, in the order of their time, and writes them as part of `run`, a batch in one
+/// transaction. A process that ends in between has lost nothing: the same call goes on from there.
+///
+/// A memory without evidence rests on its own words, as said in `import`, so that none that was merged into another is
+/// new to the next import. What was imported before is known without a question. Secrets are taken out first.
+///
+/// # Errors
+/// [`PipelineError`] if the store cannot be used, or if other processes never leave it alone.
+pub async fn settle_imported<C: Complete>(
+    store: &Store,
+    guard: &Guard,
+    model: Option<&C>,
+    arrivals: Vec<Arrival>,
+    run: &RunId,
+) -> Result<Settled, PipelineError> {
+    let mut ordered: Vec<(usize, Arrival)> = Vec::with_capacity(arrivals.len());
+    for (place, arrival) in arrivals.into_iter().enumerate() {
+        ordered.push((place, with_evidence(store, guard, arrival)?));
+    }
+    ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
+    let mut settled = Settled::default();
+    for batch in ordered.chunks(IMPORTED_AT_ONCE) {
+        import_batch(store, guard, model, batch, run, &mut settled).await?;
+    }
+    Ok(settled)
+}
+
+async fn import_batch<C: Complete>(
+    store: &Store,
+    guard: &Guard,
+    model: Option<&C>,
+    batch: &[(usize, Arrival)],
+    run: &RunId,
+    settled: &mut Settled,
+) -> Result<(), PipelineError> {
+    for _ in 0..MAX_IMPORT_REPLANS {
+        let (mut done, mut open) = (Vec::new(), Vec::new());
+        for (place, arrival) in batch {
+            match known_before(store, arrival)? {
+                Some(memory) => done.push((*place, known(arrival, &memory))),
+                None => open.push((*place, arrival.incoming.clone())),
+            }
+        }
+        let (places, incoming): (Vec<usize>, Vec<Incoming>) = open.into_iter().unzip();
+        let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
+        settled.spent += spent;
+        match apply(store, guard, &plan, Some(run), Timestamp::now()) {
+            Ok(_) => {
+                let Plan { changes, failed_calls, .. } = plan;
+                settled.failed_calls += failed_calls;
+                settled.changes.extend(done);
+                settled.changes.extend(places.into_iter().zip(changes));
+                return Ok(());
+            }
+            Err(ApplyError::Stale { .. }) => {}
+            Err(ApplyError::Store(error)) => return Err(error.into()),
+        }
+    }
+    Err(PipelineError::Contended { attempts: MAX_IMPORT_REPLANS })
+}
+
+/// Returns the memory that an earlier import made of this one, or put it into; the one that holds now, if one does.
+fn known_before(db: &Database, arrival: &Arrival) -> Result<Option<Memory>, StoreError> {
+    if let Some(id) = &arrival.id
+        && let Some(memory) = db.find(id)?
+    {
+        return Ok(Some(memory));
+    }
+    let evidence = &arrival.incoming.candidate.evidence;
+    let Some(own) = evidence.first().filter(|piece| piece.transcript == SAID_IN && evidence.len() == 1) else {
+        return Ok(None);
+    };
+    let resting = db.resting_on(&arrival.incoming.namespace, own)?;
+    Ok(resting.into_iter().min_by_key(|memory| memory.status != Status::Active))
+}
+
+fn known(arrival: &Arrival, memory: &Memory) -> Change {
+    Change {
+        incoming: arrival.incoming.clone(),
+        decision: Decision::Skip,
+        conflict: None,
+        target: Some(memory.id.clone()),
+        also: Vec::new(),
+        related: None,
+        new_id: None,
+        merged: None,
+        rest: None,
+        born_superseded: false,
+        pending: false,
+        reason: "imported before".to_owned(),
+        before: Some(memory.claim.content.clone()),
+        holds_from: held_from(arrival),
+    }
+}
+
+fn held_from(arrival: &Arrival) -> Option<Timestamp> {
+    let candidate = &arrival.incoming.candidate;
+    When::of(&candidate.claim, &candidate.evidence, arrival.at).at
+}
+
+/// Lets a memory that rests on nothing rest on its own words. One that is here already in the same words, resting on
+/// nothing either, stays so.
+fn with_evidence(db: &Database, guard: &Guard, arrival: Arrival) -> Result<Arrival, StoreError> {
+    let mut arrival = arrival;
+    arrival.incoming.candidate = guard.redact(arrival.incoming.candidate).0.into_inner();
+    let candidate = &mut arrival.incoming.candidate;
+    if !candidate.evidence.is_empty() {
+        return Ok(arrival);
+    }
+    for memory in db.by_content(&arrival.incoming.namespace, &candidate.claim.content)? {
+        if db.evidence(&memory.id)?.is_empty() {
+            return Ok(arrival);
+        }
+    }
+    let content_hash = normalised_hash(&candidate.claim.content);
+    candidate.evidence.push(Evidence {
+        transcript: SAID_IN.to_owned(),
+        messages: vec![content_hash.clone()],
+        quote: candidate.claim.content.clone(),
+        speaker: None,
+        said_at: Some(MessageTime { at: arrival.at, offset_seconds: None, source: TimeSource::File }),
+        content_hash,
+    });
+    Ok(arrival)
+}
+
+#[cfg(test)]
+mod imported_tests {
+    use std::cell::Cell;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::llm::{Cost, Finish, LlmError, Reply, Request};
+    use crate::memory::{Audience, Candidate, Claim, ExtractionMethod, MemoryType, Namespace};
+    use crate::store::{Filter, Order};
+
+    const FACTS: [[&str; 3]; 5] = [
+        ["Ana drinks green tea.", "It is green tea that Ana drinks.", "Green tea is the drink of Ana."],
+        ["Bo keeps bees behind the barn.", "Behind the barn Bo keeps bees.", "Bees are what Bo keeps behind the barn."],
+        ["Caro rides a red bicycle to work.", "To work Caro takes a red bicycle.", "A red bicycle takes Caro to work."],
+        ["Dan plays the cello on Sundays.", "On Sundays Dan plays cello.", "The cello is what Dan plays on Sundays."],
+        ["Eve grows roses by the wall.", "By the wall Eve grows roses.", "Roses by the wall are grown by Eve."],
+    ];
+
+    /// Says that two claims about the same person are one.
+    struct Persons(Cell<usize>);
+
+    impl Complete for Persons {
+        async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+            self.0.set(self.0.get() + 1);
+            let text = &*request.turns[0].text;
+            let (memories, questions) = text.split_once("<questions>").unwrap();
+            let number = |line: &str| line.split([':', ' ']).next().unwrap().parse::<usize>().unwrap();
+            let numbered = |text: &'_ str| -> Vec<String> {
+                text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned).collect()
+            };
+            let person = |line: &String| {
+                let names = ["Ana", "Bo", "Caro", "Dan", "Eve"].into_iter();
+                let mut named = names.filter(|one| line.split_whitespace().any(|word| word.trim_matches('.') == *one));
+                Some((number(line), named.next()?))
+            };
+            let people: BTreeMap<usize, &str> = numbered(memories).iter().filter_map(person).collect();
+            let entry = |line: String| {
+                let against = line.split_once(": ").unwrap().1.split(',');
+                let mut against = against.map(|to| to.parse::<usize>().unwrap());
+                let same = against.find(|to| people.get(to) == people.get(&number(&line)));
+                let relation = if same.is_some() { "duplicate" } else { "unrelated" };
+                json!({"memory": number(&line), "relation": relation, "to": same, "why": "unclear", "rest": ""})
+            };
+            let relations: Vec<_> = numbered(questions).into_iter().map(entry).collect();
+            let reply = Reply {
+                text: json!({ "relations": relations }).to_string(),
+                model: "m".into(),
+                prompt_tokens: 1,
+                completion_tokens: 1,
+                finish: Finish::Stop,
+            };
+            Ok((reply, Cost::Call))
+        }
+
+        fn model(&self) -> &'static str {
+            "m"
+        }
+    }
+
+    fn arrival(content: &str) -> Arrival {
+        let claim = Claim::new(MemoryType::Semantic, "fact", "t", content);
+        let candidate =
+            Candidate { claim, audience: Audience::Project, evidence: Vec::new(), replaces: None, is_pasted: false };
+        let incoming = Incoming {
+            candidate,
+            namespace: Namespace::global(),
+            source: "import".into(),
+            method: ExtractionMethod::Imported,
+        };
+        Arrival { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
+    }
+
+    #[tokio::test]
+    async fn wordings_that_come_together_end_as_one_memory_each() {
+        let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
+        let run = store.begin_run("import", &json!([]), Timestamp::now()).unwrap().id;
+        let all = || (0..3).flat_map(|wording| FACTS.map(|fact| arrival(fact[wording]))).collect();
+        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        let sources: usize = active.iter().map(|one| store.evidence(&one.id).unwrap().len()).sum();
+        assert_eq!((active.len(), sources, model.0.get()), (5, 15, 1), "{active:#?}");
+        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        assert_eq!((store.list(&Filter::default(), Order::Id, 99, 0).unwrap().len(), model.0.get()), (5, 1));
+    }
+
+    #[tokio::test]
+    async fn wordings_that_were_merged_keep_their_sources_and_are_known_the_next_time() {
+        let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
+        let import = |model: &'static str| store.begin_run("import", &json!(model), Timestamp::now()).unwrap().id;
+        // One wording of each after the other, as three files would bring them.
+        for wording in 0..3 {
+            let arrivals = FACTS.iter().map(|fact| arrival(fact[wording])).collect();
+            settle_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();
+        }
+        let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
+        assert_eq!(active.len(), 5, "{:#?}", active.iter().map(|one| &one.claim.content).collect::<Vec<_>>());
+        let quotes: BTreeSet<String> =
+            active.iter().flat_map(|one| store.evidence(&one.id).unwrap()).map(|piece| piece.quote).collect();
+        assert_eq!(quotes, FACTS.iter().flatten().map(|&text| text.to_owned()).collect());
+
+        let (asked, changes) = (model.0.get(), store.last_change().unwrap());
+        let all: Vec<Arrival> = FACTS.iter().flatten().map(|text| arrival(text)).collect();
+        let again = settle_imported(&store, &guard, Some(&model), all, &import("again")).await.unwrap();
+        assert!(again.changes.iter().all(|(_, change)| change.decision == Decision::Skip && change.target.is_some()));
+        assert_eq!((model.0.get(), store.last_change().unwrap()), (asked, changes));
+    }
+}

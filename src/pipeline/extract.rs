@@ -1,0 +1,443 @@
+//! The first half of a run: extracts every new window, a bounded number of requests at a time.
+
+use std::cell::{Cell, RefCell};
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc::Receiver;
+use tokio_util::sync::CancellationToken;
+use transcripts::{Message, content_hash};
+
+use super::Pipeline;
+use super::batch::{MOST_WAITING, Queue};
+use super::cut::{Job, packs};
+use super::model::PackModel;
+use super::summary::Tally;
+use super::{CachedModel, Event, Extractor, MAX_KNOWN, PipelineError, ReadEvent};
+use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm, rules, window};
+use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
+use crate::llm::Complete;
+use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
+use crate::store::{Claimed, Finished, KnownLine, Likeness, OpenRequest, RequestId, WindowId, WindowKey, normalised};
+
+/// Extracts every new window that `reader` brings, and writes the results to the ledger.
+///
+/// Cancelling starts no new window; those in flight are finished, and the summary says that windows were left.
+pub(super) async fn extract_all<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    reader: Receiver<ReadEvent>,
+    cancel: CancellationToken,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    let halted = || model.and_then(CachedModel::halted).is_some();
+    let came_to_the_end = Cell::new(false);
+    let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let queue = model.and_then(|model| model.queue.as_ref());
+    let no_more = stream::once(async { queue.map(Queue::no_more) }).filter_map(|_| std::future::ready(None));
+    let outcome = packs(pipeline, reader, tally)
+        .chain(end)
+        .take_until(cancel.clone().cancelled_owned())
+        .take_while(|_| std::future::ready(!halted()))
+        .chain(no_more)
+        .map(|pack| {
+            let working = queue.map(Queue::working);
+            async move {
+                let done = extract_to_ledger(pipeline, model, pack?, tally).await;
+                drop(working);
+                done
+            }
+        })
+        .buffer_unordered(if queue.is_some() { MOST_WAITING } else { pipeline.options.jobs })
+        .try_collect()
+        .await;
+    tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
+    outcome
+}
+
+/// Claims the windows of a pack, extracts them, and writes the results to the ledger at once.
+async fn extract_to_ledger<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    pack: Vec<Job>,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    let claimed = ClaimedWindows::claim(pipeline, pack, tally)?;
+    if claimed.ids.is_empty() {
+        return Ok(());
+    }
+    let shown = claimed.request.as_ref().and_then(|(_, open)| open.known.clone());
+    let known = shown.unwrap_or_else(|| known_memories(pipeline, &claimed.jobs));
+    let asking = model.map(|model| PackModel {
+        model,
+        store: pipeline.store,
+        windows: claimed.with_context(),
+        known: &known,
+        root: Cell::new(claimed.request.as_ref().map(|(root, _)| *root)),
+        is_left: Cell::new(false),
+    });
+    let extractions = extract(pipeline, asking.as_ref(), &claimed, &known, tally).await;
+    if asking.is_some_and(|asking| asking.is_left.get()) {
+        extractions.iter().for_each(|extraction| tally.borrow_mut().summary.spend(extraction.spent));
+        return claimed.leave(pipeline, tally);
+    }
+    write(pipeline, model, &claimed, &extractions, tally)
+}
+
+/// Writes to the ledger what came of windows, and tallies how each ended.
+fn write<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&CachedModel<'_, C>>,
+    claimed: &ClaimedWindows,
+    extractions: &[Extraction],
+    tally: &RefCell<Tally<'_>>,
+) -> Result<(), PipelineError> {
+    for ((id, job), extraction) in claimed.ids.iter().zip(&claimed.jobs).zip(extractions) {
+        let mut tally = tally.borrow_mut();
+        tally.under_way.remove(id);
+        tally.extracted(job, extraction);
+    }
+    let candidates: Vec<_> =
+        extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
+    let finished = extractions.iter().zip(&candidates).zip(&claimed.ids).map(|((extraction, candidates), id)| {
+        let Extraction { outcome, dropped, spent, error, useless, .. } = extraction;
+        let lacks = !useless.is_empty();
+        let (outcome, spent, error) = (*outcome, *spent, error.as_deref());
+        (*id, Finished { outcome, candidates, dropped, spent, error, lacks })
+    });
+    let finished: Vec<_> = finished.collect();
+    let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
+    if let Some(model) = model {
+        extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
+    }
+    // What another process took while this one stood still is finished by the other.
+    for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
+        if finished.outcome != Outcome::Failed && !finished.lacks {
+            pipeline.note(tally.borrow_mut().files.one_less(job.file));
+        }
+    }
+    Ok(())
+}
+
+/// Extracts the windows of a pack, and leaves out what need not be learnt.
+async fn extract<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    model: Option<&PackModel<'_, '_, C>>,
+    claimed: &ClaimedWindows,
+    known: &[Memory],
+    tally: &RefCell<Tally<'_>>,
+) -> Vec<Extraction> {
+    if claimed.are_silent() {
+        tally.borrow_mut().summary.windows.no_signal += claimed.jobs.len() as u64;
+        return claimed.jobs.iter().map(|_| nothing()).collect();
+    }
+    let task = |job| task(pipeline, job, known);
+    let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(task).collect();
+    let mut extractions = match (pipeline.extractor, model) {
+        (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
+        (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
+    };
+    for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
+        if pipeline.options.namespace.is_some() {
+            // Where one namespace was asked for, nothing goes to another.
+            extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
+        }
+        mark_pasted(&mut extraction.candidates, job.messages());
+        if !extraction.candidates.is_empty() {
+            drop_restated(extraction, &known_context(pipeline, job));
+        }
+        drop_personal(extraction, pipeline.guard);
+    }
+    extractions
+}
+
+fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a [Memory]) -> Task<'a> {
+    Task {
+        transcript: &job.transcript,
+        span: job.span,
+        known,
+        instructions: pipeline.options.instructions.as_deref(),
+        categories: &pipeline.options.categories,
+    }
+}
+
+const fn nothing() -> Extraction {
+    Extraction {
+        outcome: Outcome::OkEmpty,
+        candidates: Vec::new(),
+        dropped: Vec::new(),
+        spent: Spent { calls: 0, cached: 0, prompt_tokens: 0, completion_tokens: 0 },
+        error: None,
+        useless: Vec::new(),
+    }
+}
+
+/// Returns the memories closest to the windows of a pack, of those that were there when the run began: what the run itself learns
+/// must not change its questions, or a run that was interrupted would ask others than one that was not.
+fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
+    let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
+        return Vec::new();
+    };
+    let text: String = jobs
+        .iter()
+        .flat_map(Job::messages)
+        .filter(|message| message.is_human())
+        .flat_map(|message| [message.text.as_str(), "\n"])
+        .collect();
+    // The place of one is that of all.
+    let mut spaces: Vec<&Namespace> = vec![&first.place.project, &first.place.user];
+    spaces.dedup();
+    let found = spaces.into_iter().flat_map(|namespace| {
+        // Without neighbours the question is only a little worse; a broken file shows when the result is written.
+        let likeness = Likeness { namespace, text: &text, key: None, subject: None };
+        pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
+    });
+    // What waits for a person is shown to no model.
+    let recalled = found.filter(|memory| memory.status == Status::Active);
+    recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
+}
+
+/// Returns what agents are told at every start where the conversation took place.
+fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
+    let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
+    spaces.dedup();
+    // Without them a repetition is learnt once more; a broken file shows when the result is written.
+    spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
+}
+
+impl Tally<'_> {
+    /// Counts what a window came to.
+    fn extracted(&mut self, job: &Job, extraction: &Extraction) {
+        self.summary.count(extraction.outcome, extraction.spent);
+        for dropped in &extraction.dropped {
+            *self.summary.dropped.entry(dropped.reason).or_default() += 1;
+        }
+        if extraction.outcome == Outcome::Failed || extraction.error.is_some() {
+            let place = format!("{} messages {}–{}", job.transcript.key(), job.span.start + 1, job.span.end);
+            self.fail(place, extraction.error.as_deref().unwrap_or("nothing of the reply could be used"));
+        }
+        (self.watch)(&Event::Window(&self.summary));
+    }
+}
+
+/// How long a window stays with the process that claimed it; longer than all the retries of a call. A window whose
+/// request waits in a batch may be claimed by another process then: the request says that it is not to be sent again.
+const LEASE: SignedDuration = SignedDuration::from_mins(30);
+
+/// Windows that this run has claimed, in the order of their pack.
+#[derive(Default)]
+pub(super) struct ClaimedWindows {
+    pub(super) ids: Vec<WindowId>,
+    pub(super) jobs: Vec<Job>,
+    /// The stored request about exactly these windows.
+    pub(super) request: Option<(RequestId, OpenRequest)>,
+}
+
+impl ClaimedWindows {
+    /// Claims the windows of a pack, and tallies those that are not this run's to extract.
+    pub(super) fn claim<C: Complete>(
+        pipeline: &Pipeline<'_, C>,
+        pack: Vec<Job>,
+        tally: &RefCell<Tally<'_>>,
+    ) -> Result<Self, PipelineError> {
+        let mut claimed = Self::default();
+        let stored = match pack.first().and_then(Job::stored) {
+            Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
+                pipeline.store.open_request(root)?.map(|open| (root, open))
+            }
+            _ => None,
+        };
+        if let Some((_, open)) = &stored
+            && open.is_out
+            && (!pipeline.asks_in_batches() || open.windows != pack.len())
+        {
+            // The answer is about other windows, too, or comes with a batch, which only a run with batches takes.
+            tally.borrow_mut().summary.windows.in_batch += pack.len() as u64;
+            return Ok(claimed);
+        }
+        let keys: Vec<WindowKey> = pack.iter().map(|job| key(pipeline, job)).collect();
+        let now = Timestamp::now();
+        let outcomes = pipeline.store.claim_windows(&keys, &pipeline.owner, now + LEASE, now)?;
+        for (job, outcome) in pack.into_iter().zip(outcomes) {
+            let mut tally = tally.borrow_mut();
+            match outcome {
+                Claimed::Yes(id) if tally.under_way.insert(id) => {
+                    claimed.ids.push(id);
+                    claimed.jobs.push(job);
+                }
+                // Another log holds the same words. Should their reading fail, a later run finds this log unfinished.
+                Claimed::Yes(_) => tally.summary.windows.known += 1,
+                Claimed::AlreadyDone => {
+                    tally.summary.windows.known += 1;
+                    pipeline.note(tally.files.one_less(job.file));
+                }
+                Claimed::HeldByOther { .. } => tally.summary.windows.held += 1,
+            }
+        }
+        claimed.request = match stored {
+            Some((root, open)) if open.windows == claimed.ids.len() => Some((root, open)),
+            Some((root, _)) if !claimed.ids.is_empty() => {
+                // Not all of its windows are there any more, so it is of no use for the others.
+                pipeline.store.close_request(root)?;
+                None
+            }
+            Some(_) | None => None,
+        };
+        Ok(claimed)
+    }
+
+    /// Whether nobody says anything in them, so that they cost no request.
+    pub(super) fn are_silent(&self) -> bool {
+        self.jobs.iter().all(|job| !window::has_human_signal(job.messages()))
+    }
+
+    /// Returns the windows as a request about them is stored.
+    pub(super) fn with_context(&self) -> Vec<(WindowId, usize)> {
+        let context = |job: &Job| job.span.start - job.span.context_start;
+        self.ids.iter().copied().zip(self.jobs.iter().map(context)).collect()
+    }
+
+    /// Gives the windows back without a result: a later run takes the answer that they wait for.
+    pub(super) fn leave<C: Complete>(
+        &self,
+        pipeline: &Pipeline<'_, C>,
+        tally: &RefCell<Tally<'_>>,
+    ) -> Result<(), PipelineError> {
+        let mut tally = tally.borrow_mut();
+        for id in &self.ids {
+            tally.under_way.remove(id);
+            tally.summary.windows.in_batch += 1;
+            pipeline.store.release_window(*id, &pipeline.owner)?;
+        }
+        Ok(())
+    }
+}
+
+fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
+    let messages = job.messages();
+    WindowKey {
+        transcript: job.row,
+        extractor: pipeline.extractor.kind().to_owned(),
+        start: job.span.start,
+        len: messages.len(),
+        content_hash: content_hash(messages),
+    }
+}
+
+/// Notes which candidates rest on words that their writer took from elsewhere.
+pub(super) fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
+    for candidate in candidates {
+        let evidence = &candidate.evidence;
+        candidate.is_pasted = !evidence.is_empty()
+            && evidence.iter().all(|piece| {
+                let said = messages.iter().find(|message| piece.messages.first() == Some(&message.id));
+                said.is_some_and(|message| is_pasted(&message.text, &piece.quote))
+            });
+    }
+}
+
+/// Drops what holds personal data that is not to be remembered in any form.
+pub(super) fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
+    extraction.candidates.retain(|candidate| {
+        let (mut candidate, mut holds) = (guard.redact(candidate.clone()).0.into_inner(), false);
+        candidate.edit_texts(&mut |text| holds |= text.contains(DROPPED_MARKER));
+        if holds {
+            let detail = "it holds personal data that the settings drop".to_owned();
+            extraction.dropped.push(Dropped { reason: DropReason::Secret, detail });
+        }
+        !holds
+    });
+}
+
+/// A quote of fewer bytes stands in too many lines by chance.
+const MIN_QUOTE_BYTES: usize = 8;
+/// A line is repeated by a quote of which it is at least this part, in hundredths.
+const MIN_SHARE: usize = 60;
+
+/// Drops the candidates whose quotes all stand in a line that is known anyway.
+pub(super) fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
+    if lines.is_empty() {
+        return;
+    }
+    let plain: Vec<(String, &str)> = lines.iter().map(|line| (normalised(&line.text), line.origin.as_str())).collect();
+    let before = extraction.candidates.len();
+    let dropped = &mut extraction.dropped;
+    extraction.candidates.retain(|candidate| {
+        let origin = restated(candidate, &plain);
+        dropped.extend(origin.map(|origin| Dropped {
+            reason: DropReason::KnownContext,
+            detail: format!("it only repeats {}", origin.rsplit('/').next().unwrap_or_default()),
+        }));
+        origin.is_none()
+    });
+    if before > 0 && extraction.candidates.is_empty() && extraction.outcome == Outcome::Ok {
+        extraction.outcome = Outcome::OkEmpty;
+    }
+}
+
+fn restated<'l>(candidate: &Candidate, lines: &[(String, &'l str)]) -> Option<&'l str> {
+    let mut origins = candidate.evidence.iter().map(|evidence| {
+        let quote = normalised(&evidence.quote);
+        let repeats =
+            |line: &str| line.contains(&quote) || quote.contains(line) && line.len() * 100 >= quote.len() * MIN_SHARE;
+        let found = lines.iter().find(|(line, _)| quote.len() >= MIN_QUOTE_BYTES && repeats(line));
+        found.map(|(_, origin)| *origin)
+    });
+    let first = origins.next()??;
+    origins.all(|origin| origin.is_some()).then_some(first)
+}
+
+#[cfg(test)]
+mod restated_tests {
+    use super::*;
+    use crate::extract::Spent;
+    use crate::memory::{Audience, Claim, Evidence, MemoryType};
+
+    fn evidence(quote: &str) -> Evidence {
+        let (transcript, message) = ("t".to_owned(), "1".to_owned());
+        Evidence {
+            transcript,
+            messages: vec![message],
+            quote: quote.to_owned(),
+            speaker: None,
+            said_at: None,
+            content_hash: String::new(),
+        }
+    }
+
+    fn extraction(quotes: &[&str]) -> Extraction {
+        let candidates = quotes.iter().map(|quote| Candidate {
+            claim: Claim::new(MemoryType::Semantic, "convention", "t", *quote),
+            audience: Audience::Project,
+            evidence: vec![evidence(quote)],
+            replaces: None,
+            is_pasted: false,
+        });
+        Extraction {
+            outcome: Outcome::Ok,
+            candidates: candidates.collect(),
+            dropped: Vec::new(),
+            spent: Spent::default(),
+            error: None,
+            useless: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_an_agent_is_told_anyway_is_not_learnt_from_its_repetition() {
+        let lines = [KnownLine { origin: "AGENTS.md".into(), text: "Use tabs, never spaces.".into() }];
+        for (quote, stays) in [
+            ("use tabs, never spaces", false),
+            ("Remember: use tabs, never spaces!", false),
+            ("We use spaces now", true),
+            ("tabs", true),
+            ("Use tabs, never spaces. And from today on we deploy on Fridays, to Fly.io only", true),
+        ] {
+            let mut one = extraction(&[quote]);
+            drop_restated(&mut one, &lines);
+            assert_eq!(one.candidates.len() == 1, stays, "{quote}");
+            assert_eq!(one.outcome == Outcome::Ok, stays, "{quote}");
+            assert_eq!(one.dropped.len(), usize::from(!stays), "{quote}");
+        }
+    }
+}
