@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
 
-use afterthought::api::{Author, ExtractionContext, Memories, MemoryChange, Note, RetrievalOptions};
+use afterthought::api::{Author, ExtractionContext, Memories, MemoryChange, MemoryDraft, RetrievalOptions};
 use afterthought::config::{Config, ExtractorChoice, Folders, Partial};
 use afterthought::memory::Namespace;
 use afterthought::search::brief::Format;
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folders = Folders { user_file: "settings.toml".into(), default_db: "memory:".into() };
     let flags = Partial { extractor: Some(ExtractorChoice::Rules), ..Partial::default() };
     let config = Config::load(&folders, Path::new("."), None, &|name| std::env::var(name).ok(), flags)?;
-    let memories = Memories::open(config)?;
+    let memories = Memories::builder().config(config).open()?;
     let shop: Namespace = "project/shop".parse()?;
 
     let conversation = vec![
@@ -40,8 +40,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // By hand; the same again would only confirm it.
-    let note = Note { category: "convention".to_owned(), ..Note::new("Releases of the shop need two reviews.") };
-    let kept = memories.remember(&note)?;
+    let draft =
+        MemoryDraft { category: "convention".to_owned(), ..MemoryDraft::new("Releases of the shop need two reviews.") };
+    let kept = memories.remember(&draft)?;
     let id = kept.memory.map(|memory| memory.id).ok_or("it was rejected before")?;
     let change = MemoryChange {
         content: Some("Releases of the shop need three reviews.".to_owned()),

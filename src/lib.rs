@@ -24,6 +24,7 @@ pub mod embed;
 pub mod consolidate;
 pub mod lifecycle;
 pub mod search;
+mod work;
 pub mod exchange;
 pub mod pipeline;
 pub mod api;

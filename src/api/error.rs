@@ -1,11 +1,16 @@
-//! What can go wrong between a caller and the memories, named by what the caller does about it.
+//! Errors of the API, one variant per thing that a caller does differently.
 
+use std::path::PathBuf;
+
+use crate::config::ConfigError;
 use crate::consolidate::ApplyError;
 use crate::embed::EmbedError;
+use crate::exchange::MEMORY_FORMATS;
 use crate::llm::{LlmError, PriceError};
 use crate::memory::Status;
-use crate::pipeline::PipelineError;
+use crate::pipeline::{NamingError, PipelineError};
 use crate::store::StoreError;
+use transcripts::IngestError;
 
 /// Why something could not be done; every message names the object and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +29,33 @@ pub enum ApiError {
         /// What stands before the colon.
         scheme: &'static str,
     },
+    /// A folder or archive without a file of memories.
+    #[error("{} holds no memories of a form that is known; see `afterthought import --help`", .path.display())]
+    NoMemories {
+        /// The folder or archive.
+        path: PathBuf,
+    },
+    /// A file of no known format of memories.
+    #[error("{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME", .path.display())]
+    UnknownMemoryFormat {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No format of memories has this name.
+    #[error("no format of memories is called {name:?}; known are {}", MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", "))]
+    NoSuchMemoryFormat {
+        /// The name.
+        name: String,
+    },
+    /// A file cannot be imported.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A project cannot be named or merged.
+    #[error(transparent)]
+    Naming(#[from] NamingError),
     /// The database cannot be used, or does not hold what was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),

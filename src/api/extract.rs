@@ -10,11 +10,11 @@ use transcripts::{Message, Transcript, content_hash};
 
 use super::remember::holder;
 use super::{ApiError, Memories, NewMemory};
-use crate::consolidate::pass::TakenBack;
+use crate::consolidate::pass::{self, TakenBack};
 use crate::consolidate::{ApplyError, Change, Incoming, apply, consolidate, settle_by_rules};
 use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
-use crate::llm::Complete as _;
+use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
     CachedModel, Event, Extractor, FullPass, FullSummary, Options, Pipeline, Reread, Selection, Sources, Summary,
@@ -126,7 +126,7 @@ impl Memories {
         if let Some(namespace) = &context.namespace {
             self.admitted(namespace)?;
         }
-        let confined = self.reach.as_ref().map(|reach| reach.home().clone());
+        let confined = self.namespaces.as_ref().map(|namespaces| namespaces.home().clone());
         let namespace = context.namespace.clone().or(confined).or_else(|| self.config.namespace.value.clone());
         let transcript = Transcript {
             source: SOURCE.to_owned(),
@@ -153,7 +153,20 @@ impl Memories {
 /// Plans that are made again because another process wrote in between, before giving up.
 const MAX_ATTEMPTS: usize = 8;
 
-/// What settling memories came to.
+/// How a full pass is done.
+#[derive(Debug, Clone, Default)]
+pub struct ConsolidationOptions {
+    /// Only this namespace and those below it.
+    pub namespace: Option<Namespace>,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+    /// Whether what an undo reversed is done again.
+    pub again: bool,
+    /// Ends the pass after the namespaces that are under way.
+    pub cancel: CancellationToken,
+}
+
+/// The outcome of consolidating memories.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConsolidationResult {
     /// Memories that are new.
@@ -208,7 +221,7 @@ impl Memories {
             // What was asked before is answered by the ledger.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
             match apply(store, &self.guard, &plan, None, Timestamp::now()) {
-                Ok(_) => return told(store, plan.changes),
+                Ok(_) => return result_of(store, plan.changes),
                 Err(ApplyError::Stale { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -217,31 +230,46 @@ impl Memories {
         Err(ApplyError::Stale { namespace }.into())
     }
 
-    /// Goes over all that is stored in a namespace and below it, or everywhere: joins what says the same, settles what
-    /// cannot both hold, derives what repeats. A run that `undo` takes back. Where the reach is confined, `None` means home.
+    /// Runs a full pass over a namespace and those below it, or over all: joins duplicates, resolves contradictions,
+    /// derives memories from repeated episodes. A run that [`Memories::undo`] reverses. Where it is limited to
+    /// namespaces, `None` means the first of them.
     ///
     /// # Errors
-    /// [`ApiError`] if the namespace is out of reach, or the database cannot be used; what was written stays.
+    /// [`ApiError`] if the namespace cannot be reached, or the database cannot be used; what was written stays.
     pub async fn run_consolidation(&self, namespace: Option<Namespace>) -> Result<FullSummary, ApiError> {
-        let store = self.ledger("consolidate memories")?;
-        let within = namespace.or_else(|| self.reach.as_ref().map(|reach| reach.home().clone()));
+        let client = self.client().await?;
+        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
+        let budget = super::budget(&self.config, &label, None, self.ledger("consolidate memories")?)?;
+        let options = ConsolidationOptions { namespace, ..ConsolidationOptions::default() };
+        self.consolidate_with(client.as_ref(), &budget, options, &mut |_| {}).await
+    }
+
+    /// Runs a full pass as [`Memories::run_consolidation`] does, with a model of the caller's, and reports each step.
+    ///
+    /// # Errors
+    /// As for [`Memories::run_consolidation`].
+    pub async fn consolidate_with<C: Complete>(
+        &self,
+        model: Option<&C>,
+        budget: &Budget,
+        options: ConsolidationOptions,
+        watch: &mut dyn FnMut(&pass::Event<'_>),
+    ) -> Result<FullSummary, ApiError> {
+        let within = options.namespace.or_else(|| self.namespaces.as_ref().map(|set| set.home().clone()));
         if let Some(within) = &within {
             self.admitted(within)?;
         }
-        let client = self.client().await?;
-        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
-        let budget = super::budget(&self.config, &label, None, store)?;
         let arguments = json!({"namespace": within.as_ref().map(ToString::to_string)});
         let pass = FullPass {
-            store,
+            store: self.ledger("consolidate memories")?,
             guard: &self.guard,
-            model: client.as_ref(),
-            budget: &budget,
+            model,
+            budget,
             within,
             jobs: self.config.jobs.value,
-            taken_back: TakenBack::Stays,
+            taken_back: if options.again { TakenBack::Again } else { TakenBack::Stays },
         };
-        Ok(full_pass(pass, &arguments, false, CancellationToken::new(), &mut |_| {}).await?)
+        Ok(full_pass(pass, &arguments, options.dry_run, options.cancel, watch).await?)
     }
 
     /// Returns a memory that may be kept.
@@ -253,13 +281,6 @@ impl Memories {
         }
         Ok(NewMemory { claim: self.checked(new.claim, &new.source)?, ..new })
     }
-
-    pub(super) fn admitted(&self, namespace: &Namespace) -> Result<(), ApiError> {
-        if self.reaches(namespace) {
-            return Ok(());
-        }
-        self.confined(crate::store::Filter::exactly(std::slice::from_ref(namespace))).map(drop)
-    }
 }
 
 fn incoming(new: NewMemory) -> Incoming {
@@ -268,7 +289,7 @@ fn incoming(new: NewMemory) -> Incoming {
     Incoming { candidate, namespace, source, method }
 }
 
-fn told(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {
+fn result_of(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {
     let mut result = ConsolidationResult::default();
     for change in &changes {
         if let Some(id) = &change.new_id {

@@ -1,90 +1,246 @@
-//! The library's front door: one value that extracts, consolidates, keeps, finds and words memories.
+//! The only entry point to memories: extract, consolidate, remember, retrieve, review, import and export.
 //!
 //! ```text
-//! address ─▶ ADAPTERS ─▶ MemoryStorageAdapter ─┐
-//! Config ──────────────────────────────────────┴▶ Memories ─▶ extract · consolidate · remember · retrieve · prompt
+//! address ─▶ AdapterRegistry ─▶ StorageAdapter ─┐
+//! Config ───────────────────────────────────────┴▶ Memories ─▶ every command, tool, hook and program
 //! ```
 //!
-//! Everything here calls what the command line calls: what is remembered through it is settled with what is known, stands
-//! in the history, and can be undone. Methods that may ask a model are `async`; the others only wait for the file. An
-//! [`Memories`] is one connection: it can be sent to another thread, and each thread may have its own.
+//! What is remembered through it is compared with what is known, recorded in the history, and can be undone. Methods
+//! that may ask a model are `async`; the others only wait for the file. A [`Memories`] is one connection: it can be sent
+//! to another thread, and each thread may have its own.
 
 mod error;
+mod exchange;
 mod extract;
 mod model;
-mod reach;
+mod projects;
 mod remember;
 mod retrieve;
+mod review;
+mod session;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod vectors;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::config::Config;
-use crate::embed::QueryVectors;
+use crate::config::{Config, Folders, Partial};
 use crate::guard::Guard;
 use crate::memory::{Memory, MemoryId, Namespace};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
+use storage::SqliteStorage;
 
+pub use crate::changeset::Action;
+pub use crate::consolidate::{Change, Decision, Plan, Restored, Rivals, SavedPlan, pass};
+pub use crate::embed::{QUERY_TIMEOUT, QueryVectors};
+pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
+pub use crate::lifecycle::tier::heat;
+pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
+pub use crate::pipeline::{
+    Fault, FullSummary, LINGER, Scan, Shift, Stamp, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose, is_subagents,
+    path_key, request_for, scan, work_off,
+};
+pub use crate::search::{Found, Weights, brief};
+pub use crate::store::{
+    AccessKind, AuditEntry, BuiltUpon, Deed, Erased, Filter, Health, HistoryEntry, Job, JobRequest, Order, Project,
+    Run, RunId, Scope as ErasureScope, Sealed, StoreError, Through, Undone, Waiting, Within,
+};
 pub use error::ApiError;
-pub use extract::{ConsolidationResult, Extracted, ExtractionContext};
+pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
+pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
 pub use model::{budget, model_settings, prices, reachable};
-pub use reach::Reach;
-pub use remember::{Author, Kept, Link, MAX_CONTENT_CHARS, MemoryChange, Note, Past, unit_importance};
-pub use retrieve::RetrievalOptions;
+pub use projects::NamespaceSet;
+pub use remember::{
+    Author, Erasure, MAX_CONTENT_CHARS, MemoryChange, MemoryDraft, Remembered, reads_like_an_order, unit_importance,
+};
+pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
+pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
+pub use session::Session;
 pub use storage::{
-    ADAPTERS, Adapter, Capabilities, MemoryStorageAdapter, NewMemory, Opened, Query, SearchOptions, SearchResult,
-    database_path, open_storage, open_storage_with,
+    Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
+    database_path,
 };
 pub use vectors::{AGENT_WAIT, embed_waiting, embedder, embedding_access, embedding_budget, query_vectors};
 
-/// Memories with everything that can be done with them.
+/// Memories and every operation on them.
 pub struct Memories {
     storage: Opened,
     config: Config,
     guard: Guard,
     vectors: Option<Arc<QueryVectors>>,
-    reach: Option<Reach>,
+    namespaces: Option<NamespaceSet>,
+    through: Through,
+}
+
+/// Options for opening memories.
+pub struct Builder {
+    path: Option<PathBuf>,
+    config: Option<Config>,
+    adapters: AdapterRegistry,
+    storage: Option<Opened>,
+    vectors: Option<Option<Arc<QueryVectors>>>,
+    query_timeout: Duration,
+    namespaces: Option<NamespaceSet>,
+    through: Through,
+    access: Access,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// For writing where that is possible, else for reading.
+    Any,
+    ReadOnly,
+    Writable,
+}
+
+impl Builder {
+    /// Uses this path or address instead of the one in the settings.
+    #[must_use]
+    pub fn path(self, path: impl AsRef<Path>) -> Self {
+        Self { path: Some(path.as_ref().to_owned()), ..self }
+    }
+
+    /// Uses these settings instead of the user's.
+    #[must_use]
+    pub fn config(self, config: Config) -> Self {
+        Self { config: Some(config), ..self }
+    }
+
+    /// Opens addresses with these adapters.
+    #[must_use]
+    pub fn adapters(self, adapters: AdapterRegistry) -> Self {
+        Self { adapters, ..self }
+    }
+
+    /// Uses storage that the caller has opened. Without a database behind it, memories are only stored and found.
+    #[must_use]
+    pub fn storage(self, storage: Opened) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    /// Shares `vectors` of queries with others, or searches by words alone where there are none.
+    #[must_use]
+    pub fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
+        Self { vectors: Some(vectors), ..self }
+    }
+
+    /// Sets how long a search waits for the vector of its query; then it is done by words.
+    #[must_use]
+    pub fn query_timeout(self, query_timeout: Duration) -> Self {
+        Self { query_timeout, ..self }
+    }
+
+    /// Limits everything to `namespaces`; other memories are treated as if they did not exist.
+    #[must_use]
+    pub fn namespaces(self, namespaces: NamespaceSet) -> Self {
+        Self { namespaces: Some(namespaces), ..self }
+    }
+
+    /// Sets what the audit log says that changes were made through.
+    #[must_use]
+    pub fn through(self, through: Through) -> Self {
+        Self { through, ..self }
+    }
+
+    /// Opens the file for reading only.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { access: Access::ReadOnly, ..self }
+    }
+
+    /// Fails where the file cannot be written, instead of opening it for reading.
+    #[must_use]
+    pub fn writable(self) -> Self {
+        Self { access: Access::Writable, ..self }
+    }
+
+    /// Opens the memories.
+    ///
+    /// # Errors
+    /// [`ApiError::UnknownScheme`], or why the address cannot be opened.
+    pub fn open(self) -> Result<Memories, ApiError> {
+        let config = match self.config {
+            Some(config) => config,
+            None => user_config(self.path.as_deref())?,
+        };
+        let address = self.path.unwrap_or_else(|| config.db.value.clone());
+        let timeout = self.query_timeout;
+        let from_config = || query_vectors(&config, &|name| std::env::var(name).ok(), timeout);
+        let vectors = self.vectors.unwrap_or_else(from_config);
+        let storage = match self.storage {
+            Some(storage) => storage,
+            None if self.access == Access::ReadOnly => {
+                let store = Store::open_read_only(database_path(&address)?)?;
+                Box::new(SqliteStorage { store, vectors: vectors.clone() })
+            }
+            None if self.access == Access::Writable && database_path(&address).is_ok() => {
+                let store = Store::open(database_path(&address)?)?;
+                Box::new(SqliteStorage { store, vectors: vectors.clone() })
+            }
+            None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
+        };
+        let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
+        Ok(Memories { storage, config, guard, vectors, namespaces: self.namespaces, through: self.through })
+    }
+}
+
+/// Returns the user's settings, with `path` for the database.
+fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
+    let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
+    let directory = std::env::current_dir().unwrap_or_default();
+    Ok(Config::load(&Folders::of_platform()?, &directory, None, &|name| std::env::var(name).ok(), flags)?)
 }
 
 impl Memories {
-    /// Opens the place that `config.db` names: a path, or an address that one of [`ADAPTERS`] opens.
+    /// Opens the database at `path`, or the address that it is, with the user's settings.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], or why it cannot be opened.
-    pub fn open(config: Config) -> Result<Self, ApiError> {
-        let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
-        Self::open_with(config, vectors)
+    /// As for [`Builder::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ApiError> {
+        Self::builder().path(path).open()
     }
 
-    /// Opens the place that `config.db` names, to be searched by meaning, too, where there are `vectors`. Several may share
-    /// them.
+    /// Returns the options for opening memories, which begin with the user's settings.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder {
+            path: None,
+            config: None,
+            adapters: AdapterRegistry::default(),
+            storage: None,
+            vectors: None,
+            query_timeout: AGENT_WAIT,
+            namespaces: None,
+            through: Through::Library,
+            access: Access::Any,
+        }
+    }
+
+    /// Limits everything to `namespaces`; other memories are treated as if they did not exist.
+    #[must_use]
+    pub fn within(self, namespaces: NamespaceSet) -> Self {
+        Self { namespaces: Some(namespaces), ..self }
+    }
+
+    /// Closes a connection for reading, and opens one for writing.
     ///
     /// # Errors
-    /// As for [`Memories::open`].
-    pub fn open_with(config: Config, vectors: Option<Arc<QueryVectors>>) -> Result<Self, ApiError> {
-        let storage = open_storage_with(&config.db.value.to_string_lossy(), vectors.clone())?;
-        Ok(Self { vectors, ..Self::with_storage(storage, config) })
+    /// [`ApiError`] if the file cannot be written.
+    pub fn into_writable(self) -> Result<Self, ApiError> {
+        let Self { storage, config, vectors, namespaces, through, .. } = self;
+        // The last connection to close tidies up beside the file, which one for reading cannot.
+        drop(storage);
+        let opened = Self::builder().config(config).vectors(vectors).through(through).open()?;
+        Ok(Self { namespaces, ..opened })
     }
 
-    /// Returns a manager over a place that the caller has opened. Without a ledger behind it, it only keeps and finds.
+    /// Returns where the memories are stored.
     #[must_use]
-    pub fn with_storage(storage: Opened, config: Config) -> Self {
-        let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
-        Self { storage, config, guard, vectors: None, reach: None }
-    }
-
-    /// Confines everything to the namespaces of `reach`; what lies elsewhere is as if it were not there.
-    #[must_use]
-    pub fn within(self, reach: Reach) -> Self {
-        Self { reach: Some(reach), ..self }
-    }
-
-    /// Returns the place where the memories are.
-    #[must_use]
-    pub fn storage(&self) -> &dyn MemoryStorageAdapter {
+    pub fn storage(&self) -> &dyn StorageAdapter {
         &*self.storage
     }
 
@@ -100,13 +256,13 @@ impl Memories {
         &self.config
     }
 
-    /// Returns where it is confined to, if it is.
+    /// Returns the namespaces that it is limited to, if it is.
     #[must_use]
-    pub const fn reach(&self) -> Option<&Reach> {
-        self.reach.as_ref()
+    pub const fn namespaces(&self) -> Option<&NamespaceSet> {
+        self.namespaces.as_ref()
     }
 
-    /// Returns the memory with this id, of any status; `None` where there is none within reach.
+    /// Returns the memory with this id, of any status; `None` where there is none that can be reached.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -114,36 +270,64 @@ impl Memories {
         Ok(self.storage.get(id)?.filter(|memory| self.reaches(&memory.namespace)))
     }
 
-    /// Returns the one memory within reach whose id begins or ends with `part`.
+    /// Returns the one memory whose id begins or ends with `part`, of at least four characters.
     ///
     /// # Errors
-    /// As [`crate::store::Database::resolve`]; one out of reach is unknown.
+    /// [`ApiError`] if there is none that can be reached, or several.
     pub fn resolve(&self, part: &str) -> Result<Memory, ApiError> {
         let store = self.ledger("find a memory by a part of its id")?;
         let unknown = || StoreError::UnknownMemory { id: part.trim().to_owned() }.into();
         match store.resolve(part) {
             Ok(id) => self.get_memory(&id)?.ok_or_else(unknown),
-            // How many there are elsewhere is nobody's business.
-            Err(StoreError::AmbiguousMemory { .. }) if self.reach.is_some() => Err(unknown()),
+            // How many there are in other namespaces must not be revealed.
+            Err(StoreError::AmbiguousMemory { .. }) if self.namespaces.is_some() => Err(unknown()),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn reaches(&self, namespace: &Namespace) -> bool {
-        self.reach.as_ref().is_none_or(|reach| reach.admits(namespace))
+    /// Returns the start of a memory's id that no other memory's id shares.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn short_id(&self, id: &MemoryId) -> Result<String, ApiError> {
+        Ok(self.ledger("shorten an id")?.short_id(id)?)
     }
 
-    /// Returns the database, which all that is more than keeping and finding works on.
+    /// Returns the start of a run's id that no other run's id shares.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn short_run_id(&self, id: &RunId) -> Result<String, ApiError> {
+        Ok(self.ledger("shorten an id")?.short_run_id(id)?)
+    }
+
+    fn reaches(&self, namespace: &Namespace) -> bool {
+        self.namespaces.as_ref().is_none_or(|namespaces| namespaces.contains(namespace))
+    }
+
+    fn confined(&self, filter: Filter) -> Result<Filter, ApiError> {
+        match &self.namespaces {
+            Some(namespaces) => namespaces.confine(filter),
+            None => Ok(filter),
+        }
+    }
+
+    fn admitted(&self, namespace: &Namespace) -> Result<(), ApiError> {
+        self.confined(Filter::exactly(std::slice::from_ref(namespace))).map(drop)
+    }
+
+    /// Returns the database, which everything beyond storing and finding works on.
     fn ledger(&self, what: &'static str) -> Result<&Store, ApiError> {
         self.storage
             .as_store()
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
-    /// Returns where something goes that names no namespace: home, what the settings name, or `global`.
+    /// Returns where a memory goes that names no namespace: the first of its namespaces, what the settings name, or
+    /// `global`.
     fn home(&self) -> Namespace {
         let configured = || self.config.namespace.value.clone().unwrap_or_else(Namespace::global);
-        self.reach.as_ref().map_or_else(configured, |reach| reach.home().clone())
+        self.namespaces.as_ref().map_or_else(configured, |namespaces| namespaces.home().clone())
     }
 }
 
@@ -151,7 +335,7 @@ impl std::fmt::Debug for Memories {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Memories")
             .field("adapter", &self.storage.adapter_type())
-            .field("reach", &self.reach)
+            .field("namespaces", &self.namespaces)
             .finish_non_exhaustive()
     }
 }

@@ -1,19 +1,19 @@
-//! Writing single memories: remember, update, pin, forget, restore and relate.
+//! Writes single memories: remember, update, pin, forget, restore, relate and erase.
+
+use std::path::PathBuf;
 
 use jiff::Timestamp;
-use serde::Serialize;
 
-use super::{ApiError, Memories, Reach};
+use super::{ApiError, Memories};
 use crate::changeset::Action;
 use crate::consolidate::{self, Change, Decision, Incoming, Restored, Rivals, settle_by_rules, supported};
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
-    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation,
-    RelationType, Scope, Status,
+    Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relation, RelationType, Scope, Status,
 };
-use crate::store::{AuditLog, Deed, Filter, HistoryEntry, Order, Store, StoreError, Through, Writer};
+use crate::store::{AuditLog, Deed, Erased, Filter, Order, Sealed, Store, StoreError, Through, Writer};
 
-/// Longest text of a memory that somebody writes, in characters.
+/// Longest content of a memory that a person or an agent writes, in characters.
 pub const MAX_CONTENT_CHARS: usize = 8_000;
 /// Words of a text that make its title where none is given.
 const TITLE_WORDS: usize = 8;
@@ -21,16 +21,16 @@ const TITLE_WORDS: usize = 8;
 /// Who writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// A person, whose word goes.
+    /// A person, whose word is final.
     Person,
-    /// An agent, which may have been talked into it: what reads like an order waits for a person, and what a person
-    /// pinned stays as it is.
+    /// An agent, which may have been manipulated: what reads like an order waits for a person, and pinned memories stay
+    /// as they are.
     Agent,
 }
 
-/// What is to be remembered.
+/// A memory as a person or an agent words it, before it is compared with what is known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Note {
+pub struct MemoryDraft {
     /// One self-contained sentence, or a short paragraph.
     pub text: String,
     /// The kind of remembering.
@@ -61,8 +61,8 @@ pub struct Note {
     pub author: Author,
 }
 
-impl Note {
-    /// Returns a fact that a person wants kept for good.
+impl MemoryDraft {
+    /// Returns a long-term fact written by a person.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -100,18 +100,82 @@ impl Note {
     }
 }
 
-/// What became of a note.
+/// The outcome of [`Memories::remember`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
-    /// What was decided about it, and why.
+pub struct Remembered {
+    /// The decision, and the reason for it.
     pub change: Change,
-    /// The memory that says it now; `None` where it was rejected before.
+    /// The memory that now says it; `None` where it was rejected before.
     pub memory: Option<Memory>,
 }
 
-/// Returns the words that stand for a text in lists.
-pub(super) fn first_words(text: &str) -> String {
-    text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
+/// New values for the fields of a memory; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemoryChange {
+    /// What it says. A title, summary or value that was taken from the former content follows it.
+    pub content: Option<String>,
+    /// A few words.
+    pub title: Option<String>,
+    /// Value of the attribute that it sets.
+    pub value: Option<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// Its topic.
+    pub subject: Option<String>,
+    /// How much it matters, 0–1, or 2–10 for tenths.
+    pub importance: Option<f64>,
+    /// Its tags, instead of those it has.
+    pub tags: Option<Vec<String>>,
+    /// When it stops being recalled.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl MemoryChange {
+    /// Returns `claim` with the change.
+    fn applied_to(&self, claim: &Claim) -> Claim {
+        let change = self.clone();
+        let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
+        let is_same = content == claim.content;
+        let title =
+            if claim.title == first_words(&claim.content) { first_words(&content) } else { claim.title.clone() };
+        let value = claim.value.as_ref().and_then(|value| value_in(&content, &claim.content, value));
+        Claim {
+            title: change.title.unwrap_or(title),
+            value: change.value.or(if is_same { claim.value.clone() } else { value }),
+            // A shorter wording of the former content would be recalled in its place.
+            summary: claim.summary.clone().filter(|_| is_same),
+            category: change.category.unwrap_or_else(|| claim.category.clone()),
+            subject: change.subject.or_else(|| claim.subject.clone()),
+            importance: change.importance.unwrap_or(claim.importance),
+            confidence: if self.content.is_some() { supported(claim.confidence, 1.0, true) } else { claim.confidence },
+            tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
+            expires_at: change.expires_at.or(claim.expires_at),
+            content,
+            ..claim.clone()
+        }
+    }
+}
+
+/// Returns the value that `content` states where `former` stated `value`: the same one if it still stands there, else
+/// what stands between the same words; `None` where that cannot be known.
+fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
+    if content.contains(value) {
+        return Some(value.to_owned());
+    }
+    let (before, after) = former.split_once(value)?;
+    let found = content.strip_prefix(before)?.strip_suffix(after)?.trim();
+    (!found.is_empty()).then(|| found.to_owned())
+}
+
+/// The outcome of [`Memories::erase`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Erasure {
+    /// What was erased.
+    pub erased: Erased,
+    /// How far the file was rewritten.
+    pub sealed: Sealed,
+    /// Backups that updates had made, and that were removed because they still held it.
+    pub removed: Vec<PathBuf>,
 }
 
 /// Accepts 0–1, and 2–10 as tenths, since both scales are in use.
@@ -127,63 +191,60 @@ pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
 }
 
 impl Memories {
-    /// Remembers something, settled with what is known: what is known already is confirmed, what it contradicts is
+    /// Remembers something after comparing it with what is known: a known memory is confirmed, a contradicted one
     /// superseded. No model is asked.
     ///
     /// # Errors
-    /// [`ApiError`] for a text that is empty, too long or holds a secret, for what is no category, and if it cannot
+    /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if it cannot
     /// be written.
-    pub fn remember(&self, note: &Note) -> Result<Kept, ApiError> {
-        let incoming = self.incoming(note)?;
-        let store = self.ledger("settle what is remembered with what is known")?;
+    pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+        let incoming = self.incoming(draft)?;
+        let store = self.ledger("compare a memory with what is known")?;
         let mut plan = settle_by_rules(store, &self.guard, &[incoming], None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
-        Ok(Kept { change, memory })
+        Ok(Remembered { change, memory })
     }
 
-    /// Remembers something under its key: the active memory of the namespace with this key says it from now on, and keeps
-    /// its id; where there is none, it is remembered as by [`Memories::remember`] and gets the key.
+    /// Remembers something under its key: the active memory of the namespace with this key is reworded and keeps its id;
+    /// where there is none, it is remembered as by [`Memories::remember`] and gets the key.
     ///
     /// # Errors
-    /// As [`Memories::remember`]; [`ApiError::Pinned`] where an agent would change what a person pinned.
-    pub fn upsert(&self, note: &Note) -> Result<Kept, ApiError> {
-        let incoming = self.incoming(note)?;
+    /// As [`Memories::remember`]; [`ApiError::Pinned`] where an agent would change a pinned memory.
+    pub fn upsert(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+        let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
-        let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(note) };
-        let held = store.by_key(&incoming.namespace, &key)?;
-        if let Some(held) = held.into_iter().find(|memory| memory.status == Status::Active) {
-            return self.replace(store, note, incoming, held);
+        let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
+        let known = store.by_key(&incoming.namespace, &key)?;
+        if let Some(known) = known.into_iter().find(|memory| memory.status == Status::Active) {
+            return self.replace(store, draft, incoming, known);
         }
-        let kept = self.remember(note)?;
-        let Some(memory) = kept.memory.filter(|memory| memory.claim.key.is_none()) else {
-            let memory = holder(store, &kept.change)?;
-            return Ok(Kept { memory, ..kept });
+        let remembered = self.remember(draft)?;
+        let Some(memory) = remembered.memory.filter(|memory| memory.claim.key.is_none()) else {
+            let memory = holder(store, &remembered.change)?;
+            return Ok(Remembered { memory, ..remembered });
         };
-        // It was known without a key: the next note under this key is about the same memory.
+        // It was known without a key: the next draft under this key is about the same memory.
         let keyed = Memory { claim: Claim { key: Some(key), ..memory.claim.clone() }, ..memory };
-        let (keyed, _) = self.guard.redact(keyed);
-        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            writer.update(&keyed, Action::Update, Some("keyed"))
-        })?;
-        Ok(Kept { memory: Some(store.memory(&keyed.id)?), ..kept })
+        let memory = self.rewrite(store, keyed, "keyed")?.0;
+        Ok(Remembered { memory: Some(memory), ..remembered })
     }
 
-    fn replace(&self, store: &Store, note: &Note, incoming: Incoming, held: Memory) -> Result<Kept, ApiError> {
-        if note.author == Author::Agent {
-            if held.pinned {
-                return Err(ApiError::Pinned { id: held.id.to_string() });
-            }
+    fn replace(
+        &self,
+        store: &Store,
+        draft: &MemoryDraft,
+        incoming: Incoming,
+        known: Memory,
+    ) -> Result<Remembered, ApiError> {
+        refuse_pinned(&known, draft.author)?;
+        if draft.author == Author::Agent {
             refuse_orders(&incoming.candidate.claim)?;
         }
-        let before = held.claim.clone();
-        let claim = incoming.candidate.claim.clone();
-        let claim = Claim { summary: None, structured: before.structured.clone(), ..claim };
-        let (memory, _) = self.guard.redact(Memory { claim, source: incoming.source.clone(), ..held });
-        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            writer.update(&memory, Action::Update, Some("written again under its key"))
-        })?;
-        let memory = store.memory(&memory.id)?;
+        let before = known.claim.clone();
+        let claim = Claim { summary: None, structured: before.structured.clone(), ..incoming.candidate.claim.clone() };
+        let reworded = Memory { claim, source: incoming.source.clone(), ..known };
+        let memory = self.rewrite(store, reworded, "written again under its key")?.0;
         let change = Change {
             incoming,
             decision: Decision::Merge,
@@ -196,156 +257,134 @@ impl Memories {
             rest: None,
             born_superseded: false,
             pending: false,
-            reason: "the memory with this key says it now".to_owned(),
+            reason: "the memory with this key was reworded".to_owned(),
             before: Some(before.content),
             holds_from: memory.claim.valid_from,
         };
-        Ok(Kept { change, memory: Some(memory) })
+        Ok(Remembered { change, memory: Some(memory) })
     }
 
-    fn incoming(&self, note: &Note) -> Result<Incoming, ApiError> {
-        let claim = self.checked(note.claim(Timestamp::now()), &note.source)?;
-        let namespace = self.namespace_for(note.audience)?;
+    fn incoming(&self, draft: &MemoryDraft) -> Result<Incoming, ApiError> {
+        let claim = self.checked(draft.claim(Timestamp::now()), &draft.source)?;
+        let namespace = match &self.namespaces {
+            Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
+            None => self.home(),
+        };
         let candidate =
-            Candidate { claim, audience: note.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
-        // What an agent was talked into waits for a person, as it would if a log had said it.
-        let is_order = note.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
+            Candidate { claim, audience: draft.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
+        // What an agent was manipulated into waits for a person, as it would if a log contained it.
+        let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
-        Ok(Incoming { candidate, namespace, source: note.source.clone(), method })
+        Ok(Incoming { candidate, namespace, source: draft.source.clone(), method })
     }
 
-    fn namespace_for(&self, audience: Audience) -> Result<Namespace, ApiError> {
-        self.reach.as_ref().map_or_else(|| Ok(self.home()), |reach| Reach::for_audience(reach, audience).cloned())
-    }
-
-    /// Returns a claim that may be kept, with personal data treated as the settings say.
+    /// Returns a claim that may be stored, with personal data treated as the settings say.
     pub(super) fn checked(&self, claim: Claim, source: &str) -> Result<Claim, ApiError> {
-        let chars = claim.content.chars().count();
-        if claim.content.trim().is_empty() {
-            return Err(ApiError::Empty);
-        }
-        if chars > MAX_CONTENT_CHARS {
-            return Err(ApiError::TooLong { chars, most: MAX_CONTENT_CHARS });
-        }
-        let allowed = &self.config.categories.value;
-        if !allowed.contains(&claim.category) {
-            return Err(ApiError::Category { category: claim.category, allowed: allowed.join(", ") });
-        }
+        check_content(&claim.content)?;
+        self.check_category(&claim.category)?;
         let claim = Claim { importance: unit_importance(claim.importance)?, ..claim };
         refuse_secrets(claim.clone())?;
         refuse_secrets(source.to_owned())?;
         Ok(self.guard.redact(claim).0.into_inner())
     }
-}
 
-/// Refuses what holds a secret; personal data is no secret.
-fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
-    let (_, findings) = Guard::default().redact(value);
-    findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))
-}
+    fn check_category(&self, category: &str) -> Result<(), ApiError> {
+        let allowed = &self.config.categories.value;
+        if allowed.iter().any(|name| name == category) {
+            return Ok(());
+        }
+        Err(ApiError::Category { category: category.to_owned(), allowed: allowed.join(", ") })
+    }
 
-/// Refuses a text that would steer whoever recalls it.
-pub(super) fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
-    let mut found = None;
-    let mut claim = claim.clone();
-    claim.edit_texts(&mut |text| found = found.or_else(|| steers(text)));
-    found.map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
-}
-
-/// Returns the memory that says what was to be remembered, after the change was written.
-pub(super) fn holder(store: &Store, change: &Change) -> Result<Option<Memory>, StoreError> {
-    let id: Option<&MemoryId> = change.new_id.as_ref().or(change.target.as_ref());
-    id.map_or(Ok(None), |id| store.find(id))
-}
-
-/// What of a memory is to be different; `None` leaves it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct MemoryChange {
-    /// What it says.
-    pub content: Option<String>,
-    /// A few words.
-    pub title: Option<String>,
-    /// Its category.
-    pub category: Option<String>,
-    /// Its topic.
-    pub subject: Option<String>,
-    /// How much it matters, 0–1, or 2–10 for tenths.
-    pub importance: Option<f64>,
-    /// Its tags, instead of those it has.
-    pub tags: Option<Vec<String>>,
-    /// When it stops being recalled.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// The past of a memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Past {
-    /// The memory as it is.
-    pub memory: Memory,
-    /// The words that it rests on.
-    pub evidence: Vec<Evidence>,
-    /// Its links to and from memories within reach.
-    pub relations: Vec<Relation>,
-    /// Every change, oldest first.
-    pub history: Vec<HistoryEntry>,
-}
-
-impl Memories {
-    /// Changes what a memory says, and believes it more: who words it anew confirms it. The former wording stays in the
-    /// history.
+    /// Changes fields of a memory, and returns it with whether anything was different. New content confirms it, so its
+    /// confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As [`Memories::remember`]; for an agent also [`ApiError::Pinned`], and [`ApiError::Order`] for a text
-    /// that reads like an order.
-    pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<Memory, ApiError> {
+    /// As [`Memories::remember`]; for an agent also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not
+    /// active, and [`ApiError::Order`] for a text that reads like an order.
+    pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
+        if let Some(content) = &change.content {
+            check_content(content)?;
+        }
+        if let Some(category) = &change.category {
+            self.check_category(category)?;
+        }
+        let importance = change.importance.map(unit_importance).transpose()?;
         let before = self.editable(id, author)?;
-        if before.status != Status::Active {
+        if author == Author::Agent && before.status != Status::Active {
             let remedy = "restore it first, or remember it anew";
             return Err(ApiError::NotNow { id: before.id.to_string(), status: before.status, remedy });
         }
-        let claim = self.checked(changed(&before.claim, change), &before.source)?;
+        let claim = MemoryChange { importance, ..change.clone() }.applied_to(&before.claim);
+        refuse_secrets(claim.clone())?;
         if author == Author::Agent {
             refuse_orders(&claim)?;
         }
         let store = self.ledger("change a memory with its history")?;
         let audit = self.audit()?;
-        let (memory, _) = self.guard.redact(Memory { claim, ..before });
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
-        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            writer.update(&memory, Action::Update, Some(why))
+        let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
+        if is_changed {
+            self.record(audit, author, Deed::Update, std::slice::from_ref(&memory.id))?;
+        }
+        Ok((memory, is_changed))
+    }
+
+    fn rewrite(&self, store: &Store, memory: Memory, reason: &str) -> Result<(Memory, bool), ApiError> {
+        let (memory, _) = self.guard.redact(memory);
+        let is_changed = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            writer.update(&memory, Action::Update, Some(reason))
         })?;
-        noted(audit, author, Deed::Update, std::slice::from_ref(&memory.id))?;
-        Ok(store.memory(&memory.id)?)
+        Ok((store.memory(&memory.id)?, is_changed))
+    }
+
+    /// Pins memories, so that nothing but a person changes or retires them, or unpins them, and returns them.
+    ///
+    /// # Errors
+    /// [`ApiError`] if one is not there, or they cannot be written.
+    pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
+        let ids = self.resolve_all(ids)?;
+        let store = self.ledger("pin memories")?;
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            ids.iter().try_for_each(|id| writer.set_pinned(id, pinned).map(drop))
+        })?;
+        Ok(ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?)
     }
 
     /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns how many there were. They
     /// can be restored until maintenance purges them.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written; an id out of reach is passed over.
+    /// [`ApiError`] if they cannot be written; an id of another namespace is skipped.
     pub fn delete_memories(&self, ids: &[MemoryId]) -> Result<usize, ApiError> {
-        let mut within = Vec::with_capacity(ids.len());
+        let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            within.extend(self.get_memory(id)?.map(|memory| memory.id));
+            found.extend(self.get_memory(id)?.map(|memory| memory.id));
         }
         let audit = self.audit()?;
-        let deleted = self.storage.delete_batch(&within)?;
-        noted(audit, Author::Person, Deed::Forget, &within)?;
+        let deleted = self.storage.delete_batch(&found)?;
+        self.record(audit, Author::Person, Deed::Forget, &found)?;
         Ok(deleted)
     }
 
-    /// Forgets one memory, and returns it as it is now.
+    /// Forgets memories, all or none, and returns them as they are now.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there, or pinned and the author an agent.
-    pub fn forget(&self, id: &str, reason: Option<&str>, author: Author) -> Result<Memory, ApiError> {
-        let memory = self.editable(id, author)?;
-        self.forgotten(std::slice::from_ref(&memory), reason, author)?;
-        Ok(self.ledger(FORGET)?.memory(&memory.id)?)
+    /// [`ApiError`] if one is not there, or pinned and the author an agent.
+    pub fn forget(
+        &self,
+        ids: &[impl AsRef<str>],
+        reason: Option<&str>,
+        author: Author,
+    ) -> Result<Vec<Memory>, ApiError> {
+        let memories = ids.iter().map(|id| self.editable(id.as_ref(), author)).collect::<Result<Vec<_>, _>>()?;
+        self.forget_all(&memories, reason, author)?;
+        let store = self.ledger(FORGET)?;
+        Ok(memories.iter().map(|memory| store.memory(&memory.id)).collect::<Result<_, _>>()?)
     }
 
-    /// Forgets every active memory that passes `filter`, without those that are pinned where an agent asks, and returns
-    /// them as they were. With `preview`, nothing is written.
+    /// Forgets every memory that passes `filter`, but for pinned ones where an agent asks, and returns them as they
+    /// were. With `preview`, nothing is written.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read or written.
@@ -357,15 +396,15 @@ impl Memories {
         preview: bool,
     ) -> Result<Vec<Memory>, ApiError> {
         let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
-        let filter = self.confined(Filter { statuses: vec![Status::Active], pinned, ..filter })?;
+        let filter = self.confined(Filter { pinned, ..filter })?;
         let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
         if !preview {
-            self.forgotten(&found, reason, author)?;
+            self.forget_all(&found, reason, author)?;
         }
         Ok(found)
     }
 
-    fn forgotten(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ApiError> {
+    fn forget_all(&self, memories: &[Memory], reason: Option<&str>, author: Author) -> Result<(), ApiError> {
         let audit = self.audit()?;
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
@@ -373,141 +412,191 @@ impl Memories {
         };
         self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?;
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
-        noted(audit, author, Deed::Forget, &ids)
+        self.record(audit, author, Deed::Forget, &ids)
     }
 
-    /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.
-    fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
-        match self.storage.as_store().and_then(|store| store.file()) {
-            Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
-            Some(_) | None => Ok(None),
-        }
-    }
-
-    /// Makes a memory active again, as [`consolidate::restore`] does. An agent can bring back only what was forgotten,
-    /// and nothing that reads like an order.
+    /// Returns what [`Memories::erase`] would erase.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there, or not the author's to restore.
-    pub fn restore(&self, id: &str, author: Author) -> Result<(Memory, Restored), ApiError> {
-        let memory = self.resolve(id)?;
-        if author == Author::Agent {
+    /// [`ApiError`] if it cannot be read.
+    pub fn would_erase(&self, scope: &crate::store::Scope) -> Result<Erased, ApiError> {
+        Ok(self.ledger(ERASE)?.would_erase(scope, Timestamp::now())?)
+    }
+
+    /// Erases everything that rests on certain conversations alone, for good: from the tables, the indexes, the history,
+    /// the caches and the write-ahead log.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn erase(&self, scope: &crate::store::Scope) -> Result<Erasure, ApiError> {
+        let (store, audit, now) = (self.ledger(ERASE)?, self.audit()?, Timestamp::now());
+        let erased = store.erase(scope, now)?;
+        if let Some(mut log) = audit {
+            log.erased(erased.conversations.len(), &erased.memories, now)?;
+        }
+        let removed = store.remove_automatic_backups()?;
+        Ok(Erasure { erased, sealed: store.seal()?, removed })
+    }
+
+    /// Returns the backups beside the database, which may still hold what was erased.
+    ///
+    /// # Errors
+    /// [`ApiError`] if their folder cannot be read.
+    pub fn backups(&self) -> Result<Vec<PathBuf>, ApiError> {
+        Ok(self.ledger("find backups")?.backups()?)
+    }
+
+    /// Makes memories active again, all or none. An agent can restore only forgotten memories, and nothing that reads
+    /// like an order.
+    ///
+    /// # Errors
+    /// [`ApiError`] if one is not there, or not the author's to restore.
+    pub fn restore(
+        &self,
+        ids: &[impl AsRef<str>],
+        rivals: Rivals,
+        author: Author,
+    ) -> Result<Vec<(Memory, Restored)>, ApiError> {
+        let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        for memory in memories.iter().filter(|_| author == Author::Agent) {
             if !matches!(memory.status, Status::Forgotten | Status::Active) {
                 let remedy = "only what was forgotten can be restored by an agent";
                 return Err(ApiError::NotNow { id: memory.id.to_string(), status: memory.status, remedy });
             }
             refuse_orders(&memory.claim)?;
         }
-        let store = self.ledger("restore a memory")?;
+        let store = self.ledger("restore memories")?;
         let audit = self.audit()?;
+        let ids: Vec<MemoryId> = memories.into_iter().map(|memory| memory.id).collect();
         let restored = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            consolidate::restore(writer, &memory.id, Rivals::Retire)
+            ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, _>>()
         })?;
-        noted(audit, author, Deed::Restore, std::slice::from_ref(&memory.id))?;
-        Ok((store.memory(&memory.id)?, restored))
+        self.record(audit, author, Deed::Restore, &ids)?;
+        ids.iter().zip(restored).map(|(id, restored)| Ok((store.memory(id)?, restored))).collect()
     }
 
-    /// Links two memories, or takes the link out, and returns whether that was a change.
+    /// Links two memories, and returns the link with whether it is new. A link of type [`RelationType::Supersedes`]
+    /// retires the other memory, too.
     ///
     /// # Errors
-    /// [`ApiError`] if either is not there, or they are the same.
+    /// [`ApiError`] if either is not there, they are the same, or an agent would retire a pinned memory.
     pub fn relate(
         &self,
         from: &str,
         relation_type: RelationType,
         to: &str,
         reason: Option<&str>,
-        link: Link,
+        author: Author,
     ) -> Result<(Relation, bool), ApiError> {
-        let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
+        let (from, to) = (self.resolve(from)?, self.resolve(to)?);
+        let retires = relation_type == RelationType::Supersedes && to.status == Status::Active && from.id != to.id;
+        if retires {
+            refuse_pinned(&to, author)?;
+        }
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
-        let relation = Relation { from, to, relation_type, reason: reason.into_inner(), created_at: now };
-        let write = |writer: &Writer<'_>| match link {
-            Link::Set => writer.relate(&relation),
-            Link::Removed => writer.unrelate(&relation.from, relation_type, &relation.to),
-        };
-        let is_change = self.ledger("link memories")?.write::<_, StoreError>(None, now, write)?;
-        Ok((relation, is_change))
+        let until = from.claim.valid_from.unwrap_or(now);
+        let relation =
+            Relation { from: from.id, to: to.id.clone(), relation_type, reason: reason.into_inner(), created_at: now };
+        let valid_to = to.claim.valid_to.or(Some(until));
+        let claim = Claim { valid_to, ..to.claim.clone() };
+        let (retired, _) = self.guard.redact(Memory { status: Status::Superseded, claim, ..to });
+        let is_new = self.ledger("link memories")?.write::<_, StoreError>(None, now, |writer| {
+            if retires {
+                writer.update(&retired, Action::Supersede, relation.reason.as_deref())?;
+            }
+            writer.relate(&relation)
+        })?;
+        Ok((relation, is_new))
     }
 
-    /// Returns the past of a memory.
+    /// Removes a link, and returns whether it was there.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there.
-    pub fn past(&self, id: &str) -> Result<Past, ApiError> {
-        let memory = self.resolve(id)?;
-        let store = self.ledger("tell the past of a memory")?;
-        let mut relations = Vec::new();
-        for relation in store.relations(&memory.id)? {
-            let other = if relation.from == memory.id { &relation.to } else { &relation.from };
-            if self.get_memory(other)?.is_some() {
-                relations.push(relation);
-            }
-        }
-        let mut history = Vec::new();
-        for entry in store.history(&memory.id)? {
-            let other = if entry.memory == memory.id { entry.other.as_ref() } else { Some(&entry.memory) };
-            let is_within = other.map_or(Ok(true), |id| Ok::<_, ApiError>(self.get_memory(id)?.is_some()))?;
-            if is_within {
-                history.push(entry);
-            }
-        }
-        Ok(Past { evidence: store.evidence(&memory.id)?, memory, relations, history })
+    /// [`ApiError`] if either memory is not there, or the link cannot be written.
+    pub fn unrelate(&self, from: &str, relation_type: RelationType, to: &str) -> Result<bool, ApiError> {
+        let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
+        let unrelate = |writer: &Writer<'_>| writer.unrelate(&from, relation_type, &to);
+        Ok(self.ledger("link memories")?.write::<_, StoreError>(None, Timestamp::now(), unrelate)?)
     }
 
     /// Returns a memory that `author` may change.
     fn editable(&self, id: &str, author: Author) -> Result<Memory, ApiError> {
         let memory = self.resolve(id)?;
-        if author == Author::Agent && memory.pinned {
-            return Err(ApiError::Pinned { id: memory.id.to_string() });
-        }
+        refuse_pinned(&memory, author)?;
         Ok(memory)
     }
 
-    pub(super) fn confined(&self, filter: Filter) -> Result<Filter, ApiError> {
-        match &self.reach {
-            Some(reach) => reach.confine(filter),
-            None => Ok(filter),
+    pub(super) fn resolve_all(&self, ids: &[impl AsRef<str>]) -> Result<Vec<MemoryId>, ApiError> {
+        ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
+    }
+
+    /// Opens the audit log, where one is kept. It is opened before a change, which is not made where no trace of it can
+    /// be kept.
+    pub(super) fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
+        match self.storage.as_store().and_then(|store| store.file()) {
+            Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
+            Some(_) | None => Ok(None),
         }
     }
-}
 
-/// Adds to the audit log, where one is kept.
-fn noted(log: Option<AuditLog>, author: Author, did: Deed, ids: &[MemoryId]) -> Result<(), ApiError> {
-    let through = if author == Author::Agent { Through::Agent } else { Through::Library };
-    Ok(log.map_or(Ok(()), |mut log| log.note(through, did, ids, Timestamp::now()))?)
+    /// Adds a line to the audit log, where one is kept.
+    pub(super) fn record(
+        &self,
+        log: Option<AuditLog>,
+        author: Author,
+        action: Deed,
+        ids: &[MemoryId],
+    ) -> Result<(), ApiError> {
+        let through = if author == Author::Agent { Through::Agent } else { self.through };
+        Ok(log.map_or(Ok(()), |mut log| log.note(through, action, ids, Timestamp::now()))?)
+    }
 }
 
 const FORGET: &str = "forget memories so that they can be restored";
+const ERASE: &str = "erase conversations";
 
-/// Whether a link is there afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
-    /// It is.
-    Set,
-    /// It is not.
-    Removed,
+fn check_content(content: &str) -> Result<(), ApiError> {
+    let chars = content.chars().count();
+    match content.trim() {
+        "" => Err(ApiError::Empty),
+        _ if chars > MAX_CONTENT_CHARS => Err(ApiError::TooLong { chars, most: MAX_CONTENT_CHARS }),
+        _ => Ok(()),
+    }
 }
 
-/// Returns the claim with the change; a title that was taken from the text is taken from the new one.
-fn changed(claim: &Claim, change: &MemoryChange) -> Claim {
-    let change = change.clone();
-    let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
-    let is_taken_from_text = claim.title == first_words(&claim.content);
-    let title = if is_taken_from_text { first_words(&content) } else { claim.title.clone() };
-    // A shorter wording of what it said before would be recalled in its place.
-    let summary = claim.summary.clone().filter(|_| content == claim.content);
-    Claim {
-        title: change.title.unwrap_or(title),
-        summary,
-        content,
-        category: change.category.unwrap_or_else(|| claim.category.clone()),
-        subject: change.subject.or_else(|| claim.subject.clone()),
-        importance: change.importance.unwrap_or(claim.importance),
-        confidence: supported(claim.confidence, 1.0, true),
-        tags: change.tags.unwrap_or_else(|| claim.tags.clone()),
-        expires_at: change.expires_at.or(claim.expires_at),
-        ..claim.clone()
-    }
+fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
+    let is_refused = author == Author::Agent && memory.pinned;
+    if is_refused { Err(ApiError::Pinned { id: memory.id.to_string() }) } else { Ok(()) }
+}
+
+/// Refuses what contains a secret; personal data is no secret.
+fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
+    let (_, findings) = Guard::default().redact(value);
+    findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))
+}
+
+/// Whether a claim would steer whoever recalls it, so that only a person may have it remembered.
+#[must_use]
+pub fn reads_like_an_order(claim: &Claim) -> bool {
+    refuse_orders(claim).is_err()
+}
+
+/// Refuses a text that would steer whoever recalls it.
+fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
+    let mut found = None;
+    let mut claim = claim.clone();
+    claim.edit_texts(&mut |text| found = found.or_else(|| steers(text)));
+    found.map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
+}
+
+/// Returns the first words of a text, which stand for it in lists.
+fn first_words(text: &str) -> String {
+    text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the memory that says what was to be remembered, after the change was written.
+pub(super) fn holder(store: &Store, change: &Change) -> Result<Option<Memory>, StoreError> {
+    let id: Option<&MemoryId> = change.new_id.as_ref().or(change.target.as_ref());
+    id.map_or(Ok(None), |id| store.find(id))
 }

@@ -1,13 +1,14 @@
-//! Finding memories, and wording them for a prompt.
+//! Finds memories, and words them for a prompt.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{ApiError, Memories, Query, Reach, SearchOptions, SearchResult};
+use super::{ApiError, Memories, NamespaceSet, Query, SearchOptions, SearchResult};
+use crate::embed::EmbedError;
 use crate::lifecycle::Rules;
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::search::brief::{self, Brief, BriefRequest, Format};
-use crate::search::{Parts, score};
+use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
 use crate::store::{AccessKind, Filter, Order};
 
 /// Memories that are ranked where no text says what is wanted.
@@ -29,6 +30,36 @@ impl Default for RetrievalOptions {
     fn default() -> Self {
         Self { limit: 10, filter: Filter::default(), recent_within: None }
     }
+}
+
+/// A search by words and, where there are vectors, by meaning.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchRequest {
+    /// What is searched; any text is safe.
+    pub text: String,
+    /// Among which memories.
+    pub filter: Filter,
+    /// At most so many.
+    pub limit: usize,
+    /// After the first so many.
+    pub offset: usize,
+    /// The order of what is found, instead of best first.
+    pub order: Option<Order>,
+    /// At most so many memories that hold whatever is asked: instructions, preferences, pinned ones.
+    pub standing: usize,
+    /// Whether the memories that those found are linked to come with them.
+    pub related: bool,
+}
+
+/// The results of a [`SearchRequest`].
+#[derive(Debug)]
+pub struct SearchResults {
+    /// What was found, best first.
+    pub found: Vec<Found>,
+    /// What was not found but holds whatever is asked.
+    pub standing: Vec<Found>,
+    /// The reason why it was searched by words alone, though vectors are configured.
+    pub fallback: Option<EmbedError>,
 }
 
 impl Memories {
@@ -98,8 +129,8 @@ impl Memories {
     /// Where memory is switched off, no namespace is meant.
     #[must_use]
     pub fn brief_request(&self, query: Option<String>) -> BriefRequest {
-        let within = self.reach.clone().unwrap_or_else(|| Reach::of_project(self.home()));
-        BriefRequest::of(&self.config.memory, within.namespaces().to_vec(), query)
+        let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
+        BriefRequest::of(&self.config.memory, within.as_slice().to_vec(), query)
     }
 
     /// Returns what a conversation is to be told, within the request's budget.
@@ -107,15 +138,64 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if it cannot be read, or a namespace is out of reach.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ApiError> {
+        let (brief, fallback) = self.brief_with_fallback(request)?;
+        if let Some(error) = fallback {
+            tracing::warn!("the brief was searched by words alone: {error}");
+        }
+        Ok(brief)
+    }
+
+    /// Returns a brief as [`Memories::brief`] does, with the reason why its query was searched by words alone, if it was.
+    ///
+    /// # Errors
+    /// As for [`Memories::brief`].
+    pub fn brief_with_fallback(&self, request: &BriefRequest) -> Result<(Brief, Option<EmbedError>), ApiError> {
         for namespace in &request.namespaces {
             self.admitted(namespace)?;
         }
         let store = self.ledger("compose a brief")?;
-        let (brief, without_meaning) = brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?;
-        if let Some(error) = without_meaning {
-            tracing::warn!("the brief goes by words alone: {error}");
+        Ok(brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?)
+    }
+
+    /// Returns what was last put in front of a model, and when.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, ApiError> {
+        Ok(self.ledger("show the last brief")?.last_shown()?)
+    }
+
+    /// Searches memories, with every part of their score. That is no use of them; see [`Memories::note_use`].
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or no namespace that is asked for can be reached.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchResults, ApiError> {
+        let (store, now) = (self.ledger("explain a search")?, Timestamp::now());
+        let (text, filter) = (request.text.as_str(), self.confined(request.filter.clone())?);
+        let most = request.limit.saturating_add(request.offset);
+        let channel = self.vectors.as_deref().map(|by| by_meaning(by, store, text, &filter, most, now)).transpose();
+        let (channel, fallback) = match channel {
+            Ok(channel) => (channel.flatten(), None),
+            Err(error) => (None, Some(error)),
+        };
+        let channels: Vec<Channel> = channel.into_iter().collect();
+        let search = Search {
+            limit: request.limit,
+            channels: &channels,
+            offset: request.offset,
+            order: request.order,
+            with_beside: true,
+            with_related: request.related,
+            ..Search::new(text, &filter, now)
+        };
+        let found = search.run(store)?;
+        let mut standing = Vec::new();
+        if request.standing > 0 {
+            standing = search::standing(store, text, &filter, request.standing.saturating_add(found.len()), now)?;
+            standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
+            standing.truncate(request.standing);
         }
-        Ok(brief)
+        Ok(SearchResults { found, standing, fallback })
     }
 
     /// Notes that a brief was put in front of a model.

@@ -18,7 +18,7 @@ use crate::store::{Filter, Order, Store, StoreError};
 /// What an implementor owes: secrets are taken out before anything is kept; a namespace that a filter does not name is
 /// never read; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any more, and may
 /// be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates, categories, rights.
-pub trait MemoryStorageAdapter: Send {
+pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
     fn adapter_type(&self) -> &'static str;
 
@@ -190,47 +190,90 @@ pub struct SearchResult {
     pub highlight: Highlight,
 }
 
-/// An opened place for memories.
-pub type Opened = Box<dyn MemoryStorageAdapter>;
+/// Opened storage.
+pub type Opened = Box<dyn StorageAdapter>;
 
-/// Something that opens addresses.
-#[derive(Debug, Clone, Copy)]
+/// A kind of storage, by the scheme of its addresses.
+#[derive(Clone)]
 pub struct Adapter {
-    /// What stands before the colon, in lower case.
+    /// The part of an address before the colon, in lower case.
     pub scheme: &'static str,
-    /// What it opens, for people.
+    /// A few words about it.
     pub about: &'static str,
-    /// Opens what stands behind the colon, to be searched by meaning, too, where there is what makes vectors of queries.
+    /// Opens the part of an address after the colon, to be searched by meaning, too, where there are vectors of queries.
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 
-/// Every adapter. An address without a scheme is a path, and means the first.
-pub const ADAPTERS: &[Adapter] = &[
-    Adapter {
-        scheme: "sqlite",
-        about: "a SQLite file, made where it is missing, and only read where it cannot be written",
-        open: sqlite,
-    },
-    Adapter { scheme: "file", about: "the same, as SQLite itself spells it", open: sqlite },
-    Adapter { scheme: "memory", about: "a SQLite database that is gone when it is closed", open: in_memory },
-];
-
-/// Opens the place that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, or a path. `//` before an absolute path is
-/// understood; everything else of a path is taken as it stands.
-///
-/// # Errors
-/// [`ApiError::UnknownScheme`], naming the known ones, or why it cannot be opened.
-pub fn open_storage(address: &str) -> Result<Opened, ApiError> {
-    open_storage_with(address, None)
+/// The adapters that addresses are opened with; programs can add their own.
+#[derive(Clone)]
+pub struct AdapterRegistry {
+    adapters: Vec<Adapter>,
 }
 
-/// Opens the place that `address` names, as [`open_storage`] does, to be searched by meaning, too, where there are `vectors`.
-///
-/// # Errors
-/// As for [`open_storage`].
-pub fn open_storage_with(address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
-    let (adapter, rest) = named(address)?;
-    (adapter.open)(rest, vectors)
+impl Default for AdapterRegistry {
+    /// SQLite files under `sqlite:` and `file:`, and a SQLite database in memory under `memory:`.
+    fn default() -> Self {
+        let about = "a SQLite file, created if missing, and opened for reading if it cannot be written";
+        let adapters = vec![
+            Adapter { scheme: "sqlite", about, open: open_sqlite },
+            Adapter { scheme: "file", about, open: open_sqlite },
+            Adapter {
+                scheme: "memory",
+                about: "a SQLite database that is gone when it is closed",
+                open: open_in_memory,
+            },
+        ];
+        Self { adapters }
+    }
+}
+
+impl AdapterRegistry {
+    /// Adds an adapter, in place of the one with the same scheme.
+    pub fn register(&mut self, adapter: Adapter) {
+        match self.adapters.iter_mut().find(|known| known.scheme == adapter.scheme) {
+            Some(known) => *known = adapter,
+            None => self.adapters.push(adapter),
+        }
+    }
+
+    /// Whether an adapter opens addresses of this scheme.
+    #[must_use]
+    pub fn has(&self, scheme: &str) -> bool {
+        self.adapters.iter().any(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme))
+    }
+
+    /// Returns every adapter, in the order of registration.
+    #[must_use]
+    pub fn list(&self) -> &[Adapter] {
+        &self.adapters
+    }
+
+    /// Returns the adapter of addresses without a scheme, which are paths.
+    #[must_use]
+    pub fn default_adapter(&self) -> &Adapter {
+        &self.adapters[0]
+    }
+
+    /// Opens the storage that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, a path, or whatever a registered
+    /// adapter understands.
+    ///
+    /// # Errors
+    /// [`ApiError::UnknownScheme`], naming the known ones, or why it cannot be opened.
+    pub fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+        let (adapter, rest) = self.adapter_of(address)?;
+        (adapter.open)(rest, vectors)
+    }
+
+    /// Returns the adapter that an address names, and what it opens.
+    fn adapter_of<'a>(&self, address: &'a str) -> Result<(&Adapter, &'a str), ApiError> {
+        let Some((scheme, rest)) = scheme_of(address) else { return Ok((self.default_adapter(), address)) };
+        let found = self.adapters.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
+        let adapter = found.ok_or_else(|| ApiError::UnknownScheme {
+            scheme: scheme.to_owned(),
+            known: self.adapters.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
+        })?;
+        Ok((adapter, rest))
+    }
 }
 
 /// Returns the file that `address` names, for what works on a file alone.
@@ -240,22 +283,12 @@ pub fn open_storage_with(address: &str, vectors: Option<Arc<QueryVectors>>) -> R
 pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     // What is no text has no scheme either.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
-    let (adapter, rest) = named(text)?;
+    let registry = AdapterRegistry::default();
+    let (adapter, rest) = registry.adapter_of(text)?;
     match adapter.scheme {
         "sqlite" | "file" => Ok(path_of(rest)),
         scheme => Err(ApiError::NoFile { scheme }),
     }
-}
-
-/// Returns the adapter that an address names, and what it opens.
-fn named(address: &str) -> Result<(&'static Adapter, &str), ApiError> {
-    let Some((scheme, rest)) = scheme_of(address) else { return Ok((&ADAPTERS[0], address)) };
-    let found = ADAPTERS.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
-    let adapter = found.ok_or_else(|| ApiError::UnknownScheme {
-        scheme: scheme.to_owned(),
-        known: ADAPTERS.iter().map(|adapter| format!("{}:", adapter.scheme)).collect::<Vec<_>>().join(", "),
-    })?;
-    Ok((adapter, rest))
 }
 
 /// Splits an address at its scheme. One letter is the drive of a path.
@@ -267,7 +300,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
     sound.then_some((scheme, rest))
 }
 
-fn sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
         // What is known can be read all the same; who writes is told why that cannot be.
@@ -284,7 +317,7 @@ fn path_of(path: &str) -> PathBuf {
     }
 }
 
-fn in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+fn open_in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     Ok(Box::new(SqliteStorage { store: Store::in_memory()?, vectors }))
 }
 
@@ -295,7 +328,7 @@ pub(super) struct SqliteStorage {
     pub(super) vectors: Option<Arc<QueryVectors>>,
 }
 
-impl MemoryStorageAdapter for SqliteStorage {
+impl StorageAdapter for SqliteStorage {
     fn adapter_type(&self) -> &'static str {
         "sqlite"
     }
@@ -396,15 +429,15 @@ mod tests {
             (format!("file://localhost{}", path("d.db")), "d.db"),
             (path("e f.db"), "e f.db"),
         ] {
-            let opened = open_storage(&address).unwrap();
+            let opened = AdapterRegistry::default().open(&address, None).unwrap();
             assert!(folder.path().join(file).is_file() && opened.is_ready(), "{address}");
         }
-        assert!(open_storage("memory:").unwrap().is_ready());
+        assert!(AdapterRegistry::default().open("memory:", None).unwrap().is_ready());
     }
 
     #[test]
     fn an_unknown_scheme_names_the_known_ones() {
-        let error = open_storage("postgres://host/memories").err().unwrap();
+        let error = AdapterRegistry::default().open("postgres://host/memories", None).err().unwrap();
         let expected = "nothing opens postgres: addresses; use sqlite:, file:, memory:, or a path";
         assert_eq!(error.to_string(), expected);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApiError, prices};
+use super::{ApiError, Memories, prices};
 use crate::config::{Config, EmbeddingProvider};
 use crate::embed::{Access, EmbedError, Embedder, Filled, Filling, QueryVectors, fill};
 use crate::guard::Guard;
@@ -83,4 +83,14 @@ pub async fn embed_waiting(
     let filling =
         Filling { store, embedder: &embedder, guard: &guard, budget: &budget, most, cancel, clock: Timestamp::now };
     Ok(Some(fill(&filling, &mut |_| {}).await?))
+}
+
+impl Memories {
+    /// Makes vectors of at most `most` memories that wait for one, as [`embed_waiting`] does.
+    ///
+    /// # Errors
+    /// As for [`embed_waiting`].
+    pub async fn embed_waiting(&self, most: usize, cancel: CancellationToken) -> Result<Option<Filled>, ApiError> {
+        embed_waiting(&self.config, self.ledger("make vectors")?, most, cancel).await
+    }
 }

@@ -3,10 +3,11 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::api::database_path;
+use afterthought::api::QUERY_TIMEOUT;
+use afterthought::api::{Memories, Through, database_path};
 use afterthought::config::{Config, Folders, LogFormat, Partial};
-use afterthought::memory::{MemoryId, Namespace};
-use afterthought::store::{AuditLog, Deed, Store, StoreError, Through};
+use afterthought::memory::Namespace;
+use afterthought::store::{AuditLog, Deed, Store, StoreError};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use transcripts::known::{Machine, Platform};
@@ -131,6 +132,32 @@ impl Context<'_> {
         self.global.settings(Partial::default())
     }
 
+    /// Opens the memories for reading and writing, and creates the database if it is missing.
+    pub fn memories(&self) -> anyhow::Result<Memories> {
+        self.memories_with(Partial::default())
+    }
+
+    /// Opens the memories as [`Context::memories`] does, with `flags` of the subcommand as the strongest settings.
+    pub fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
+        let builder = Memories::builder().config(self.global.settings(flags)?).query_timeout(QUERY_TIMEOUT);
+        Ok(builder.through(Through::Command).open()?)
+    }
+
+    /// Opens the memories for reading; `None` if there is no database yet, which is reported.
+    pub fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
+        let config = self.settings()?;
+        let path = &config.db.value;
+        if !path.exists() {
+            self.out.note(format_args!(
+                "no memories yet: {} does not exist; `afterthought run PATH` makes it",
+                path.display()
+            ));
+            return Ok(None);
+        }
+        let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
+        Ok(Some(builder.through(Through::Command).read_only().open()?))
+    }
+
     /// Opens the database for reading and writing, and makes it if it is not there.
     pub fn store(&self) -> anyhow::Result<Store> {
         Ok(Store::open(&self.settings()?.db.value)?)
@@ -182,11 +209,6 @@ pub fn machine() -> Machine<'static> {
         home: etcetera::home_dir().ok(),
         variable: &|name: &str| std::env::var(name).ok(),
     }
-}
-
-/// Adds to the audit log, where one is kept, what a command did to `ids`.
-pub fn note(log: Option<AuditLog>, did: Deed, ids: &[MemoryId]) -> Result<(), StoreError> {
-    log.map_or(Ok(()), |mut log| log.note(Through::Command, did, ids, now()))
 }
 
 /// Adds to the audit log, where one is kept, that a command did something to so many memories.

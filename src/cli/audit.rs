@@ -1,7 +1,8 @@
-//! `audit`: what the audit log tells.
+//! `audit`: the lines of the audit log.
 
+use afterthought::api::{AuditEntry, Deed, Memories, Through};
 use afterthought::memory::MemoryId;
-use afterthought::store::{AuditEntry, AuditLog, Deed, Store, Through};
+use afterthought::store::Store;
 use jiff::Timestamp;
 
 use super::args::{Context, time};
@@ -25,7 +26,7 @@ pub struct AuditArgs {
 
 pub fn run(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
-    let (mut entries, broken) = AuditLog::read(&config.db.value)?;
+    let (mut entries, broken) = Memories::audit_log(&config)?;
     entries.retain(|entry| is_wanted(args, entry));
     let store = context.existing_or_none()?;
     for entry in &entries {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use afterthought::api::brief::{self, Because, Brief, BriefRequest, Format, Standing};
+use afterthought::api::{Filter, Memories};
 use afterthought::memory::{Namespace, Status};
-use afterthought::project::Machine;
-use afterthought::search::brief::{self, Because, Brief, BriefRequest, Format, Standing};
-use afterthought::store::{Database, Filter, Store};
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
@@ -43,38 +42,41 @@ pub struct BriefArgs {
 }
 
 pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     if args.last {
-        return last(&store, context.out);
+        return print_last(&memories, context.out);
     }
-    let request = args.request(&store, context)?;
-    let now = now();
-    let vectors = super::embed::query_vectors(&context.settings()?);
-    let (brief, without_meaning) = brief::compose_with(&store, &request, vectors.as_deref(), now)?;
-    if let Some(error) = without_meaning {
+    let request = args.request(&memories, context)?;
+    let (brief, fallback) = memories.brief_with_fallback(&request)?;
+    if let Some(error) = fallback {
         context.out.warn(format_args!("what was asked is looked for by words alone: {}", spelled(&error.into())));
     }
     if args.why {
-        explain(&brief, &request, &store, context.out)?;
+        explain(&brief, &request, &memories, context.out)?;
     } else if brief.text.is_empty() {
-        tell_nothing(&brief, &request, context.out);
+        print_nothing(&brief, &request, context.out);
     } else {
         context.out.line(brief.text.trim_end())?;
     }
-    // The last connection to close tidies up beside the file, which one for reading cannot.
-    drop(store);
-    if !args.why {
-        note(context, &brief, now)?;
+    // A file that cannot be written is read all the same.
+    if !args.why
+        && !brief.shown.is_empty()
+        && let Ok(memories) = memories.into_writable()
+    {
+        memories.note_shown(&brief);
     }
     Ok(if brief.text.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
 
 impl BriefArgs {
-    fn request(&self, store: &Database, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
+    fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
         let config = context.settings()?;
         let place = match config.namespace.value {
             Some(namespace) => Some(namespace),
-            None => of_this_folder(store)?,
+            None => {
+                let folder = std::env::current_dir().context("cannot tell the working directory")?;
+                folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten()
+            }
         };
         let mut namespaces: Vec<Namespace> = place.into_iter().collect();
         if !namespaces.contains(&Namespace::global()) {
@@ -90,27 +92,8 @@ impl BriefArgs {
     }
 }
 
-/// Returns where the memories of the project in the working directory lie, if that is one's.
-fn of_this_folder(store: &Database) -> anyhow::Result<Option<Namespace>> {
-    let folder = std::env::current_dir().context("cannot tell the working directory")?;
-    let sighting = folder.to_str().and_then(|folder| Machine::this().sight_path(folder));
-    let placement = sighting.map(|sighting| store.placement(&sighting)).transpose()?;
-    Ok(placement.map(|placement| placement.namespace))
-}
-
-/// Logs what was told. A file that cannot be written is read all the same.
-fn note(context: &Context<'_>, brief: &Brief, now: jiff::Timestamp) -> anyhow::Result<()> {
-    if !brief.shown.is_empty()
-        && let Ok(store) = Store::open(&context.settings()?.db.value)
-    {
-        // Best effort: the brief itself is told.
-        let _ = brief::note_shown(&store, brief, now);
-    }
-    Ok(())
-}
-
 /// Says why there is nothing, on the side: no prompt is to hold it.
-fn tell_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
+fn print_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
     if request.namespaces.is_empty() {
         return out.note("memory is switched off; see memory.enabled");
     }
@@ -119,8 +102,8 @@ fn tell_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
     out.note(format_args!("nothing to tell: {reasons}; `afterthought brief --why` names them"));
 }
 
-fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printer) -> anyhow::Result<()> {
-    let not_recalled = not_recalled(request, store)?;
+fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let not_recalled = not_recalled(request, memories)?;
     if out.is_json() {
         return Ok(out.json(&json!({
             "tokens": brief.tokens, "characters": brief.characters, "shown": brief.shown, "left_out": brief.left_out,
@@ -132,7 +115,7 @@ fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printe
     let shown = counted(brief.shown.len(), "line");
     out.line(format_args!("{BOLD}{shown}, {tokens} of {most} tokens, {characters} of {longest} characters{BOLD:#}"))?;
     for shown in &brief.shown {
-        let (section, id) = (spaced(shown.section.as_str()), store.short_id(&shown.memory.id)?);
+        let (section, id) = (spaced(shown.section.as_str()), memories.short_id(&shown.memory.id)?);
         out.line(format_args!("{:.2} {} {}", shown.standing.total, id, one_line(&shown.memory.claim.content, 200)))?;
         let pinned = if shown.memory.pinned { " · pinned" } else { "" };
         out.line(format_args!(
@@ -144,16 +127,17 @@ fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printe
     for (reason, count) in brief.reasons() {
         out.line(format_args!("{BOLD}left out, {}: {count}{BOLD:#}", spaced(reason)))?;
         for one in brief.left_out.iter().filter(|one| one.because.as_str() == reason).take(NAMED) {
-            let said = store.find(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+            let said =
+                memories.get_memory(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
             let as_well = match &one.because {
-                Because::SaysTheSame { other } => format!(" · as {} does", store.short_id(other)?),
+                Because::SaysTheSame { other } => format!(" · as {} does", memories.short_id(other)?),
                 Because::Unimportant
                 | Because::Faded
                 | Because::BesideThePoint
                 | Because::OverQuota
                 | Because::OverBudget => String::new(),
             };
-            out.line(format_args!("{:.2} {} {said}", one.standing.total, store.short_id(&one.id)?))?;
+            out.line(format_args!("{:.2} {} {said}", one.standing.total, memories.short_id(&one.id)?))?;
             out.line(format_args!("     {DIM}{}{as_well}{DIM:#}", parts(&one.standing)))?;
         }
     }
@@ -164,10 +148,11 @@ fn explain(brief: &Brief, request: &BriefRequest, store: &Database, out: &Printe
 }
 
 /// Counts what lies where the brief looks and is not recalled.
-fn not_recalled(request: &BriefRequest, store: &Database) -> anyhow::Result<BTreeMap<&'static str, usize>> {
+fn not_recalled(request: &BriefRequest, memories: &Memories) -> anyhow::Result<BTreeMap<&'static str, usize>> {
     let mut counts = BTreeMap::new();
     for status in Status::ALL.iter().filter(|status| **status != Status::Active && !request.namespaces.is_empty()) {
-        let count = store.count(&Filter { statuses: vec![*status], ..Filter::exactly(&request.namespaces) })?;
+        let count =
+            memories.count_memories(Filter { statuses: vec![*status], ..Filter::exactly(&request.namespaces) })?;
         counts.extend((count > 0).then_some((status.as_str(), count)));
     }
     Ok(counts)
@@ -193,8 +178,8 @@ fn parts(standing: &Standing) -> String {
 }
 
 /// Shows what was last put in front of a model.
-fn last(store: &Database, out: &Printer) -> anyhow::Result<ExitStatus> {
-    let Some((at, ids)) = store.last_shown()? else {
+fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
+    let Some((at, ids)) = memories.last_shown()? else {
         out.note("nothing was put in front of a model yet");
         return Ok(ExitStatus::NoMatch);
     };
@@ -205,8 +190,8 @@ fn last(store: &Database, out: &Printer) -> anyhow::Result<ExitStatus> {
     let count = counted(ids.len(), "line");
     out.line(format_args!("{BOLD}{count} at {}{BOLD:#}", at.strftime("%Y-%m-%d %H:%M UTC")))?;
     for id in &ids {
-        let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
-        out.line(format_args!("{} {said}", store.short_id(id)?))?;
+        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
+        out.line(format_args!("{} {said}", memories.short_id(id)?))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -1,11 +1,9 @@
-//! `consolidate`: a full pass over what is stored.
+//! `consolidate`: a full pass over all memories.
 
-use afterthought::changeset::Action;
-use afterthought::consolidate::pass::{Deed, Event, Report, TakenBack};
+use afterthought::api::pass::{Deed, Event, Report};
+use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId, choose};
 use afterthought::llm::{Complete as _, Source};
 use afterthought::memory::Namespace;
-use afterthought::pipeline::{FullPass, FullSummary, choose, full_pass};
-use afterthought::store::{RunId, Store};
 use anyhow::ensure;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -63,36 +61,28 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let with_model = choose(config.extractor.value, settings.is_some() || args.asking.replay.is_some())?;
     let tape = Tape { record: args.asking.record.as_deref(), replay: args.asking.replay.as_deref() };
     let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
-    let store = Store::open(path)?;
+    let memories = context.memories_with(args.asking.settings())?;
     let label = source.as_ref().map_or("rules", Source::model).to_owned();
-    let budget = args.asking.budget(&config, &label, &store)?;
-    let pass = FullPass {
-        store: &store,
-        guard: &guard,
-        model: source.as_ref(),
-        budget: &budget,
-        within: context.global.namespace.clone(),
-        jobs: config.jobs.value,
-        taken_back: if args.again { TakenBack::Again } else { TakenBack::Stays },
-    };
+    let budget = args.asking.budget(&config, &label, &context.store()?)?;
     let (out, cancel) = (context.out, CancellationToken::new());
     let bar = out.progress();
     let mut watch = |event: &Event<'_>| follow(event, &bar, out, args.dry_run);
     let work = async {
         stop_on_interrupt(cancel.clone());
-        full_pass(pass, &arguments(context), args.dry_run, cancel.clone(), &mut watch).await
+        let options = ConsolidationOptions {
+            namespace: context.global.namespace.clone(),
+            dry_run: args.dry_run,
+            again: args.again,
+            cancel: cancel.clone(),
+        };
+        memories.consolidate_with(source.as_ref(), &budget, options, &mut watch).await
     };
     let summary = runtime.block_on(work);
     bar.finish_and_clear();
     let summary = summary?;
-    print_summary(&summary, args.dry_run, &store, out)?;
+    print_summary(&summary, args.dry_run, &memories, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
-}
-
-/// What tells one pass from another when an interrupted one is looked for.
-fn arguments(context: &Context<'_>) -> serde_json::Value {
-    json!({"namespace": context.global.namespace.as_ref().map(ToString::to_string)})
 }
 
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
@@ -141,7 +131,7 @@ fn show(deed: &Deed, namespace: &Namespace, out: &Printer) -> std::io::Result<()
     }
 }
 
-fn print_summary(summary: &FullSummary, dry_run: bool, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn print_summary(summary: &FullSummary, dry_run: bool, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(summary)?);
     }
@@ -183,7 +173,7 @@ fn print_summary(summary: &FullSummary, dry_run: bool, store: &Store, out: &Prin
     if let Some(run) = summary.run.as_deref().filter(|_| changes > 0) {
         out.note(format_args!(
             "{DIM}`afterthought undo {}` reverts it{DIM:#}",
-            store.short_run_id(&RunId::from_stored(run))?
+            memories.short_run_id(&RunId::from_stored(run))?
         ));
     }
     Ok(())

@@ -1,16 +1,10 @@
-//! `update`, `pin`, `restore` and `relate`: what a person changes by hand.
+//! `update`, `pin`, `restore` and `relate`: changes by hand.
 
-use afterthought::api::unit_importance;
-use afterthought::changeset::Action;
-use afterthought::consolidate::{self, Rivals};
-use afterthought::guard::Guard;
-use afterthought::memory::{MemoryId, Relation, RelationType};
-use afterthought::store::{Deed, Store, StoreError};
-use anyhow::bail;
+use afterthought::api::{Author, Memories, MemoryChange, Restored, Rivals};
+use afterthought::memory::{Memory, MemoryId, RelationType};
 
-use super::args::{Context, note, now, time};
+use super::args::{Context, time};
 use super::exit::ExitStatus;
-use super::inspect::resolve_all;
 use super::printer::one_line;
 
 /// Edit a memory
@@ -22,10 +16,13 @@ pub struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title
+    /// Its title; one taken from the content follows the content
     #[arg(long)]
     title: Option<String>,
-    /// New category
+    /// Value of the attribute that it sets; one that stood in the content follows the content
+    #[arg(long)]
+    value: Option<String>,
+    /// Its category
     #[arg(long)]
     category: Option<String>,
     /// New subject
@@ -88,112 +85,94 @@ pub struct RelateArgs {
 }
 
 pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.settings()?;
-    if let Some(category) = args.category.as_ref().filter(|name| !config.categories.value.contains(name)) {
-        bail!("{category:?} is no category; use one of {}", config.categories.value.join(", "));
-    }
-    let importance = args.importance.map(unit_importance).transpose()?;
-    let (store, audit) = (context.store()?, context.audit()?);
-    let id = store.resolve(&args.id)?;
-    let changed = store.write(None, now(), |writer| {
-        let mut memory = writer.memory(&id)?;
-        let claim = &mut memory.claim;
-        set(&mut claim.content, args.content.clone());
-        set(&mut claim.title, args.title.clone());
-        set(&mut claim.category, args.category.clone());
-        set(&mut claim.importance, importance);
-        set(&mut claim.tags, args.tags.clone());
-        claim.subject = args.subject.clone().or_else(|| claim.subject.take());
-        claim.expires_at = args.expires.or(claim.expires_at);
-        let (memory, _) = Guard::default().redact(memory);
-        writer.update(&memory, Action::Update, Some("by hand"))
-    })?;
-    if changed {
-        note(audit, Deed::Update, std::slice::from_ref(&id))?;
-    }
-    report(context, &store, &[id], if changed { "updated" } else { "unchanged" })
-}
-
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
+    let change = MemoryChange {
+        content: args.content.clone(),
+        title: args.title.clone(),
+        value: args.value.clone(),
+        category: args.category.clone(),
+        subject: args.subject.clone(),
+        importance: args.importance,
+        tags: args.tags.clone(),
+        expires_at: args.expires,
+    };
+    let memories = context.memories()?;
+    let (memory, is_changed) = memories.update_memory(&args.id, &change, Author::Person)?;
+    report(context, &memories, &[memory], if is_changed { "updated" } else { "unchanged" })
 }
 
 pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let ids = resolve_all(&store, &args.ids)?;
-    store.write(None, now(), |writer| ids.iter().try_for_each(|id| writer.set_pinned(id, !args.off).map(drop)))?;
-    report(context, &store, &ids, if args.off { "unpinned" } else { "pinned" })
+    let memories = context.memories()?;
+    let pinned = memories.pin(&args.ids, !args.off)?;
+    report(context, &memories, &pinned, if args.off { "unpinned" } else { "pinned" })
 }
 
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (store, audit) = (context.store()?, context.audit()?);
-    let ids = resolve_all(&store, &args.ids)?;
     let rivals = if args.keep_both { Rivals::Keep } else { Rivals::Retire };
-    let restored = store.write(None, now(), |writer| {
-        ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, StoreError>>()
-    })?;
-    note(audit, Deed::Restore, &ids)?;
-    for (id, restored) in ids.iter().zip(&restored) {
-        for rival in &restored.rivals {
-            let what = one_line(&rival.claim.content, 120);
-            let (id, other) = (store.short_id(id)?, store.short_id(&rival.id)?);
-            context.out.warn(match (restored.waits, args.keep_both) {
-                (true, _) => format!(
-                    "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
-                     accept {id}` puts it in its place"
-                ),
-                (false, true) => format!("{other}, which had taken its place or contradicts it, stays, too: {what}"),
-                (false, false) => format!(
-                    "{other}, which had taken its place or contradicts it, is superseded now: {what}; --keep-both would \
-                     leave it"
-                ),
-            });
-        }
+    let memories = context.memories()?;
+    let restored = memories.restore(&args.ids, rivals, Author::Person)?;
+    for (memory, restored) in &restored {
+        warn_of_rivals(&memory.id, restored, args.keep_both, &memories, context)?;
     }
-    report(context, &store, &ids, "restored")
+    let restored: Vec<Memory> = restored.into_iter().map(|(memory, _)| memory).collect();
+    report(context, &memories, &restored, "restored")
+}
+
+fn warn_of_rivals(
+    id: &MemoryId,
+    restored: &Restored,
+    keep_both: bool,
+    memories: &Memories,
+    context: &Context<'_>,
+) -> anyhow::Result<()> {
+    for rival in &restored.rivals {
+        let what = one_line(&rival.claim.content, 120);
+        let (id, other) = (memories.short_id(id)?, memories.short_id(&rival.id)?);
+        context.out.warn(match (restored.waits, keep_both) {
+            (true, _) => format!(
+                "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
+                 accept {id}` puts it in its place"
+            ),
+            (false, true) => format!("{other}, which had taken its place or contradicts it, stays, too: {what}"),
+            (false, false) => format!(
+                "{other}, which had taken its place or contradicts it, is superseded now: {what}; --keep-both would \
+                 leave it"
+            ),
+        });
+    }
+    Ok(())
 }
 
 pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let (from, to) = (store.resolve(&args.from)?, store.resolve(&args.to)?);
-    let (reason, _) = Guard::default().redact(args.reason.clone());
-    let relation = Relation {
-        from: from.clone(),
-        to: to.clone(),
-        relation_type: args.relation,
-        reason: reason.into_inner(),
-        created_at: now(),
+    let memories = context.memories()?;
+    let (from, to) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?.id);
+    let word = if args.off {
+        if memories.unrelate(from.as_str(), args.relation, to.as_str())? { "unlinked" } else { "unchanged" }
+    } else {
+        let reason = args.reason.as_deref();
+        let (_, is_new) = memories.relate(from.as_str(), args.relation, to.as_str(), reason, Author::Person)?;
+        if is_new { "linked" } else { "unchanged" }
     };
-    let changed = store.write(None, now(), |writer| {
-        if args.off { writer.unrelate(&from, args.relation, &to) } else { writer.relate(&relation) }
-    })?;
-    let word = match (changed, args.off) {
-        (true, false) => "linked",
-        (true, true) => "unlinked",
-        (false, _) => "unchanged",
-    };
-    report(context, &store, &[from, to], word)
+    let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
+    report(context, &memories, &both.into_iter().flatten().collect::<Vec<_>>(), word)
 }
 
-/// Tells what became of each memory; exits 1 where there was none.
-pub(super) fn report(context: &Context<'_>, store: &Store, ids: &[MemoryId], word: &str) -> anyhow::Result<ExitStatus> {
-    for id in ids {
-        let memory = match store.memory(id) {
-            Ok(memory) => memory,
-            Err(StoreError::UnknownMemory { .. }) => continue,
-            Err(error) => return Err(error.into()),
-        };
+/// Prints what became of each memory; exits 1 where there was none.
+pub(super) fn report(
+    context: &Context<'_>,
+    memories: &Memories,
+    changed: &[Memory],
+    word: &str,
+) -> anyhow::Result<ExitStatus> {
+    for memory in changed {
         if context.out.is_json() {
-            context.out.json(&memory)?;
+            context.out.json(memory)?;
         } else {
             context.out.line(format_args!(
                 "{word} {} {}",
-                store.short_id(id)?,
+                memories.short_id(&memory.id)?,
                 one_line(&memory.claim.content, 160)
             ))?;
         }
     }
-    Ok(if ids.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
+    Ok(if changed.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

@@ -1,12 +1,9 @@
 //! `embed`: vectors for memories that have none; and what other commands need of vectors.
 
-use std::sync::Arc;
-
 use afterthought::api::{embed_waiting, embedding_budget};
 use afterthought::config::{Config, EmbeddingProvider};
-use afterthought::embed::{EmbedError, Embedder, Filled, Filling, Progress, QUERY_TIMEOUT, QueryVectors, fill};
-use afterthought::search::{Channel, by_meaning};
-use afterthought::store::{Coverage, Filter, Store};
+use afterthought::embed::{EmbedError, Embedder, Filled, Filling, Progress, fill};
+use afterthought::store::{Coverage, Store};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -154,34 +151,6 @@ fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
     }
     let store = Store::open(&config.db.value)?;
     Ok(runtime()?.block_on(embed_waiting(config, &store, BESIDE, CancellationToken::new()))?)
-}
-
-/// Returns what makes the vectors of a person's queries; `None` where memories are recalled by words alone.
-pub fn query_vectors(config: &Config) -> Option<Arc<QueryVectors>> {
-    afterthought::api::query_vectors(config, &|name| std::env::var(name).ok(), QUERY_TIMEOUT)
-}
-
-/// Returns what lies in the direction of `query`, as a channel of a search for `limit` memories; none where vectors are off.
-/// Where they cannot be had, that is told, and the search is one by words.
-pub fn channels(context: &Context<'_>, store: &Store, query: &str, filter: &Filter, limit: usize) -> Vec<Channel> {
-    match channel(context, store, query, filter, limit) {
-        Ok(channel) => channel.into_iter().collect(),
-        Err(error) => {
-            context.out.warn(format_args!("searched by words alone: {}", spelled(&error)));
-            Vec::new()
-        }
-    }
-}
-
-fn channel(
-    context: &Context<'_>,
-    store: &Store,
-    query: &str,
-    filter: &Filter,
-    limit: usize,
-) -> anyhow::Result<Option<Channel>> {
-    let vectors = query_vectors(&context.settings()?);
-    Ok(vectors.map(|by| by_meaning(&by, store, query, filter, limit, now())).transpose()?.flatten())
 }
 
 /// Returns how `doctor` tells of vectors; `Err` what is amiss. No server is asked.

@@ -1,10 +1,8 @@
 //! `export`: memories for other programs, or for people.
 
-use afterthought::exchange::{exported, markdown};
-use afterthought::fault::point;
-use afterthought::store::{Deed, Order};
+use afterthought::api::{Exported, markdown};
 
-use super::args::{Context, note_count};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::Selection;
 
@@ -29,35 +27,21 @@ enum Format {
     Markdown,
 }
 
-/// Memories that are read at a time; the rest stays in the file.
-const PAGE: usize = 500;
-
 pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let filter = args.selection.filter(context)?;
-    let audit = context.audit()?;
-    let (mut offset, mut collected) = (0, Vec::new());
-    loop {
-        let page = store.list(&filter, Order::Id, PAGE, offset)?;
-        offset += page.len();
-        let last = page.len() < PAGE;
-        point("export.page");
-        for memory in page {
-            let memory = exported(&store, memory)?;
-            match args.format {
-                Format::Jsonl => context.out.json(&memory)?,
-                Format::Markdown => collected.push(memory),
-            }
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let mut collected = Vec::new();
+    let mut print = |memory: Exported| -> anyhow::Result<()> {
+        match args.format {
+            Format::Jsonl => context.out.json(&memory)?,
+            Format::Markdown => collected.push(memory),
         }
-        if last {
-            break;
-        }
-    }
+        Ok(())
+    };
+    let count = memories.export(args.selection.filter(context)?, &mut print)?;
     if !collected.is_empty() {
         context.out.line(markdown(&collected).trim_end())?;
     }
-    note_count(audit, Deed::Export, offset)?;
-    if offset == 0 {
+    if count == 0 {
         return Ok(context.out.nothing("no memory matches; try fewer filters, or --all for every status"));
     }
     Ok(ExitStatus::Success)

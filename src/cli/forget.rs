@@ -1,16 +1,14 @@
 //! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
 
-use afterthought::changeset::Action;
-use afterthought::memory::{MemoryId, Status};
-use afterthought::store::{Deed, Erased, Order, Scope, Sealed, Store};
+use afterthought::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, Sealed};
+use afterthought::memory::Memory;
 use anyhow::bail;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::args::{Context, note, now};
+use super::args::Context;
 use super::edit::report;
 use super::exit::ExitStatus;
-use super::inspect::resolve_all;
 use super::list::Selection;
 use super::printer::{CHANGED, DIM, Printer, REMOVED, counted, day, one_line};
 use super::when::{End, moment};
@@ -58,94 +56,85 @@ fn before(text: &str) -> Result<Timestamp, String> {
 }
 
 pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    if let Some(scope) = scope(args, &store)? {
+    let memories = context.memories()?;
+    if let Some(scope) = scope(args, &memories)? {
         if args.selection.has_filters() {
             bail!(
                 "--session, --source, --project and --before erase conversations as a whole; leave out the other filters"
             );
         }
-        return erase(args, &scope, &store, context);
+        return erase(args, &scope, &memories, context);
     }
-    let ids = if args.ids.is_empty() { selected(args, context, &store)? } else { resolve_all(&store, &args.ids)? };
+    let ids: Vec<String> = if args.ids.is_empty() {
+        selected(args, context, &memories)?.into_iter().map(|memory| memory.id.to_string()).collect()
+    } else {
+        args.ids.clone()
+    };
     if args.dry_run {
-        return report(context, &store, &ids, "would be forgotten");
+        let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;
+        return report(context, &memories, &named, "would be forgotten");
     }
-    let audit = context.audit()?;
-    store.write(None, now(), |writer| {
-        ids.iter().try_for_each(|id| {
-            writer.set_status(id, Status::Forgotten, Action::Forget, args.reason.as_deref())?;
-            writer.tombstone(id, args.reason.as_deref()).map(drop)
-        })
-    })?;
-    note(audit, Deed::Forget, &ids)?;
-    report(context, &store, &ids, "forgotten")
+    let forgotten = memories.forget(&ids, args.reason.as_deref(), Author::Person)?;
+    report(context, &memories, &forgotten, "forgotten")
 }
 
-fn selected(args: &ForgetArgs, context: &Context<'_>, store: &Store) -> anyhow::Result<Vec<MemoryId>> {
+fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<Memory>> {
     if args.selection.is_empty() && context.global.namespace.is_none() {
         bail!("nothing says what to forget; give ids, or filters such as --category task");
     }
-    let filter = args.selection.filter(context)?;
-    let found = store.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
+    let found = memories.list_memories(args.selection.filter(context)?, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !args.dry_run && !found.is_empty() {
         bail!(
             "that would forget {}; look at it with `memory list` and the same filters, then add --yes",
-            memories(found.len())
+            counted(found.len(), "memory")
         );
     }
-    Ok(found.into_iter().map(|memory| memory.id).collect())
+    Ok(found)
 }
 
 /// Returns what is to be erased, if that is asked for.
-fn scope(args: &ForgetArgs, store: &Store) -> anyhow::Result<Option<Scope>> {
+fn scope(args: &ForgetArgs, memories: &Memories) -> anyhow::Result<Option<ErasureScope>> {
     if let Some(text) = &args.project {
-        return Ok(Some(Scope::Project(store.project(text)?.namespace)));
+        return Ok(Some(ErasureScope::Project(memories.project(text)?.namespace)));
     }
-    let session = args.session.clone().map(Scope::Session);
+    let session = args.session.clone().map(ErasureScope::Session);
     let source = args.selection.source().filter(|_| args.ids.is_empty());
-    Ok(session.or_else(|| source.map(|text| Scope::Source(text.to_owned()))).or(args.before.map(Scope::Before)))
+    let source = source.map(|text| ErasureScope::Source(text.to_owned()));
+    Ok(session.or(source).or(args.before.map(ErasureScope::Before)))
 }
 
-fn erase(args: &ForgetArgs, scope: &Scope, store: &Store, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+fn erase(
+    args: &ForgetArgs,
+    scope: &ErasureScope,
+    memories: &Memories,
+    context: &Context<'_>,
+) -> anyhow::Result<ExitStatus> {
     let out = context.out;
-    let planned = store.would_erase(scope, now())?;
+    let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
         out.note(
             "nothing is known of that; `afterthought memory why ID` names the conversations that a memory rests on",
         );
         return Ok(ExitStatus::NoMatch);
     }
-    let backups = store.backups()?;
     if !args.yes {
-        tell(&planned, None, &backups, store, out)?;
+        print_erased(&planned, None, memories, out)?;
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
         bail!("nothing was erased; it cannot be undone, so add --yes if that is what you want");
     }
-    let audit = context.audit()?;
-    let erased = store.erase(scope, now())?;
-    if let Some(mut log) = audit {
-        log.erased(erased.conversations.len(), &erased.memories, now())?;
-    }
-    let automatic = store.remove_automatic_backups()?;
-    let sealed = store.seal()?;
-    tell(&erased, Some(sealed), &store.backups()?, store, out)?;
-    for path in automatic {
-        out.note(format_args!("removed {}, which was made before an update and held it, too", path.display()));
+    let Erasure { erased, sealed, removed } = memories.erase(scope)?;
+    print_erased(&erased, Some(sealed), memories, out)?;
+    for path in removed {
+        out.note(format_args!("removed {}, which was made before an update and contained it, too", path.display()));
     }
     Ok(ExitStatus::Success)
 }
 
-/// Tells what was erased, or would be where it is not known yet how far the file was written anew.
-fn tell(
-    erased: &Erased,
-    sealed: Option<Sealed>,
-    backups: &[std::path::PathBuf],
-    store: &Store,
-    out: &Printer,
-) -> anyhow::Result<()> {
+/// Prints what was erased, or would be where the file was not rewritten yet.
+fn print_erased(erased: &Erased, sealed: Option<Sealed>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let backups = memories.backups()?;
     if out.is_json() {
         return Ok(out.json(&json!({
             "dry_run": sealed.is_none(), "erased": erased, "sealed": sealed, "backups": backups,
@@ -170,35 +159,31 @@ fn tell(
             continue;
         }
         for id in ids {
-            let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
-            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", store.short_id(id)?))?;
+            let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
+            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", memories.short_id(id)?))?;
         }
     }
     out.line(format_args!(
         "{}, {} and {} {would}erased; {} kept on other evidence, {} restored",
         counted(erased.conversations.len(), "conversation"),
-        memories(erased.memories.len()),
+        counted(erased.memories.len(), "memory"),
         counted(erased.windows, "window"),
-        memories(erased.kept.len()),
+        counted(erased.kept.len(), "memory"),
         erased.restored.len(),
     ))?;
-    tell_rest(sealed, backups, out);
+    print_remainders(sealed, &backups, out);
     Ok(())
 }
 
-fn tell_rest(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Printer) {
+fn print_remainders(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Printer) {
     if sealed == Some(Sealed::Waiting) {
         out.warn(
-            "another process is at the file, so freed parts of it may still hold what was erased; `afterthought db maintain` \
+            "another process is at the file, so freed parts of it may still contain what was erased; `afterthought db maintain` \
              writes it anew when that has ended",
         );
     }
     for path in backups {
-        out.note(format_args!("{} may still hold it: make a new backup and remove this one", path.display()));
+        out.note(format_args!("{} may still contain it: make a new backup and remove this one", path.display()));
     }
     out.note("logs, saved plans and recorded exchanges are your files and stay as they are");
-}
-
-fn memories(count: usize) -> String {
-    counted(count, "memory")
 }

@@ -11,14 +11,14 @@ use afterthought::api::query_vectors;
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::pipeline::Selection;
 use afterthought::serve::hook::{
-    Agent, Answer, Call, ENVIRONMENT_MARK, Event, HookLog, Input, handle, read_input, start_worker,
+    Agent, ENVIRONMENT_MARK, Event, HookCall, HookLog, HookOutput, Input, handle, read_input, start_worker,
 };
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};
 use super::exit::ExitStatus;
 use super::printer::spelled;
-use super::run::{guard_of, patterns};
+use super::run::patterns;
 
 /// Handle a hook event of an agent; `agent install` sets it up
 ///
@@ -151,38 +151,34 @@ impl Work {
         if is_denied(&settings, &input)? {
             return Ok(());
         }
-        let guard = guard_of(&settings);
         // The rest of the time is for what is done with it.
         let within = MAX_WAIT_FOR_VECTOR.min(self.limit.mul_f64(0.4));
         let vectors = query_vectors(&settings, &|name| std::env::var(name).ok(), within);
-        let call = Call {
+        let call = HookCall {
             agent: self.agent,
             event: self.event,
             input,
-            database: settings.db.value.clone(),
-            namespace: settings.namespace.value.clone(),
-            categories: settings.categories.value,
-            memory: settings.memory,
-            guard,
+            config: settings,
             vectors,
             subagents: self.args.subagents,
         };
         let event = self.event;
         let mut is_answered = false;
-        let mut say = |answer: Answer| {
+        let mut say = |output: HookOutput| {
             if !std::mem::replace(&mut is_answered, true) {
                 let _speaking = speaking.lock();
                 // An agent that does not listen any more is no failure.
                 let mut out = std::io::stdout().lock();
-                writeln!(out, "{}", answer.json(event)).and_then(|()| out.flush()).ok();
+                writeln!(out, "{}", output.json(event)).and_then(|()| out.flush()).ok();
             }
         };
-        let after = handle(&call, now(), &mut say)?;
-        if let Some(error) = after.without_meaning {
+        let follow_up = handle(&call, now(), &mut say)?;
+        if let Some(error) = follow_up.fallback {
             self.note(&format!("looked for by words alone: {}", spelled(&error.into())));
         }
-        if after.wants_worker {
-            start(&self.global, &call.database).context("cannot start the worker; `afterthought runs work` does it")?;
+        if follow_up.wants_worker {
+            start(&self.global, &call.config.db.value)
+                .context("cannot start the worker; `afterthought runs work` does it")?;
         }
         Ok(())
     }

@@ -1,13 +1,11 @@
 //! `inbox`: what waits for a person, and what becomes of it.
 
-use afterthought::memory::MemoryId;
-use afterthought::store::{RunId, RunStatus, Store, StoreError, Waiting};
+use afterthought::api::{Memories, Verdict, Waiting};
 use anyhow::bail;
-use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::Context;
+use super::edit::report;
 use super::exit::ExitStatus;
-use super::inspect::resolve_all;
 use super::list::Selection;
 use super::printer::{BOLD, CHANGED, DIM, one_line};
 
@@ -62,22 +60,6 @@ struct JudgeArgs {
     reason: Option<String>,
 }
 
-/// What a person decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Accept,
-    Reject,
-}
-
-impl Verdict {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Reject => "reject",
-        }
-    }
-}
-
 pub fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match &args.command {
         None => list(&ListArgs::default(), context),
@@ -88,10 +70,10 @@ pub fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 }
 
 fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let waiting = store.waiting(&args.selection.filter(context)?)?;
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let waiting = memories.inbox(args.selection.filter(context)?)?;
     for one in &waiting {
-        tell(one, &store, context)?;
+        print_one(one, &memories, context)?;
     }
     if waiting.is_empty() {
         context.out.note("nothing waits for you");
@@ -101,7 +83,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
 
-fn tell(one: &Waiting, store: &Store, context: &Context<'_>) -> anyhow::Result<()> {
+fn print_one(one: &Waiting, memories: &Memories, context: &Context<'_>) -> anyhow::Result<()> {
     let (out, memory) = (context.out, &one.memory);
     if out.is_json() {
         return Ok(out.json(one)?);
@@ -113,7 +95,7 @@ fn tell(one: &Waiting, store: &Store, context: &Context<'_>) -> anyhow::Result<(
         claim.memory_type,
         claim.category,
         memory.namespace,
-        store.short_id(&memory.id)?
+        memories.short_id(&memory.id)?
     ))?;
     out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason was not kept")))?;
     for known in &one.replaces {
@@ -131,64 +113,30 @@ fn tell(one: &Waiting, store: &Store, context: &Context<'_>) -> anyhow::Result<(
 }
 
 fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let ids = if args.every { every(args, context, &store)? } else { resolve_all(&store, &args.ids)? };
+    let memories = context.memories()?;
+    let ids = if args.every { every(args, context, &memories)? } else { args.ids.clone() };
     if ids.is_empty() && !args.every {
-        bail!("nothing says what to {}; give ids from `afterthought inbox list`, or --all", verdict.word());
+        bail!("nothing says what to {}; give ids from `afterthought inbox list`, or --all", verdict.as_str());
     }
     if ids.is_empty() {
         context.out.note("nothing waits for you");
         return Ok(ExitStatus::NoMatch);
     }
-    let arguments = json!({ "ids": ids, "verdict": verdict.word() });
-    let run = store.begin_run("inbox", &arguments, now())?.id;
-    let outcome = write(&store, &run, &ids, verdict, args.reason.as_deref());
-    let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-    store.finish_run(&run, status, &json!({ "judged": ids.len() }), now())?;
-    let superseded = outcome?;
-    for id in &ids {
-        let memory = store.memory(id)?;
-        if context.out.is_json() {
-            context.out.json(&memory)?;
-        } else {
-            let content = one_line(&memory.claim.content, 160);
-            context.out.line(format_args!("{}ed {} {content}", verdict.word(), store.short_id(id)?))?;
-        }
+    let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;
+    report(context, &memories, &judgement.memories, &format!("{}ed", verdict.as_str()))?;
+    if judgement.superseded > 0 {
+        context.out.note(format_args!("superseded by that: {}", judgement.superseded));
     }
-    if superseded > 0 {
-        context.out.note(format_args!("superseded by that: {superseded}"));
-    }
-    context.out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", store.short_run_id(&run)?));
+    let run = memories.short_run_id(&judgement.run)?;
+    context.out.note(format_args!("{DIM}`afterthought undo {run}` takes it back{DIM:#}"));
     Ok(ExitStatus::Success)
 }
 
-/// Judges all in one transaction; returns how many memories were superseded by what was accepted.
-fn write(
-    store: &Store,
-    run: &RunId,
-    ids: &[MemoryId],
-    verdict: Verdict,
-    reason: Option<&str>,
-) -> Result<usize, StoreError> {
-    store.write(Some(run), now(), |writer| {
-        ids.iter().try_fold(0, |superseded, id| {
-            Ok(superseded
-                + match verdict {
-                    Verdict::Accept => writer.accept(id)?.len(),
-                    Verdict::Reject => {
-                        writer.reject(id, reason)?;
-                        0
-                    }
-                })
-        })
-    })
-}
-
-fn every(args: &JudgeArgs, context: &Context<'_>, store: &Store) -> anyhow::Result<Vec<MemoryId>> {
-    let waiting = store.waiting(&Selection::default().filter(context)?)?;
+fn every(args: &JudgeArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<String>> {
+    let waiting = memories.inbox(Selection::default().filter(context)?)?;
     if !args.yes && !waiting.is_empty() {
         let count = waiting.len();
         bail!("that would judge all {count} that wait; look at `afterthought inbox list`, then add --yes");
     }
-    Ok(waiting.into_iter().map(|one| one.memory.id).collect())
+    Ok(waiting.into_iter().map(|one| one.memory.id.to_string()).collect())
 }

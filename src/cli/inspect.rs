@@ -1,8 +1,7 @@
-//! `show`, `why` and `history`: one memory from all sides.
+//! `show`, `why` and `history`: the details of one memory.
 
-use afterthought::lifecycle::tier::heat;
-use afterthought::memory::{Evidence, Memory, MemoryId, Relation};
-use afterthought::store::{HistoryEntry, Store};
+use afterthought::api::{Memories, MemoryDetails, heat};
+use afterthought::memory::{Evidence, Memory};
 use serde_json::{Value, json};
 
 use super::args::{Context, now};
@@ -33,45 +32,31 @@ pub struct HistoryArgs {
     id: String,
 }
 
-/// A memory with what hangs on it.
-struct Whole {
-    memory: Memory,
-    evidence: Vec<Evidence>,
-    relations: Vec<Relation>,
-    history: Vec<HistoryEntry>,
-}
-
-/// Returns the memory meant by `id`, or `None` if there is no database.
-fn whole(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Store, Whole)>> {
-    let Some(store) = context.existing()? else { return Ok(None) };
-    let id = store.resolve(id)?;
-    let whole = Whole {
-        memory: store.memory(&id)?,
-        evidence: store.evidence(&id)?,
-        relations: store.relations(&id)?,
-        history: store.history(&id)?,
-    };
-    Ok(Some((store, whole)))
+/// Returns the details of the memory `id`, or `None` if there is no database.
+fn details(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Memories, MemoryDetails)>> {
+    let Some(memories) = context.existing_memories()? else { return Ok(None) };
+    let details = memories.details(id)?;
+    Ok(Some((memories, details)))
 }
 
 pub fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
-        let mut value = serde_json::to_value(&whole.memory)?;
-        value["heat"] = heat(&whole.memory.usage, now()).as_str().into();
-        value["evidence"] = serde_json::to_value(&whole.evidence)?;
-        value["relations"] = serde_json::to_value(&whole.relations)?;
+        let mut value = serde_json::to_value(&details.memory)?;
+        value["heat"] = heat(&details.memory.usage, now()).as_str().into();
+        value["evidence"] = serde_json::to_value(&details.evidence)?;
+        value["relations"] = serde_json::to_value(&details.relations)?;
         out.json(&value)?;
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", whole.memory.claim.title))?;
-    out.line(&whole.memory.claim.content)?;
-    for (name, value) in fields(&whole.memory) {
+    out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.title))?;
+    out.line(&details.memory.claim.content)?;
+    for (name, value) in fields(&details.memory) {
         out.line(format_args!("{DIM}{name:>12}{DIM:#}  {value}"))?;
     }
-    tell_evidence(&whole.evidence, out)?;
-    tell_relations(&whole, &store, out)?;
+    print_evidence(&details.evidence, out)?;
+    print_relations(&details, &memories, out)?;
     Ok(ExitStatus::Success)
 }
 
@@ -109,7 +94,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
-fn tell_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
+fn print_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
     for piece in evidence {
         let speaker = piece.speaker.as_deref().unwrap_or("user");
         let when =
@@ -121,46 +106,47 @@ fn tell_evidence(evidence: &[Evidence], out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell_relations(whole: &Whole, store: &Store, out: &Printer) -> anyhow::Result<()> {
-    for relation in &whole.relations {
-        let outgoing = relation.from == whole.memory.id;
+fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    for relation in &details.relations {
+        let outgoing = relation.from == details.memory.id;
         let other = if outgoing { &relation.to } else { &relation.from };
-        let content = store.memory(other).map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
+        let content =
+            memories.get_memory(other)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
         let verb = if outgoing {
             format!("{} ", relation.relation_type)
         } else {
             format!("← {} by ", relation.relation_type)
         };
         let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", store.short_id(other)?))?;
+        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", memories.short_id(other)?))?;
     }
     Ok(())
 }
 
 pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
         out.json(&json!({
-            "id": whole.memory.id,
-            "content": whole.memory.claim.content,
-            "evidence": whole.evidence,
-            "relations": whole.relations,
-            "decisions": whole.history,
+            "id": details.memory.id,
+            "content": details.memory.claim.content,
+            "evidence": details.evidence,
+            "relations": details.relations,
+            "decisions": details.history,
         }))?;
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", whole.memory.claim.content))?;
-    if whole.evidence.is_empty() {
+    out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.content))?;
+    if details.evidence.is_empty() {
         out.line(format_args!(
             "  {} on {}, without a transcript",
-            whole.memory.extraction_method,
-            day(whole.memory.created_at)
+            details.memory.extraction_method,
+            day(details.memory.created_at)
         ))?;
     }
-    tell_evidence(&whole.evidence, out)?;
-    tell_relations(&whole, &store, out)?;
-    for entry in whole.history.iter().filter(|entry| entry.reason.is_some()) {
+    print_evidence(&details.evidence, out)?;
+    print_relations(&details, &memories, out)?;
+    for entry in details.history.iter().filter(|entry| entry.reason.is_some()) {
         let reason = entry.reason.as_deref().unwrap_or_default();
         out.line(format_args!("  {DIM}{} {}: {reason}{DIM:#}", day(entry.at), entry.action))?;
     }
@@ -168,15 +154,15 @@ pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((store, whole)) = whole(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
-    for entry in &whole.history {
+    for entry in &details.history {
         if out.is_json() {
             out.json(entry)?;
             continue;
         }
         let run = match &entry.run {
-            Some(run) => format!(" · run {}", store.short_run_id(run)?),
+            Some(run) => format!(" · run {}", memories.short_run_id(run)?),
             None => String::new(),
         };
         let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));
@@ -222,11 +208,6 @@ fn spell(value: &Value) -> Option<String> {
         Value::Array(items) if items.is_empty() => None,
         other => Some(other.to_string()),
     }
-}
-
-/// Returns the memories meant by `parts`.
-pub fn resolve_all(store: &Store, parts: &[String]) -> anyhow::Result<Vec<MemoryId>> {
-    Ok(parts.iter().map(|part| store.resolve(part)).collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `list`: memories by what they are rather than by words; and the filters that other commands share.
 
+use afterthought::api::{ApiError, Filter, Memories, Order, Within};
 use afterthought::memory::{Memory, MemoryType, Scope, Status};
-use afterthought::store::{Database, Filter, Order, Store, StoreError, Within};
+
 use jiff::{Timestamp, Zoned};
 
 use super::args::Context;
@@ -40,7 +41,7 @@ pub enum By {
 }
 
 impl By {
-    /// Returns the order of the store.
+    /// Returns the order of the library.
     pub const fn order(self) -> Order {
         match self {
             Self::Updated => Order::Updated,
@@ -159,22 +160,22 @@ fn until(text: &str) -> Result<Timestamp, String> {
 }
 
 pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
+    let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
-    let memories = store.list(&filter, args.sort.order(), args.limit, args.offset)?;
+    let memories = all.list_memories(filter.clone(), args.sort.order(), args.limit, args.offset)?;
     if context.out.is_json() {
         for memory in &memories {
             context.out.json(memory)?;
         }
     } else if context.out.is_narrow() {
         for memory in &memories {
-            lines(memory, &store, context.out)?;
+            lines(memory, &all, context.out)?;
         }
-        tell_rest(&store, &filter, memories.len(), context.out)?;
+        print_rest(&all, filter, memories.len(), context.out)?;
     } else {
         let rows = memories.iter().map(|memory| {
             Ok([
-                store.short_id(&memory.id)?,
+                all.short_id(&memory.id)?,
                 one_line(&memory.claim.content, 200),
                 format!("{}/{}", memory.claim.memory_type, memory.claim.category),
                 memory.namespace.to_string(),
@@ -183,9 +184,8 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ])
         });
-        let rows = rows.collect::<Result<_, StoreError>>()?;
-        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
-        tell_rest(&store, &filter, memories.len(), context.out)?;
+        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
+        print_rest(&all, filter, memories.len(), context.out)?;
     }
     if memories.is_empty() {
         return Ok(context.out.nothing(if args.selection.is_empty() {
@@ -198,8 +198,8 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
 }
 
 /// Prints a memory where a table would not fit.
-fn lines(memory: &Memory, store: &Database, out: &Printer) -> anyhow::Result<()> {
-    let (claim, id) = (&memory.claim, store.short_id(&memory.id)?);
+fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let (claim, id) = (&memory.claim, all.short_id(&memory.id)?);
     out.line(one_line(&claim.content, 200))?;
     out.line(format_args!(
         "  {DIM}{id} · {}/{} · {} · {}{DIM:#}",
@@ -208,8 +208,8 @@ fn lines(memory: &Memory, store: &Database, out: &Printer) -> anyhow::Result<()>
     Ok(())
 }
 
-fn tell_rest(store: &Store, filter: &Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
-    let total = store.count(filter)?;
+fn print_rest(all: &Memories, filter: Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
+    let total = all.count_memories(filter)?;
     if total > shown {
         out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));
     }

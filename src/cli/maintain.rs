@@ -1,18 +1,17 @@
-//! `maintain`: what has to be done from time to time.
+//! `maintain`: scheduled maintenance.
 
 use std::time::{Duration, Instant};
 
-use afterthought::lifecycle::{self, Report, Rules, Upkeep};
-use afterthought::store::{AuditLog, Deed, Store, StoreError};
+use afterthought::api::{Maintenance, Memories, Report, Upkeep};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::args::{Context, note, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 
-/// How often all is looked through where maintenance goes on; in between, only what is over and what is to be purged.
-const WHOLE_EVERY: Duration = Duration::from_hours(1);
+/// Time between two full passes where maintenance repeats; in between, only what expired and is to be purged.
+const FULL_EVERY: Duration = Duration::from_hours(1);
 
 /// Run scheduled maintenance: expire, fade, retire, promote and purge memories
 ///
@@ -33,53 +32,34 @@ pub struct MaintainArgs {
 }
 
 pub fn run(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let settings = context.settings()?.memory;
-    let mut rules = Rules::from(&settings);
-    rules.purge_days = args.days.unwrap_or(rules.purge_days);
-    let (store, out) = (context.store()?, context.out);
+    let (memories, out) = (context.memories()?, context.out);
     if args.dry_run {
-        let due = lifecycle::plan(&store, &rules, now())?;
-        tell(&Report { run: None, done: due }, Tense::Would, &store, out)?;
+        let due = memories.maintenance_due(args.days)?;
+        print_report(&Report { run: None, done: due }, Tense::Would, &memories, out)?;
         return Ok(ExitStatus::Success);
     }
-    let audit = context.audit()?;
-    let report = lifecycle::maintain(&store, &rules, now())?;
-    note_purges(audit, &report)?;
-    if store.is_unsealed()? {
-        store.seal()?;
-    }
-    store.optimise()?;
-    tell(&report, Tense::Did, &store, out)?;
+    let report = memories.maintain(Maintenance::Full, args.days)?;
+    memories.compact()?;
+    print_report(&report, Tense::Did, &memories, out)?;
     if let Some(every) = args.every {
-        keep_on(every, &rules, &store, context)?;
+        repeat(every, args.days, &memories, out)?;
     }
     Ok(ExitStatus::Success)
 }
 
-fn note_purges(audit: Option<AuditLog>, report: &Report) -> Result<(), StoreError> {
-    let purges = &report.done.purges;
-    if purges.is_empty() { Ok(()) } else { note(audit, Deed::Purge, purges) }
-}
-
 /// Does what is due again and again, until the process is ended; each time is one transaction.
-fn keep_on(every: Duration, rules: &Rules, store: &Store, context: &Context<'_>) -> anyhow::Result<()> {
-    let out = context.out;
-    let mut whole = Instant::now();
+fn repeat(every: Duration, days: Option<u32>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
-        let is_whole = whole.elapsed() >= WHOLE_EVERY.min(every * 60);
-        let work = if is_whole { lifecycle::maintain } else { lifecycle::tick };
-        let audit = context.audit()?;
-        match work(store, rules, now()) {
+        let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
+        match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
             Ok(report) if report.done.is_empty() => {}
-            Ok(report) => {
-                note_purges(audit, &report)?;
-                tell(&report, Tense::Did, store, out)?;
-            }
-            // Another process may hold the file for long; there is a next time.
+            Ok(report) => print_report(&report, Tense::Did, memories, out)?,
+            // Another process may lock the file for long; there is a next time.
             Err(error) => out.warn(error),
         }
-        whole = if is_whole { Instant::now() } else { whole };
+        last_full = if is_full { Instant::now() } else { last_full };
     }
 }
 
@@ -90,7 +70,7 @@ enum Tense {
     Would,
 }
 
-fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn print_report(report: &Report, tense: Tense, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     let Upkeep { steps, purges, replies } = &report.done;
     let counts = report.done.counts();
     let count = |act: &str| counts.get(act).copied().unwrap_or(0);
@@ -103,14 +83,15 @@ fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::
         return Ok(out.json(&value)?);
     }
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
-        let said = store.find(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        let (act, id) = (step.act.action(), store.short_id(&step.memory)?);
+        let said =
+            memories.get_memory(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let (act, id) = (step.act.action(), memories.short_id(&step.memory)?);
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }
     for id in purges.iter().filter(|_| tense == Tense::Would) {
-        let said = store.find(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", store.short_id(id)?))?;
+        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", memories.short_id(id)?))?;
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
     let would = if tense == Tense::Would { "would be " } else { "" };
@@ -124,7 +105,7 @@ fn tell(report: &Report, tense: Tense, store: &Store, out: &Printer) -> anyhow::
         purges.len()
     ))?;
     if let Some(run) = &report.run {
-        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", store.short_run_id(run)?));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
     }
     Ok(())
 }

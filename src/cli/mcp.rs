@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use afterthought::config::Config;
 use afterthought::serve::mcp::{MemoryServer, Profile, serve_stdio};
-use afterthought::serve::{Desk, Serves};
+use afterthought::serve::{MemoryPool, Served as ServedNamespaces};
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
@@ -38,15 +38,17 @@ pub struct Served {
 impl Served {
     /// Returns the server that the options ask for.
     pub fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
-        let serves = match (config.namespace.value.clone(), &self.project) {
-            (Some(namespace), None) => Serves::Namespace(namespace),
+        let served = match (config.namespace.value.clone(), &self.project) {
+            (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
             (_, Some(folder)) => {
                 super::args::must_be_folder(folder)?;
-                Serves::ProjectAt(std::path::absolute(folder).context("cannot tell the working directory")?)
+                ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot tell the working directory")?)
             }
-            (None, None) => Serves::ProjectAt(std::env::current_dir().context("cannot tell the working directory")?),
+            (None, None) => {
+                ServedNamespaces::ProjectAt(std::env::current_dir().context("cannot tell the working directory")?)
+            }
         };
-        Ok(MemoryServer::new(Desk::new(config, serves), self.profile))
+        Ok(MemoryServer::new(MemoryPool::new(config, served), self.profile))
     }
 }
 

@@ -2,14 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use afterthought::consolidate::Decision;
-use afterthought::guard::Guard;
-use afterthought::pipeline;
-use afterthought::project::Machine;
-use afterthought::store::Project;
+use afterthought::api::{Decision, Project};
 use clap::Subcommand;
 
-use super::args::{Context, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 
 /// Commands about projects.
@@ -56,10 +52,8 @@ pub fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<Ex
 }
 
 fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    if context.existing()?.is_none() {
-        return Ok(ExitStatus::NoMatch);
-    }
-    let projects = context.store()?.projects()?;
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let projects = memories.into_writable()?.projects()?;
     if context.out.is_json() {
         for project in &projects {
             context.out.json(project)?;
@@ -93,10 +87,10 @@ fn shown(project: &Project, all: &[Project]) -> String {
 }
 
 fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
+    let memories = context.memories()?;
     let aliased = match folder(what) {
-        Some(path) => pipeline::give_folder(&store, &Machine::this(), &path, name, now())?,
-        None => pipeline::name_project(&store, what, name, now())?,
+        Some(path) => memories.give_folder(&path, name)?,
+        None => memories.name_project(what, name)?,
     };
     if context.out.is_json() {
         context.out.json(&aliased)?;
@@ -131,8 +125,7 @@ fn folder(what: &str) -> Option<String> {
 }
 
 fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let merged = pipeline::merge(&store, &Guard::default(), from, into, now())?;
+    let merged = context.memories()?.merge_projects(from, into)?;
     if context.out.is_json() {
         context.out.json(&merged)?;
         return Ok(ExitStatus::Success);

@@ -1,11 +1,11 @@
 //! `remember`: a memory by hand.
 
-use afterthought::api::{Memories, Note};
-use afterthought::consolidate::Plan;
+use afterthought::api::{Decision, MemoryDraft, Plan, Remembered};
 use afterthought::memory::MemoryType;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
+use super::printer::one_line;
 use super::report::RunReporter;
 
 /// Store a memory
@@ -47,17 +47,32 @@ pub struct RememberArgs {
 }
 
 pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let kept = Memories::open(context.settings()?)?.remember(&args.note())?;
-    let store = context.store()?;
-    let mut reporter = RunReporter::new(context.out, &store, true);
-    reporter.print_changes(&Plan { changes: vec![kept.change], ..Plan::default() });
-    reporter.end()?;
+    let memories = context.memories()?;
+    let Remembered { change, memory } = memories.remember(&args.draft())?;
+    let out = context.out;
+    match memory {
+        Some(memory) if change.decision == Decision::Skip && !out.is_json() => {
+            let content = one_line(&memory.claim.content, 160);
+            out.line(format_args!("known already {} {content}", memories.short_id(&memory.id)?))?;
+        }
+        None if !out.is_json() => out.note(format_args!(
+            "not remembered: {}; find it with `afterthought memory list --status forgotten`, and `afterthought memory restore ID` \
+             brings it back",
+            change.reason
+        )),
+        Some(_) | None => {
+            let store = context.store()?;
+            let mut reporter = RunReporter::new(out, &store, true);
+            reporter.print_changes(&Plan { changes: vec![change], ..Plan::default() });
+            reporter.end()?;
+        }
+    }
     Ok(ExitStatus::Success)
 }
 
 impl RememberArgs {
-    fn note(&self) -> Note {
-        Note {
+    fn draft(&self) -> MemoryDraft {
+        MemoryDraft {
             memory_type: self.memory_type,
             category: self.category.clone(),
             title: self.title.clone(),
@@ -67,7 +82,7 @@ impl RememberArgs {
             importance: self.importance,
             tags: self.tags.clone(),
             expires_at: self.expires,
-            ..Note::new(self.text.join(" "))
+            ..MemoryDraft::new(self.text.join(" "))
         }
     }
 }

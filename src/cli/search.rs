@@ -1,12 +1,11 @@
 //! `search`: ranked recall.
 
-use afterthought::search::{self, Found, Search, Weights};
-use afterthought::store::{AccessKind, Database, Filter, Store};
+use afterthought::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
 
-use super::args::{Context, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::{By, Selection};
-use super::printer::{BOLD, DIM, Printer, day, one_line};
+use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
 
 /// Search memories
 ///
@@ -42,41 +41,48 @@ pub struct SearchArgs {
 }
 
 pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let (filter, query, now) = (args.selection.filter(context)?, args.query.join(" "), now());
-    let channels = super::embed::channels(context, &store, &query, &filter, args.limit.saturating_add(args.offset));
-    let search = Search {
-        limit: args.limit,
-        channels: &channels,
-        offset: args.offset,
-        order: args.sort.map(By::order),
-        with_beside: true,
-        with_related: args.related,
-        ..Search::new(&query, &filter, now)
-    };
-    let mut found = search.run(&store)?;
-    for hit in &found {
-        print(hit, args, &store, context.out)?;
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let (out, request) = (context.out, args.request(context)?);
+    let SearchResults { found, standing, fallback } = memories.search(&request)?;
+    if let Some(error) = fallback {
+        out.warn(format_args!("searched by words alone: {}", spelled(&error.into())));
     }
-    let standing = if args.standing > 0 { standing(&store, args, &query, &filter, &found)? } else { Vec::new() };
-    if !standing.is_empty() && !context.out.is_json() {
-        context.out.line(format_args!("{BOLD}always{BOLD:#}"))?;
+    for hit in &found {
+        print(hit, args, &memories, out)?;
+    }
+    if !standing.is_empty() && !out.is_json() {
+        out.line(format_args!("{BOLD}always{BOLD:#}"))?;
     }
     for hit in &standing {
-        if context.out.is_json() {
-            context.out.json(&Marked { standing: true, hit })?;
+        if out.is_json() {
+            out.json(&Marked { standing: true, hit })?;
         } else {
-            print(hit, args, &store, context.out)?;
+            print(hit, args, &memories, out)?;
         }
     }
-    found.extend(standing);
-    // The last connection to close tidies up beside the file, which one for reading cannot.
-    drop(store);
-    note_use(context, &found)?;
-    if found.is_empty() {
-        return Ok(context.out.nothing("no memory matches; try other words, or `afterthought memory list`"));
+    let ids: Vec<_> = found.iter().chain(&standing).map(|hit| hit.memory.id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
+    }
+    // A file that cannot be written is searched all the same.
+    if let Ok(memories) = memories.into_writable() {
+        memories.note_use(&ids, AccessKind::Search);
     }
     Ok(ExitStatus::Success)
+}
+
+impl SearchArgs {
+    fn request(&self, context: &Context<'_>) -> anyhow::Result<SearchRequest> {
+        Ok(SearchRequest {
+            text: self.query.join(" "),
+            filter: self.selection.filter(context)?,
+            limit: self.limit,
+            offset: self.offset,
+            order: self.sort.map(By::order),
+            standing: self.standing,
+            related: self.related,
+        })
+    }
 }
 
 /// What was not found but holds whatever is asked, as JSON.
@@ -87,29 +93,14 @@ struct Marked<'a> {
     hit: &'a Found,
 }
 
-/// Returns what holds whatever is asked and was not found anyway.
-fn standing(
-    store: &Store,
-    args: &SearchArgs,
-    query: &str,
-    filter: &Filter,
-    found: &[Found],
-) -> anyhow::Result<Vec<Found>> {
-    let most = args.standing.saturating_add(found.len());
-    let mut standing = search::standing(store, query, filter, most, now())?;
-    standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
-    standing.truncate(args.standing);
-    Ok(standing)
-}
-
-fn print(hit: &Found, args: &SearchArgs, store: &Database, out: &Printer) -> anyhow::Result<()> {
+fn print(hit: &Found, args: &SearchArgs, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(hit)?);
     }
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
-    let (id, learnt) = (store.short_id(&memory.id)?, day(memory.created_at));
+    let (id, learnt) = (memories.short_id(&memory.id)?, day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
@@ -126,7 +117,7 @@ fn print(hit: &Found, args: &SearchArgs, store: &Database, out: &Printer) -> any
         out.line(format_args!(
             "     {direction} {} {says} {DIM}{}{DIM:#}",
             related.relation,
-            store.short_id(&related.memory.id)?
+            memories.short_id(&related.memory.id)?
         ))?;
     }
     Ok(())
@@ -147,18 +138,5 @@ fn explain(hit: &Found, out: &Printer) -> anyhow::Result<()> {
     let words = hit.matched.join(", ");
     let words = if words.is_empty() { "none of its own".to_owned() } else { words };
     out.line(format_args!("     {DIM}words: {words}{DIM:#}"))?;
-    Ok(())
-}
-
-/// Counts the use of what was found. A file that cannot be written is searched all the same.
-fn note_use(context: &Context<'_>, found: &[Found]) -> anyhow::Result<()> {
-    if found.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<_> = found.iter().map(|hit| hit.memory.id.clone()).collect();
-    if let Ok(store) = Store::open(&context.settings()?.db.value) {
-        // Best effort: the search itself is done.
-        let _ = store.record_access(&ids, AccessKind::Search, now());
-    }
     Ok(())
 }

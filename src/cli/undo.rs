@@ -1,10 +1,10 @@
 //! `undo`: a run taken back, with or without what was built on it.
 
-use afterthought::store::{BuiltUpon, Deed, Run, RunId, Store, StoreError, Undone};
+use afterthought::api::{BuiltUpon, Memories, Run, RunId, Undone};
 use anyhow::bail;
 use serde_json::json;
 
-use super::args::{Context, note, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 use super::question::{ask, can_ask};
@@ -54,39 +54,29 @@ impl UndoArgs {
 }
 
 pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let store = context.store()?;
-    let run = store.run(&args.run)?;
-    let later = store.built_upon(&run.id)?;
-    let Some(runs) = choose(args, &run, &later, &store, context.out)? else {
-        context.out.note("nothing was undone");
+    let (memories, out) = (context.memories()?, context.out);
+    let run = memories.run(&args.run)?;
+    let later = memories.built_upon(&run.id)?;
+    let Some(runs) = choose(args, &run, &later, &memories, out)? else {
+        out.note("nothing was undone");
         return Ok(ExitStatus::Success);
     };
     if args.dry_run {
-        let undone = store.copy_in_memory()?.undo_runs(&runs, now())?;
-        tell(&undone, &runs, true, &store, context.out)?;
+        let undone = memories.would_undo(&runs)?;
+        print_undone(&undone, &runs, true, &memories, out)?;
         return Ok(exit_status(&undone));
     }
-    let audit = context.audit()?;
-    let undone = match store.undo_runs(&runs, now()) {
-        // Whoever took it back first may still want it to be learnt afresh.
-        Err(StoreError::RunUndone { .. }) if args.redo => Undone::default(),
-        undone => undone?,
-    };
-    note(audit, Deed::Undo, &undone.removed)?;
-    let mut reopened = 0;
-    for run in runs.iter().filter(|_| args.redo) {
-        reopened += store.reopen_windows(run)?;
-    }
-    tell(&undone, &runs, false, &store, context.out)?;
-    if context.out.is_json() {
+    let (undone, reopened) = memories.undo(&runs, args.redo)?;
+    print_undone(&undone, &runs, false, &memories, out)?;
+    if out.is_json() {
         return Ok(exit_status(&undone));
     }
     if reopened > 0 {
         let windows = counted(reopened, "window");
-        context.out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
+        out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
     } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
-        let id = store.short_run_id(&run.id)?;
-        context.out.note(format_args!(
+        let id = memories.short_run_id(&run.id)?;
+        out.note(format_args!(
             "{DIM}the logs are not read again; `afterthought undo {id} --redo` lets the next run learn it afresh{DIM:#}"
         ));
     }
@@ -102,7 +92,7 @@ fn choose(
     args: &UndoArgs,
     run: &Run,
     later: &[BuiltUpon],
-    store: &Store,
+    memories: &Memories,
     out: &Printer,
 ) -> anyhow::Result<Option<Vec<RunId>>> {
     let alone = || Some(vec![run.id.clone()]);
@@ -119,13 +109,13 @@ fn choose(
         return Ok(with_later());
     }
     for one in later {
-        out.warn(named(one, store)?);
+        out.warn(named(one, memories)?);
     }
     if !can_ask() || args.dry_run {
         bail!(
             "later runs have built on what run {} did, so nothing was undone; pass --keep to leave what was changed \
              since, or --with-later to take the later runs back, too",
-            store.short_run_id(&run.id)?
+            memories.short_run_id(&run.id)?
         );
     }
     let question = "Leave those memories as they are [k], take the later runs back, too [l], or do nothing [N]?";
@@ -137,19 +127,19 @@ fn choose(
 }
 
 /// Says who has changed what since.
-fn named(one: &BuiltUpon, store: &Store) -> anyhow::Result<String> {
+fn named(one: &BuiltUpon, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {
-            let run = store.run(id.as_str())?;
+            let run = memories.run(id.as_str())?;
             let at = run.started_at.strftime("%Y-%m-%d %H:%M");
-            format!("run {} of {at} ({})", store.short_run_id(id)?, one_line(&what(&run), 80))
+            format!("run {} of {at} ({})", memories.short_run_id(id)?, one_line(&what(&run), 80))
         }
         None => "somebody by hand".to_owned(),
     };
     let mut said = Vec::new();
     for id in one.memories.iter().take(NAMED) {
-        let content = store.find(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", store.short_id(id)?));
+        let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", memories.short_id(id)?));
     }
     if one.memories.len() > NAMED {
         said.push(format!("and {} more", one.memories.len() - NAMED));
@@ -157,7 +147,13 @@ fn named(one: &BuiltUpon, store: &Store) -> anyhow::Result<String> {
     Ok(format!("{who} has changed since: {}", said.join("; ")))
 }
 
-fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn print_undone(
+    undone: &Undone,
+    runs: &[RunId],
+    is_dry: bool,
+    memories: &Memories,
+    out: &Printer,
+) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
         let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "dry_run": is_dry });
@@ -167,11 +163,11 @@ fn tell(undone: &Undone, runs: &[RunId], is_dry: bool, store: &Store, out: &Prin
     let (removed, restored) = (undone.removed.len(), undone.restored.len());
     out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
     if runs.len() > 1 {
-        let ids = runs.iter().map(|run| store.short_run_id(run)).collect::<Result<Vec<_>, _>>()?;
+        let ids = runs.iter().map(|run| memories.short_run_id(run)).collect::<Result<Vec<_>, _>>()?;
         out.line(format_args!("{} runs {would}taken back: {}", runs.len(), ids.join(", ")))?;
     }
     for kept in &undone.kept {
-        out.line(format_args!("kept {}: {}", store.short_id(&kept.memory)?, kept.because))?;
+        out.line(format_args!("kept {}: {}", memories.short_id(&kept.memory)?, kept.because))?;
     }
     Ok(())
 }

@@ -14,9 +14,11 @@ mod model;
 mod packing;
 mod place;
 mod provider;
+mod queue;
 mod read;
 mod run;
 mod summary;
+mod worker;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -44,12 +46,15 @@ pub use estimate::{
 };
 pub use model::CachedModel;
 pub use place::{Aliased, Merged, NamingError, Place, give_folder, merge, name_project, project_at};
+pub(crate) use queue::is_unread;
+pub use queue::{Scan, is_subagents, request_for, scan};
 pub use read::{
     Conversations, FileMark, FileReport, LeftOut, ReadEvent, Selection, Sources, Stamp, conversations, named_project,
     path_key,
 };
 pub use run::{Planned, plan, run};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
+pub use worker::{Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, work_off};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;

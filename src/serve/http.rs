@@ -77,7 +77,7 @@ pub async fn listen(
     }
     let listener = TcpListener::bind(address).await.map_err(|source| HttpError::Bind { address, source })?;
     let address = listener.local_addr().map_err(|source| HttpError::Bind { address, source })?;
-    let router = router(server, Door::new(address, &listening.names, token), &stop);
+    let router = router(server, AccessPolicy::new(address, &listening.names, token), &stop);
     let ended = stop.clone();
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     let served = async move {
@@ -94,20 +94,20 @@ pub async fn listen(
 }
 
 /// Every answer is one JSON document, and no session is kept: a client does not notice that the server was started anew.
-fn router(server: MemoryServer, door: Door, stop: &CancellationToken) -> Router {
+fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(stop.child_token())
-        // The doorman looks at both, for every path.
+        // The access policy checks both, for every path.
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config);
     Router::new()
         .route("/health", get(health))
         .nest_service("/mcp", mcp)
-        .layer(from_fn_with_state(Arc::new(door), admit))
+        .layer(from_fn_with_state(Arc::new(policy), admit))
 }
 
 async fn health() -> Response {
@@ -115,14 +115,14 @@ async fn health() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
-async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let host =
         value(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
-    match door.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
+    match policy.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
-            tracing::warn!("turned a request away: {refusal}");
+            tracing::warn!("refused a request: {refusal}");
             let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN);
             let mut answer = (status, format!("{refusal}\n")).into_response();
             if status == StatusCode::UNAUTHORIZED {
@@ -144,16 +144,16 @@ fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 /// Names that always mean this machine.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
-/// What a request must show.
+/// What a request must show to be served.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct AccessPolicy {
     /// Names in `Host` and `Origin`, in lower case; ports are not looked at.
     hosts: Vec<String>,
     /// Hash of the token, so that comparing takes the same time whatever is guessed.
     token: Option<[u8; 32]>,
 }
 
-/// Why a request is turned away.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It was sent to another name than ours.
@@ -178,8 +178,8 @@ impl Refusal {
     }
 }
 
-impl Door {
-    /// Returns the door of a server at `address` that also answers to `names`, and wants `token` where there is one.
+impl AccessPolicy {
+    /// Returns the policy of a server at `address` that also answers to `names`, and wants `token` where there is one.
     #[must_use]
     pub fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
@@ -243,16 +243,16 @@ fn hash(token: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    fn door(address: &str, names: &[&str], token: Option<&str>) -> Door {
+    fn policy(address: &str, names: &[&str], token: Option<&str>) -> AccessPolicy {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        Door::new(address.parse().unwrap(), &names, token)
+        AccessPolicy::new(address.parse().unwrap(), &names, token)
     }
 
     #[test]
     fn only_our_own_names_are_let_in() {
-        let door = door("127.0.0.1:8787", &["Memories.Local"], None);
+        let policy = policy("127.0.0.1:8787", &["Memories.Local"], None);
         for host in ["localhost", "LOCALHOST:8787", "127.0.0.1:1", "[::1]:8787", "[::1]", "memories.local:8787"] {
-            assert_eq!(door.admit(Some(host), None, None), Ok(()), "{host}");
+            assert_eq!(policy.admit(Some(host), None, None), Ok(()), "{host}");
         }
         let foreign = [
             "evil.example",
@@ -264,31 +264,31 @@ mod tests {
             "::1",
         ];
         for host in foreign {
-            assert_eq!(door.admit(Some(host), None, None), Err(Refusal::Host), "{host}");
+            assert_eq!(policy.admit(Some(host), None, None), Err(Refusal::Host), "{host}");
         }
-        assert_eq!(door.admit(None, None, None), Err(Refusal::Host));
+        assert_eq!(policy.admit(None, None, None), Err(Refusal::Host));
     }
 
     #[test]
     fn only_our_own_pages_are_let_in() {
-        let door = door("[::1]:8787", &[], None);
+        let policy = policy("[::1]:8787", &[], None);
         for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8787"] {
-            assert_eq!(door.admit(Some("localhost"), Some(origin), None), Ok(()), "{origin}");
+            assert_eq!(policy.admit(Some("localhost"), Some(origin), None), Ok(()), "{origin}");
         }
         for origin in ["null", "", "http://evil.example", "file://", "http://localhost/x", "http://a@localhost:1@b"] {
-            assert_eq!(door.admit(Some("localhost"), Some(origin), None), Err(Refusal::Origin), "{origin}");
+            assert_eq!(policy.admit(Some("localhost"), Some(origin), None), Err(Refusal::Origin), "{origin}");
         }
     }
 
     #[test]
     fn a_token_is_asked_for_where_there_is_one() {
-        let door = door("0.0.0.0:8787", &["box.example"], Some("marmalade"));
+        let policy = policy("0.0.0.0:8787", &["box.example"], Some("marmalade"));
         for shown in [Some("Bearer marmalade"), Some("bearer  marmalade ")] {
-            assert_eq!(door.admit(Some("box.example:8787"), None, shown), Ok(()));
+            assert_eq!(policy.admit(Some("box.example:8787"), None, shown), Ok(()));
         }
         for shown in [None, Some("Bearer"), Some("Bearer jam"), Some("Basic marmalade"), Some("marmalade")] {
-            assert_eq!(door.admit(Some("box.example"), None, shown), Err(Refusal::Token), "{shown:?}");
+            assert_eq!(policy.admit(Some("box.example"), None, shown), Err(Refusal::Token), "{shown:?}");
         }
-        assert_eq!(door.admit(Some("0.0.0.0"), None, Some("Bearer marmalade")), Err(Refusal::Host));
+        assert_eq!(policy.admit(Some("0.0.0.0"), None, Some("Bearer marmalade")), Err(Refusal::Host));
     }
 }

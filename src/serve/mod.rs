@@ -1,17 +1,17 @@
-//! Memories served to agents: the Model Context Protocol on standard input and output, and over HTTP.
+//! Memories served to agents: the Model Context Protocol on standard input and output and over HTTP, and hooks.
 //!
 //! ```text
-//! stdin/stdout ──────────────┐
-//! HTTP ─▶ doorman ─▶ /mcp ───┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ Desk ─▶ manager ─▶ one namespace set
+//! stdin/stdout ────────────────────┐
+//! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
 //! ```
 //!
-//! A server serves one project with what holds for the user everywhere, or the one namespace that it was told; a client
-//! has no way to name another.
+//! A server serves one project together with `global`, or the one namespace that it was given; a client cannot name
+//! another.
 
-mod desk;
 pub mod hook;
 pub mod http;
 pub mod mcp;
+mod pool;
 
-pub use desk::{Desk, Serves};
-pub use http::{Door, Refusal};
+pub use http::{AccessPolicy, Refusal};
+pub use pool::{MemoryPool, Served};

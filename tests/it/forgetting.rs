@@ -205,3 +205,19 @@ fn a_weak_claim_never_retires_a_sure_one_of_the_same_time() {
         assert_eq!(active(&desk), ["The user lives in Oslo."], "{content}");
     }
 }
+
+#[test]
+fn remember_reports_what_was_known_or_forgotten() {
+    let desk = Desk::new();
+    let text = "The shop deploys with Nomad.";
+    assert!(good(&desk, &["remember", text]).out.contains(text));
+    let known = good(&desk, &["remember", text]);
+    assert!(known.out.starts_with("known already ") && known.out.contains(text), "{known:?}");
+    let id = id_of(&desk, "Nomad");
+    good(&desk, &["memory", "forget", &id]);
+    let rejected = good(&desk, &["remember", text]);
+    assert_eq!(rejected.out, "");
+    assert!(rejected.err.contains("not remembered: rejected before"), "{rejected:?}");
+    assert!(rejected.err.contains("`afterthought memory restore ID`"), "{rejected:?}");
+    assert_eq!(active(&desk), Vec::<String>::new());
+}

@@ -5,9 +5,9 @@ mod hooks;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use afterthought::api::{NEAR_DAYS, Statistics};
 use afterthought::config::{Config, Layer};
-use afterthought::lifecycle::{self, Census, NEAR_DAYS, Rules};
-use afterthought::store::{Health, Stats, Store};
+use afterthought::store::Store;
 use serde_json::json;
 
 use super::args::{Context, now};
@@ -61,14 +61,14 @@ pub fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
 
 fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let (stats, out) = (store.stats()?, context.out);
-    let config = context.settings()?;
-    let census = lifecycle::census(&store, &Rules::from(&config.memory), now())?;
-    let (health, spending) = (store.health()?, health::spending(&store, &config)?);
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let (statistics, out) = (memories.statistics()?, context.out);
+    let spending = health::spending(&store, memories.config())?;
     if out.is_json() {
-        out.json(&All { stats: &stats, census: &census, health: &health, spending })?;
+        out.json(&All { statistics: &statistics, spending })?;
         return Ok(ExitStatus::Success);
     }
+    let Statistics { stats, census, health } = &statistics;
     out.line(format_args!("{BOLD}{}{BOLD:#}", counted(stats.memories, "memory")))?;
     let groups = [
         ("status", &stats.by_status),
@@ -100,7 +100,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         counted(stats.runs, "run"),
         size(stats.bytes),
     ))?;
-    health::print(&health, spending, context, now())?;
+    health::print(health, spending, context, now())?;
     if let Some(waiting) = stats.by_status.get("pending") {
         out.line(format_args!("{waiting} pending in the inbox; see `afterthought inbox list`"))?;
     }
@@ -115,10 +115,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 #[derive(serde::Serialize)]
 struct All<'a> {
     #[serde(flatten)]
-    stats: &'a Stats,
-    #[serde(flatten)]
-    census: &'a Census,
-    health: &'a Health,
+    statistics: &'a Statistics,
     spending: Spending,
 }
 

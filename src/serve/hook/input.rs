@@ -5,7 +5,9 @@
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Deserializer, Value, json};
 
 use crate::guard::INJECTION_TAG;
@@ -215,7 +217,7 @@ pub enum InputError {
     },
 }
 
-/// What an agent says about an event; what it leaves out is `None`.
+/// An agent's input about an event; what it leaves out is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The session.
@@ -328,16 +330,16 @@ fn path(text: &str) -> PathBuf {
 /// Most UTF-16 units that agents take in; of a longer text they show a part.
 pub const MAX_CONTEXT: usize = 10_000;
 
-/// What a hook says to its agent. Without one it says nothing.
+/// The output of a hook. Without one it prints nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookOutput {
     /// Put in front of the model.
     Context(String),
     /// Shown to the person; the prompt is not sent to the model.
     Block(String),
 }
 
-impl Answer {
+impl HookOutput {
     /// Returns what is written to standard output. It has no fields beyond those that every agent knows, since some
     /// refuse an answer with others.
     #[must_use]
@@ -368,6 +370,59 @@ pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> 
         text.push('\n');
     }
     (!text.is_empty()).then(|| open + &text + &close)
+}
+
+static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?:?|exit code:?)\s+(-?\d+)")
+        .expect("the tests compile it")
+});
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallOutcome {
+    /// It did what it should.
+    Succeeded,
+    /// It failed, with what it printed.
+    Failed(String),
+    /// The person stopped it, or it is not known.
+    Unclear,
+}
+
+/// Returns how a call ended, from what the agent says and the tool answered.
+pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
+    if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
+        return CallOutcome::Unclear;
+    }
+    let printed = printed(&call.response);
+    if is_failure_event || call.error.is_some() {
+        return CallOutcome::Failed(call.error.clone().unwrap_or(printed));
+    }
+    let response = &call.response;
+    let code = ["exit_code", "exitCode", "code"].iter().find_map(|field| response[*field].as_i64());
+    let code = code.or_else(|| response["metadata"]["exit_code"].as_i64());
+    // Codex answers with the text that the model sees, the head of which says how the process ended.
+    let code = code.or_else(|| {
+        let head = response.as_str()?.lines().take(6).collect::<Vec<_>>().join("\n");
+        EXIT.captures(&head)?.get(1)?.as_str().parse().ok()
+    });
+    let says_error = ["is_error", "isError"].iter().any(|field| response[*field].as_bool() == Some(true));
+    let says_failure = response["success"].as_bool() == Some(false);
+    match code {
+        Some(0) => CallOutcome::Succeeded,
+        Some(_) => CallOutcome::Failed(printed),
+        None if says_error || says_failure => CallOutcome::Failed(printed),
+        None if response.is_null() => CallOutcome::Unclear,
+        None => CallOutcome::Succeeded,
+    }
+}
+
+fn printed(response: &Value) -> String {
+    if let Some(text) = response.as_str() {
+        return text.to_owned();
+    }
+    let fields = ["stderr", "error", "output", "stdout", "aggregated_output"];
+    let texts = fields.iter().filter_map(|field| response[*field].as_str());
+    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -451,5 +506,36 @@ mod tests {
         assert_eq!(text.matches(INJECTION_TAG).count(), 2);
         assert_eq!(fenced("Known:", []), None);
         assert_eq!(fenced("Known:", ["x".repeat(20_000)]), None);
+    }
+
+    fn call(response: Value) -> ToolCall {
+        ToolCall { name: "Bash".into(), response, ..ToolCall::default() }
+    }
+
+    #[test]
+    fn every_way_of_saying_so_is_understood() {
+        let failed = |text: &str| CallOutcome::Failed(text.to_owned());
+        let table = [
+            (json!({"stdout": "ok", "stderr": "", "interrupted": false}), CallOutcome::Succeeded),
+            (json!({"stdout": "", "stderr": "", "interrupted": true}), CallOutcome::Unclear),
+            (json!({"exit_code": 0, "output": "error: none"}), CallOutcome::Succeeded),
+            (json!({"exit_code": 2, "stderr": "error: a"}), failed("error: a")),
+            (json!({"output": "no", "metadata": {"exit_code": 1}}), failed("no")),
+            (json!({"is_error": true, "stderr": "x"}), failed("x")),
+            (json!("Chunk ID: a\nProcess exited with code 0\nFinal output:\nok"), CallOutcome::Succeeded),
+            (
+                json!("Chunk ID: a\nProcess exited with code 7\nFinal output:\nno"),
+                failed("Chunk ID: a\nProcess exited with code 7\nFinal output:\nno"),
+            ),
+            (json!("Exit code: 1\nOutput:\nno"), failed("Exit code: 1\nOutput:\nno")),
+            (json!("the docs say: exits with status codes"), CallOutcome::Succeeded),
+            (Value::Null, CallOutcome::Unclear),
+        ];
+        for (response, expected) in table {
+            assert_eq!(outcome(&call(response.clone()), false), expected, "{response}");
+        }
+        let told = ToolCall { error: Some("Exit code 1\nno".into()), ..call(Value::Null) };
+        assert_eq!(outcome(&told, true), failed("Exit code 1\nno"));
+        assert_eq!(outcome(&ToolCall { is_interrupt: true, ..told }, true), CallOutcome::Unclear);
     }
 }

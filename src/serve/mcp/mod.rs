@@ -26,26 +26,26 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::tool::told;
-use super::Desk;
 use crate::api::{ApiError, Memories};
+use crate::serve::MemoryPool;
 
 pub use tool::{Effect, Profile, ToolRow};
 
 /// What clients are told of the server when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 
-/// Answers the requests of clients. Cheap to clone: all clones share one desk.
+/// Answers the requests of clients. Cheap to clone: all clones share one pool.
 #[derive(Debug, Clone)]
 pub struct MemoryServer {
-    desk: Arc<Desk>,
+    pool: Arc<MemoryPool>,
     profile: Profile,
 }
 
 impl MemoryServer {
     /// Returns a server that shows the tools of `profile`.
     #[must_use]
-    pub fn new(desk: Desk, profile: Profile) -> Self {
-        Self { desk: Arc::new(desk), profile }
+    pub fn new(pool: MemoryPool, profile: Profile) -> Self {
+        Self { pool: Arc::new(pool), profile }
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static ToolRow> + use<> {
@@ -55,10 +55,10 @@ impl MemoryServer {
 
     /// Makes vectors of what was just written, while the client has its answer already.
     fn embed(&self) {
-        let desk = Arc::clone(&self.desk);
+        let pool = Arc::clone(&self.pool);
         let runtime = tokio::runtime::Handle::current();
         // A store belongs to one thread.
-        tokio::task::spawn_blocking(move || runtime.block_on(desk.embed()));
+        tokio::task::spawn_blocking(move || runtime.block_on(pool.embed()));
     }
 
     /// Does `work` where it may wait for the file.
@@ -66,8 +66,8 @@ impl MemoryServer {
         &self,
         work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<Result<T, ApiError>, ErrorData> {
-        let desk = Arc::clone(&self.desk);
-        let done = tokio::task::spawn_blocking(move || desk.with(work)).await;
+        let pool = Arc::clone(&self.pool);
+        let done = tokio::task::spawn_blocking(move || pool.with(work)).await;
         done.map_err(|error| {
             tracing::error!(%error, "a request ended in a panic");
             ErrorData::internal_error("the request could not be finished; see the server's log", None)
@@ -87,7 +87,7 @@ impl ServerHandler for MemoryServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let categories = &self.desk.config().categories.value;
+        let categories = &self.pool.config().categories.value;
         Ok(ListToolsResult::with_all_items(self.tools().map(|tool| tool.described(categories)).collect()))
     }
 

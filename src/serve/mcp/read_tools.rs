@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, Page};
+use crate::api::brief::{BriefRequest, Format};
+use crate::api::reads_like_an_order;
+use crate::api::{AccessKind, Filter, HistoryEntry, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
-use crate::guard::steers;
 use crate::memory::{Scope, Status};
-use crate::search::brief::{BriefRequest, Format};
-use crate::store::{AccessKind, Filter, HistoryEntry, Order};
 
 /// Most memories of one call.
 pub(super) const MOST_RECALLED: usize = 50;
@@ -113,7 +113,7 @@ impl MemoryTool for Query {
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
         // What a person rejected as an order is no more harmless for having been forgotten.
-        found.retain(|hit| status == Status::Active || steers(&hit.memory.claim.content).is_none());
+        found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
         Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
     }
 }
@@ -354,23 +354,23 @@ impl MemoryTool for History {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
     fn call(memories: &Memories, arguments: HistoryArguments) -> Result<HistoryAnswer, ApiError> {
-        let past = memories.past(&arguments.id)?;
-        memories.note_use(std::slice::from_ref(&past.memory.id), AccessKind::Read);
-        let evidence = past.evidence.into_iter().map(|piece| EvidenceView {
+        let details = memories.details(&arguments.id)?;
+        memories.note_use(std::slice::from_ref(&details.memory.id), AccessKind::Read);
+        let evidence = details.evidence.into_iter().map(|piece| EvidenceView {
             quote: piece.quote,
             speaker: piece.speaker,
             said_at: piece.said_at.map(|time| time.at.to_string()),
             transcript: piece.transcript,
         });
-        let relations = past.relations.into_iter().map(|relation| RelationView {
+        let relations = details.relations.into_iter().map(|relation| RelationView {
             from: relation.from.to_string(),
             relation: relation.relation_type.to_string(),
             to: relation.to.to_string(),
             reason: relation.reason,
         });
         Ok(HistoryAnswer {
-            memory: (&past.memory).into(),
-            changes: past.history.into_iter().map(ChangeView::from).collect(),
+            memory: (&details.memory).into(),
+            changes: details.history.into_iter().map(ChangeView::from).collect(),
             evidence: evidence.collect(),
             relations: relations.collect(),
         })

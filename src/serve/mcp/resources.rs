@@ -7,10 +7,10 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::view::{MemoryView, Page};
+use crate::api::brief::Format;
+use crate::api::{AccessKind, Filter, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::memory::Memory;
-use crate::search::brief::Format;
-use crate::store::{AccessKind, Filter, Order};
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
@@ -65,10 +65,10 @@ fn latest(memories: &Memories) -> Result<String, ApiError> {
 }
 
 fn one(memories: &Memories, id: &str) -> Result<String, ApiError> {
-    let past = memories.past(id)?;
-    memories.note_use(std::slice::from_ref(&past.memory.id), AccessKind::Read);
-    let memory = MemoryView::from(&past.memory);
-    Ok(json!({"memory": memory, "evidence": past.evidence, "relations": past.relations}).to_string())
+    let details = memories.details(id)?;
+    memories.note_use(std::slice::from_ref(&details.memory.id), AccessKind::Read);
+    let memory = MemoryView::from(&details.memory);
+    Ok(json!({"memory": memory, "evidence": details.evidence, "relations": details.relations}).to_string())
 }
 
 /// Asks to go over the conversation and store what is worth it.

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::Kept;
-use crate::consolidate::Decision;
-use crate::lifecycle::tier::heat;
+use crate::api::Decision;
+use crate::api::Remembered;
+use crate::api::heat;
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.
@@ -154,8 +154,8 @@ pub(super) struct Stored {
     waits: bool,
 }
 
-impl From<Kept> for Stored {
-    fn from(Kept { change, memory }: Kept) -> Self {
+impl From<Remembered> for Stored {
+    fn from(Remembered { change, memory }: Remembered) -> Self {
         let own = memory.as_ref().map(|memory| &memory.id);
         Self {
             about: change.targets().filter(|id| Some(*id) != own).map(ToString::to_string).collect(),

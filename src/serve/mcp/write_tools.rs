@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, One, Stored};
-use crate::api::{ApiError, Author, Link, Memories, MemoryChange, Note};
+use crate::api::{ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, Rivals};
 use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope};
-use crate::store::Filter;
 use jiff::{SignedDuration, Timestamp};
 
 pub(super) struct Store;
@@ -54,7 +53,7 @@ impl MemoryTool for Store {
 
     fn call(memories: &Memories, arguments: StoreArguments) -> Result<Stored, ApiError> {
         let expires_at = in_days(arguments.expires_in_days);
-        let kept = memories.remember(&Note {
+        let remembered = memories.remember(&MemoryDraft {
             memory_type: arguments.memory_type.unwrap_or_else(|| type_of(&arguments.category)),
             category: arguments.category,
             title: arguments.title,
@@ -66,9 +65,9 @@ impl MemoryTool for Store {
             audience: arguments.audience.unwrap_or(Audience::Project),
             source: arguments.source.unwrap_or_else(|| SOURCE.to_owned()),
             author: Author::Agent,
-            ..Note::new(arguments.content)
+            ..MemoryDraft::new(arguments.content)
         })?;
-        Ok(kept.into())
+        Ok(remembered.into())
     }
 }
 
@@ -119,7 +118,7 @@ impl MemoryTool for Upsert {
             tenths if (1.0..=10.0).contains(&tenths) => tenths / 10.0,
             other => other,
         };
-        let kept = memories.upsert(&Note {
+        let remembered = memories.upsert(&MemoryDraft {
             memory_type: type_of(&category),
             category,
             title: arguments.title,
@@ -131,9 +130,9 @@ impl MemoryTool for Upsert {
             expires_at: in_days(arguments.expires_in_days),
             source: SOURCE.to_owned(),
             author: Author::Agent,
-            ..Note::new(arguments.content)
+            ..MemoryDraft::new(arguments.content)
         })?;
-        Ok(kept.into())
+        Ok(remembered.into())
     }
 }
 
@@ -178,7 +177,7 @@ impl MemoryTool for Update {
             tags: arguments.tags,
             ..MemoryChange::default()
         };
-        let memory = memories.update_memory(&arguments.id, &change, Author::Agent)?;
+        let (memory, _) = memories.update_memory(&arguments.id, &change, Author::Agent)?;
         Ok(One { done: "updated".to_owned(), memory: (&memory).into() })
     }
 }
@@ -263,8 +262,8 @@ impl MemoryTool for ForgetOne {
     const PROFILES: &'static [Profile] = &[Profile::Basecoat];
 
     fn call(memories: &Memories, arguments: ForgetOneArguments) -> Result<ForgetAnswer, ApiError> {
-        let forgotten = memories.forget(&arguments.id, arguments.reason.as_deref(), Author::Agent)?;
-        Ok(ForgetAnswer::of("forgotten", &[forgotten]))
+        let forgotten = memories.forget(&[arguments.id], arguments.reason.as_deref(), Author::Agent)?;
+        Ok(ForgetAnswer::of("forgotten", &forgotten))
     }
 }
 
@@ -284,7 +283,7 @@ impl MemoryTool for Forget {
         let reason = arguments.reason.as_deref();
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
             (Action::Restore, Some(id), None) => {
-                let (memory, restored) = memories.restore(id, Author::Agent)?;
+                let (memory, restored) = memories.restore(&[id], Rivals::Retire, Author::Agent)?.swap_remove(0);
                 let waits = "waits in the inbox, since what took its place is pinned";
                 Ok(ForgetAnswer::of(if restored.waits { waits } else { "restored" }, &[memory]))
             }
@@ -292,7 +291,7 @@ impl MemoryTool for Forget {
                 Ok(ForgetAnswer::of(PREVIEW, &[memories.resolve(id)?]))
             }
             (Action::Delete, Some(id), None) => {
-                Ok(ForgetAnswer::of("forgotten", &[memories.forget(id, reason, Author::Agent)?]))
+                Ok(ForgetAnswer::of("forgotten", &memories.forget(&[id], reason, Author::Agent)?))
             }
             (Action::Delete, None, Some(filter)) => {
                 let found = memories.forget_where(filter, reason, Author::Agent, arguments.dry_run)?;
@@ -363,13 +362,13 @@ impl MemoryTool for Relate {
     const NAME: &'static str = "memory_relate";
     const TITLE: &'static str = "Link two memories";
     const DESCRIPTION: &'static str = "Link two memories, e.g. a decision that refines an older one, or two that contradict \
-        each other. A link changes neither: to replace a memory, store what is so now.";
+        each other. supersedes retires the other memory; any other link changes neither.";
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
     fn call(memories: &Memories, arguments: RelateArguments) -> Result<RelateAnswer, ApiError> {
         let RelateArguments { from, relation, to, reason } = arguments;
-        let (link, is_new) = memories.relate(&from, relation, &to, reason.as_deref(), Link::Set)?;
+        let (link, is_new) = memories.relate(&from, relation, &to, reason.as_deref(), Author::Agent)?;
         Ok(RelateAnswer { from: link.from.to_string(), relation, to: link.to.to_string(), is_new })
     }
 }

@@ -1,80 +1,38 @@
-//! Shell commands by their signature, and the line of a command's output that explains its failure.
+//! Shell commands by their signature, and the line of a command's output that explains its failure. Pure.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
-
-use super::ToolCall;
 
 /// Programs whose first word says what they do.
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "apt-get",
-    "aws",
-    "az",
-    "bazel",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "conda",
-    "deno",
-    "docker",
-    "docker-compose",
-    "dotnet",
-    "flutter",
-    "gcloud",
-    "gh",
-    "git",
-    "go",
-    "gradle",
-    "gradlew",
-    "helm",
-    "just",
-    "kubectl",
-    "make",
-    "mix",
-    "mvn",
-    "npm",
-    "npx",
-    "nx",
-    "pip",
-    "pip3",
-    "pnpm",
-    "poetry",
-    "rails",
-    "rake",
-    "rustup",
-    "systemctl",
-    "task",
-    "terraform",
-    "turbo",
-    "uv",
-    "yarn",
-];
+const WITH_SUBCOMMANDS: &str = "\
+    apt apt-get aws az bazel brew bun bundle cargo composer conda deno docker docker-compose dotnet flutter gcloud \
+    gh git go gradle gradlew helm just kubectl make mix mvn npm npx nx pip pip3 pnpm poetry rails rake rustup \
+    systemctl task terraform turbo uv yarn";
 /// Words after which the next one says what is done.
 const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
 /// Programs that run another, whose name follows.
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
 /// Programs that only look, and whose failing says nothing that would be worth keeping.
-const LOOKUPS: &[&str] = &[
-    "[", "[[", "awk", "cat", "cd", "cmp", "cut", "diff", "echo", "export", "false", "fd", "file", "find", "grep",
-    "head", "jq", "kill", "less", "ls", "pgrep", "pkill", "printf", "ps", "pwd", "rg", "sed", "set", "sleep", "sort",
-    "source", "stat", "tail", "test", "tree", "true", "type", "uniq", "wait", "wc", "which", "xargs", ".",
-];
+const LOOKUPS: &str = "\
+    [ [[ awk cat cd cmp cut diff echo export false fd file find grep head jq kill less ls pgrep pkill printf ps \
+    pwd rg sed set sleep sort source stat tail test tree true type uniq wait wc which xargs .";
 /// Longest command that is kept, in bytes; longer ones are scripts.
 const MAX_BYTES: usize = 300;
 
+/// Whether a word is one of a list.
+fn is_one_of(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
 /// Returns the command on one line; `None` for one that is too long to be told again, or that holds a document.
-pub(super) fn tidied(command: &str) -> Option<String> {
+pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
 }
 
 /// Returns what the last part of a command is known by, such as `cargo test`; `None` for one that only looks.
-pub(super) fn signature(command: &str) -> Option<String> {
+pub(crate) fn signature(command: &str) -> Option<String> {
     let last = parts(command).into_iter().next_back()?;
     let mut words = last.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
     let mut first = words.next()?;
@@ -83,11 +41,11 @@ pub(super) fn signature(command: &str) -> Option<String> {
             words.find(|word| !word.starts_with('-') && !word.starts_with(|letter: char| letter.is_ascii_digit()))?;
     }
     let program = first.rsplit('/').next().unwrap_or(first);
-    if LOOKUPS.contains(&program) || program.is_empty() || program.starts_with(['(', '{', '#', '$', '`', '-']) {
+    if is_one_of(LOOKUPS, program) || program.is_empty() || program.starts_with(['(', '{', '#', '$', '`', '-']) {
         return None;
     }
     let mut name = vec![program];
-    if WITH_SUBCOMMANDS.contains(&program) {
+    if is_one_of(WITH_SUBCOMMANDS, program) {
         while let Some(word) = words.next() {
             // Options may stand before the word: `git -C folder log`.
             if word.starts_with('-') {
@@ -109,7 +67,7 @@ pub(super) fn signature(command: &str) -> Option<String> {
 
 /// Returns the commands that run one after the other, each without what its output goes through; those that only change
 /// the folder or a variable are left out. Quoted text is not cut.
-pub(super) fn parts(command: &str) -> Vec<&str> {
+pub(crate) fn parts(command: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
     let bytes = command.as_bytes();
     let mut at = 0;
@@ -143,7 +101,7 @@ pub(super) fn parts(command: &str) -> Vec<&str> {
 }
 
 /// Whether the command only looks, so that running it can have mended nothing.
-pub(super) fn only_looks(command: &str) -> bool {
+pub(crate) fn only_looks(command: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
     let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
     let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
@@ -171,61 +129,8 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-static EXIT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?:?|exit code:?)\s+(-?\d+)")
-        .expect("the tests compile it")
-});
-
-/// What became of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CallOutcome {
-    /// It did what it should.
-    Succeeded,
-    /// It failed, with what it printed.
-    Failed(String),
-    /// The person stopped it, or nothing tells.
-    Unclear,
-}
-
-/// Tells what became of a call from what the agent says and the tool answered.
-pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
-    if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
-        return CallOutcome::Unclear;
-    }
-    let printed = printed(&call.response);
-    if is_failure_event || call.error.is_some() {
-        return CallOutcome::Failed(call.error.clone().unwrap_or(printed));
-    }
-    let response = &call.response;
-    let code = ["exit_code", "exitCode", "code"].iter().find_map(|field| response[*field].as_i64());
-    let code = code.or_else(|| response["metadata"]["exit_code"].as_i64());
-    // Codex answers with the text that the model sees, the head of which says how the process ended.
-    let code = code.or_else(|| {
-        let head = response.as_str()?.lines().take(6).collect::<Vec<_>>().join("\n");
-        EXIT.captures(&head)?.get(1)?.as_str().parse().ok()
-    });
-    let says_error = ["is_error", "isError"].iter().any(|field| response[*field].as_bool() == Some(true));
-    let says_failure = response["success"].as_bool() == Some(false);
-    match code {
-        Some(0) => CallOutcome::Succeeded,
-        Some(_) => CallOutcome::Failed(printed),
-        None if says_error || says_failure => CallOutcome::Failed(printed),
-        None if response.is_null() => CallOutcome::Unclear,
-        None => CallOutcome::Succeeded,
-    }
-}
-
-fn printed(response: &Value) -> String {
-    if let Some(text) = response.as_str() {
-        return text.to_owned();
-    }
-    let fields = ["stderr", "error", "output", "stdout", "aggregated_output"];
-    let texts = fields.iter().filter_map(|field| response[*field].as_str());
-    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n")
-}
-
 /// Returns the line that says why; the first that reads like an error, else the last. `None` where nothing was printed.
-pub(super) fn error_line(printed: &str) -> Option<String> {
+pub(crate) fn error_line(printed: &str) -> Option<String> {
     let plain = COLOUR.replace_all(printed, "");
     let lines =
         || plain.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line));
@@ -242,12 +147,12 @@ fn is_frame(line: &str) -> bool {
 }
 
 /// Whether calling the program otherwise is the remedy.
-pub(super) fn is_misuse(error: &str) -> bool {
+pub(crate) fn is_misuse(error: &str) -> bool {
     MISUSE.is_match(error)
 }
 
 /// Returns how much of the words of two errors is the same, 0–1.
-pub(super) fn likeness(a: &str, b: &str) -> f64 {
+pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         let cut = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         cut.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
@@ -261,7 +166,6 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
@@ -316,37 +220,6 @@ mod tests {
         assert_eq!(tidied(&"x".repeat(400)), None);
         assert_eq!(tidied("cat <<EOF\na\nEOF"), None);
         assert_eq!(tidied(" "), None);
-    }
-
-    fn call(response: Value) -> ToolCall {
-        ToolCall { name: "Bash".into(), response, ..ToolCall::default() }
-    }
-
-    #[test]
-    fn every_way_of_saying_so_is_understood() {
-        let failed = |text: &str| CallOutcome::Failed(text.to_owned());
-        let table = [
-            (json!({"stdout": "ok", "stderr": "", "interrupted": false}), CallOutcome::Succeeded),
-            (json!({"stdout": "", "stderr": "", "interrupted": true}), CallOutcome::Unclear),
-            (json!({"exit_code": 0, "output": "error: none"}), CallOutcome::Succeeded),
-            (json!({"exit_code": 2, "stderr": "error: a"}), failed("error: a")),
-            (json!({"output": "no", "metadata": {"exit_code": 1}}), failed("no")),
-            (json!({"is_error": true, "stderr": "x"}), failed("x")),
-            (json!("Chunk ID: a\nProcess exited with code 0\nFinal output:\nok"), CallOutcome::Succeeded),
-            (
-                json!("Chunk ID: a\nProcess exited with code 7\nFinal output:\nno"),
-                failed("Chunk ID: a\nProcess exited with code 7\nFinal output:\nno"),
-            ),
-            (json!("Exit code: 1\nOutput:\nno"), failed("Exit code: 1\nOutput:\nno")),
-            (json!("the docs say: exits with status codes"), CallOutcome::Succeeded),
-            (Value::Null, CallOutcome::Unclear),
-        ];
-        for (response, expected) in table {
-            assert_eq!(outcome(&call(response.clone()), false), expected, "{response}");
-        }
-        let told = ToolCall { error: Some("Exit code 1\nno".into()), ..call(Value::Null) };
-        assert_eq!(outcome(&told, true), failed("Exit code 1\nno"));
-        assert_eq!(outcome(&ToolCall { is_interrupt: true, ..told }, true), CallOutcome::Unclear);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The connections that requests share, and the namespaces that all of them are confined to.
+//! Connections that requests share, all limited to the same namespaces.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,23 +6,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{AGENT_WAIT, ApiError, Memories, Reach, database_path, embed_waiting, query_vectors};
+use crate::api::{AGENT_WAIT, ApiError, Memories, NamespaceSet, QueryVectors, query_vectors};
 use crate::config::{Config, EmbeddingProvider};
-use crate::embed::QueryVectors;
-use crate::guard::Guard;
 use crate::memory::Namespace;
-use crate::pipeline::project_at;
-use crate::project::Machine;
-use crate::store::Store;
 
 /// Connections that are kept for the next request; more are closed when they come back.
 const MAX_IDLE: usize = 4;
 /// Memories that are embedded after one was written; the rest waits for `embed`.
 const MAX_EMBEDDED: usize = 256;
 
-/// What a server serves.
+/// The namespaces that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Serves {
+pub enum Served {
     /// This namespace alone.
     Namespace(Namespace),
     /// The project that lies in this folder, with what holds for the user everywhere.
@@ -32,38 +27,38 @@ pub enum Serves {
 /// Opens the database when a request needs it, so that a file that is locked or damaged for a while fails that request and
 /// not the server.
 #[derive(Debug)]
-pub struct Desk {
+pub struct MemoryPool {
     config: Config,
-    serves: Serves,
+    served: Served,
     vectors: Option<Arc<QueryVectors>>,
-    reach: OnceLock<Reach>,
+    namespaces: OnceLock<NamespaceSet>,
     idle: Mutex<Vec<Connection>>,
     upkeep: Upkeep,
 }
 
-/// Whether vectors are to be made, and whether somebody is at it.
+/// Whether vectors are to be made, and whether a thread is making them.
 #[derive(Debug, Default)]
 struct Upkeep {
     is_wanted: AtomicBool,
     is_under_way: AtomicBool,
 }
 
-/// What tells one file from another.
+/// Identity of a file: its device and inode.
 type FileId = Option<(u64, u64)>;
 
 #[derive(Debug)]
 struct Connection {
-    manager: Memories,
+    memories: Memories,
     file: FileId,
 }
 
-impl Desk {
-    /// Returns a desk over the database that `config` names; opens nothing yet.
+impl MemoryPool {
+    /// Returns a pool for the database that `config` names; opens nothing yet.
     #[must_use]
-    pub fn new(config: Config, serves: Serves) -> Self {
+    pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
-        let (reach, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
-        Self { config, serves, vectors, reach, idle, upkeep }
+        let (namespaces, idle, upkeep) = (OnceLock::new(), Mutex::default(), Upkeep::default());
+        Self { config, served, vectors, namespaces, idle, upkeep }
     }
 
     /// Returns the settings in force.
@@ -72,7 +67,7 @@ impl Desk {
         &self.config
     }
 
-    /// Does `work` with a connection that is confined to what is served. It blocks while the file is read or written.
+    /// Does `work` with a connection that is limited to what is served. It blocks while the file is read or written.
     ///
     /// # Errors
     /// What `work` returns, or why the database cannot be opened.
@@ -81,27 +76,27 @@ impl Desk {
         // What is written to a file that was moved away or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());
         let connection = idle.map_or_else(|| self.open(), Ok)?;
-        let done = work(&connection.manager);
+        let done = work(&connection.memories);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that can only be read may be mended any moment.
-        if idle.len() < MAX_IDLE && connection.manager.can_write() {
+        // A file that can only be read may become writable at any moment.
+        if idle.len() < MAX_IDLE && connection.memories.can_write() {
             idle.push(connection);
         }
         done
     }
 
     fn open(&self) -> Result<Connection, ApiError> {
-        let manager = Memories::open_with(self.config.clone(), self.vectors.clone())?;
-        let reach = match self.reach.get() {
-            Some(reach) => reach.clone(),
-            None => self.reach_of(&manager)?,
+        let memories = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).open()?;
+        let namespaces = match self.namespaces.get() {
+            Some(namespaces) => namespaces.clone(),
+            None => self.namespaces_of(&memories)?,
         };
-        let manager = manager.within(self.reach.get_or_init(|| reach).clone());
-        Ok(Connection { manager, file: self.file() })
+        let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
+        Ok(Connection { memories, file: self.file() })
     }
 
-    /// Makes the vectors that memories wait for which were just written, unless another thread is at it, which then goes on.
-    /// What fails is told in the log; the memories are there, and wait.
+    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then goes on. A
+    /// failure is logged; the memories are stored, and wait.
     pub(super) async fn embed(&self) {
         if self.config.embedding.value.provider() == EmbeddingProvider::None {
             return;
@@ -118,11 +113,11 @@ impl Desk {
     }
 
     async fn embed_waiting(&self) -> Result<(), ApiError> {
-        let store = Store::open(database_path(&self.config.db.value)?)?;
-        embed_waiting(&self.config, &store, MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
+        let memories = Memories::builder().config(self.config.clone()).vectors(None).open()?;
+        memories.embed_waiting(MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
     }
 
-    /// Returns what tells the file from another at the same place, where the system can tell.
+    /// Returns the identity of the file, where the system has one.
     #[cfg(unix)]
     fn file(&self) -> FileId {
         use std::os::unix::fs::MetadataExt as _;
@@ -135,19 +130,12 @@ impl Desk {
         None
     }
 
-    fn reach_of(&self, manager: &Memories) -> Result<Reach, ApiError> {
-        let folder = match &self.serves {
-            Serves::Namespace(namespace) => return Ok(Reach::only(namespace.clone())),
-            Serves::ProjectAt(folder) => folder.to_string_lossy(),
-        };
-        let Some(store) = manager.storage().as_store() else { return Ok(Reach::only(Namespace::global())) };
-        if !manager.can_write() {
-            let sighting = Machine::this().sight_path(&folder);
-            let placement = sighting.map(|sighting| store.placement(&sighting)).transpose()?;
-            let project = placement.map_or_else(Namespace::global, |placement| placement.namespace);
-            return Ok(Reach::of_project(project));
+    fn namespaces_of(&self, memories: &Memories) -> Result<NamespaceSet, ApiError> {
+        match &self.served {
+            Served::Namespace(namespace) => Ok(NamespaceSet::only(namespace.clone())),
+            Served::ProjectAt(folder) => {
+                Ok(NamespaceSet::of_project(memories.namespace_of(&folder.to_string_lossy())?))
+            }
         }
-        let mut warn = |warning: &str| tracing::warn!("{warning}");
-        Ok(Reach::of_project(project_at(store, &Guard::default(), &folder, &mut warn)?))
     }
 }

@@ -1,0 +1,338 @@
+//! Imports memories from files and exports them.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
+
+use super::{ApiError, Memories};
+use crate::consolidate::{Change, Decision, Incoming, SavedPlan};
+use crate::exchange::{
+    Counts, Exported, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of, recognise,
+};
+use crate::fault::point;
+use crate::llm::{Budget, Complete};
+use crate::memory::{Audience, Candidate, Namespace, Status};
+use crate::pipeline::{Arrival, CachedModel, Settled, path_key, settle_imported};
+use crate::store::{Carried, Deed, Filter, Order, RunId, RunStatus};
+
+/// Memories that an export reads at a time; the rest stays in the file.
+const PAGE: usize = 500;
+
+/// How files are imported.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The format of every file, instead of recognising it.
+    pub format: Option<String>,
+    /// Where everything goes, whatever the files say.
+    pub namespace: Option<Namespace>,
+    /// Whether sections of instruction files become memories, too.
+    pub instructions_as_memories: bool,
+    /// Whether memories are returned to be consolidated, instead of stored as they are.
+    pub gather: bool,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// One file that was imported.
+#[derive(Debug)]
+pub struct FileImport<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Name of its format.
+    pub format: &'static str,
+    /// Memories and lines that were written.
+    pub counts: Counts,
+    /// Records that were left out with good reason.
+    pub left_out: usize,
+    /// Records that could not be used.
+    pub failed: usize,
+    /// The namespace of memories that name none.
+    pub namespace: &'a Namespace,
+}
+
+/// What happens during an import.
+#[derive(Debug)]
+pub enum ImportEvent<'a> {
+    /// A record could not be used.
+    Failed(&'a Path, &'a Skipped),
+    /// A record was left out with good reason.
+    LeftOut(&'a Path, &'a Skipped),
+    /// The project of an instruction file in an archive is not known, so it was left out.
+    WithoutProject(&'a Path),
+    /// A file was stored.
+    Stored(FileImport<'a>),
+}
+
+/// The outcome of [`Memories::import`].
+#[derive(Debug, Default)]
+pub struct ImportReport {
+    /// Records that could not be used.
+    pub failed: usize,
+    /// Files that were read.
+    pub files: usize,
+    /// Memories to be consolidated, where that was asked for.
+    pub gathered: Vec<Imported>,
+}
+
+/// The outcome of one imported memory.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImportOutcome {
+    /// The file says that it is no longer active.
+    Inactive {
+        /// What it says.
+        content: String,
+        /// Its status in the file.
+        status: Status,
+    },
+    /// It was compared with what is known.
+    Compared(Box<Change>),
+}
+
+/// The outcome of [`Memories::consolidate_imported`].
+#[derive(Debug)]
+pub struct ConsolidatedImport {
+    /// What became of each memory, in the order of the files.
+    pub outcomes: Vec<ImportOutcome>,
+    /// The run that can be undone, if it changed anything.
+    pub run: Option<RunId>,
+    /// The plan of a dry run, to be saved.
+    pub plan: SavedPlan,
+    /// Decisions, calls and tokens.
+    pub settled: Settled,
+    /// The reason why the model was no longer asked, if it was not.
+    pub halted: Option<String>,
+}
+
+impl Memories {
+    /// Imports files, folders and zip files, and reports each file and record.
+    ///
+    /// # Errors
+    /// [`ApiError`] if a file is of no known format, or cannot be read or written.
+    pub fn import(
+        &self,
+        paths: &[PathBuf],
+        options: &ImportOptions,
+        watch: &mut dyn FnMut(ImportEvent<'_>),
+    ) -> Result<ImportReport, ApiError> {
+        let mut report = ImportReport::default();
+        for path in paths {
+            if path.is_dir() || is_zip(path) {
+                self.import_folder(path, options, &mut report, watch)?;
+            } else {
+                self.import_file(open(path)?, options, &mut report, watch)?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// Imports the files of a directory or archive that contain memories; there must be one at least.
+    fn import_folder(
+        &self,
+        path: &Path,
+        options: &ImportOptions,
+        report: &mut ImportReport,
+        watch: &mut dyn FnMut(ImportEvent<'_>),
+    ) -> Result<(), ApiError> {
+        let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
+        let before = report.files;
+        for name in folder.all_files() {
+            let input = match folder.open(&name) {
+                Err(IngestError::Empty { .. }) => continue,
+                opened => opened?,
+            };
+            if options.format.is_some() || recognise(&Head::of(&input)).is_some() {
+                self.import_file(input, options, report, watch)?;
+            }
+        }
+        if report.files == before { Err(ApiError::NoMemories { path: path.to_owned() }) } else { Ok(()) }
+    }
+
+    fn import_file(
+        &self,
+        input: Input,
+        options: &ImportOptions,
+        report: &mut ImportReport,
+        watch: &mut dyn FnMut(ImportEvent<'_>),
+    ) -> Result<(), ApiError> {
+        let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
+        let terms = Terms {
+            namespace: options.namespace.clone().unwrap_or_else(Namespace::global),
+            is_forced: options.namespace.is_some(),
+            now: Timestamp::now(),
+            instructions_as_memories: options.instructions_as_memories,
+            folder: folder_digits(&path),
+        };
+        let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
+            IngestError::UnknownFormat { path } => ApiError::UnknownMemoryFormat { path },
+            IngestError::NoSuchFormat { name } => ApiError::NoSuchMemoryFormat { name },
+            other => other.into(),
+        })?;
+        report.files += 1;
+        if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
+            // A folder in an archive is not one of this machine, and no conversation was held there.
+            watch(ImportEvent::WithoutProject(&path));
+            let reason = "it is not known for which project it is written".to_owned();
+            gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
+        }
+        gathered.skipped.iter().for_each(|skipped| watch(ImportEvent::Failed(&path, skipped)));
+        gathered.left_out.iter().for_each(|left_out| watch(ImportEvent::LeftOut(&path, left_out)));
+        let (failed, left_out) = (gathered.skipped.len(), gathered.left_out.len());
+        report.failed += failed;
+        let namespace = match &options.namespace {
+            Some(namespace) => namespace.clone(),
+            None => self.namespace_of_file(&path, !gathered.known.is_empty())?,
+        };
+        let store = self.ledger("import memories")?;
+        for imported in &mut gathered.memories {
+            // What names no project is for the one whose file it is.
+            let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
+            let own = if names_none { &namespace } else { &imported.memory.namespace };
+            imported.memory.namespace = store.merged_into(own)?;
+        }
+        if options.gather {
+            report.gathered.append(&mut gathered.memories);
+            if gathered.known.is_empty() || options.dry_run {
+                return Ok(());
+            }
+        }
+        let counts = import_as_is(store, &self.guard, gathered, &namespace, Timestamp::now())?;
+        let namespace = &namespace;
+        watch(ImportEvent::Stored(FileImport {
+            path: &path,
+            format: format.name,
+            counts,
+            left_out,
+            failed,
+            namespace,
+        }));
+        Ok(())
+    }
+
+    fn namespace_of_file(&self, path: &Path, are_instructions: bool) -> Result<Namespace, ApiError> {
+        match place_of(path, are_instructions) {
+            FilePlace::Anywhere => Ok(Namespace::global()),
+            FilePlace::Project(namespace) => Ok(namespace),
+            FilePlace::Folder(folder) => self.namespace_of(&folder),
+        }
+    }
+
+    /// Compares imported memories with what is known, in the order of their time, and writes them as a run that
+    /// [`Memories::undo`] reverses; a dry run does it in a copy. `arguments` tell the run from others.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be used.
+    pub async fn consolidate_imported<C: Complete>(
+        &self,
+        imported: Vec<Imported>,
+        (model, budget): (Option<&C>, &Budget),
+        arguments: &Value,
+        dry_run: bool,
+    ) -> Result<ConsolidatedImport, ApiError> {
+        let own = self.ledger("consolidate memories")?;
+        // Replies are stored where they are found again, also those to a dry run.
+        let model = model.map(|model| CachedModel::new(model, own, &self.guard, budget));
+        let copy = if dry_run { Some(own.copy_in_memory()?) } else { None };
+        let store = copy.as_ref().unwrap_or(own);
+        let seen = store.last_change()?;
+        let (mut inactive, mut arrivals) = (Vec::new(), Vec::new());
+        for (place, one) in imported.into_iter().enumerate() {
+            // What was superseded or forgotten where it comes from must not come to life here.
+            if one.memory.status == Status::Active {
+                arrivals.push((place, arrival(one)));
+            } else {
+                let content = self.guard.redact(one.memory.claim.content).0.into_inner();
+                inactive.push((place, ImportOutcome::Inactive { content, status: one.memory.status }));
+            }
+        }
+        let (places, arrivals): (Vec<usize>, Vec<Arrival>) = arrivals.into_iter().unzip();
+        let run = store.begin_run("import", arguments, Timestamp::now())?.id;
+        let settled = settle_imported(store, &self.guard, model.as_ref(), arrivals, &run).await;
+        let (status, summary) = match &settled {
+            Ok(settled) => (RunStatus::Finished, summary(settled)),
+            Err(_) => (RunStatus::Failed, json!({})),
+        };
+        store.finish_run(&run, status, &summary, Timestamp::now())?;
+        let settled = settled?;
+        let compared = settled.changes.iter().map(|(place, change)| (places[*place], change.clone()));
+        let mut outcomes: Vec<(usize, ImportOutcome)> = compared
+            .map(|(place, change)| (place, ImportOutcome::Compared(Box::new(change))))
+            .chain(inactive)
+            .collect();
+        outcomes.sort_by_key(|(place, _)| *place);
+        let changes = settled.changes.iter().map(|(_, change)| change.clone()).collect();
+        let plan = SavedPlan::new(store.identity()?, seen, changes, Carried::default(), Timestamp::now());
+        let has_changed = !dry_run && settled.changes.iter().any(|(_, change)| change.decision != Decision::Skip);
+        Ok(ConsolidatedImport {
+            outcomes: outcomes.into_iter().map(|(_, outcome)| outcome).collect(),
+            run: has_changed.then_some(run),
+            plan,
+            settled,
+            halted: model.and_then(|model| model.halted()).map(|error| error.to_string()),
+        })
+    }
+
+    /// Passes every memory that passes `filter` to `each`, oldest first, with its sources and relations, and returns
+    /// how many there were.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or what `each` returns.
+    pub fn export<E: From<ApiError>>(
+        &self,
+        filter: Filter,
+        each: &mut dyn FnMut(Exported) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let filter = self.confined(filter)?;
+        let (store, audit) = (self.ledger("export memories")?, self.audit()?);
+        let mut count = 0;
+        loop {
+            let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
+            let is_last = page.len() < PAGE;
+            count += page.len();
+            point("export.page");
+            for memory in page {
+                each(exported(store, memory).map_err(ApiError::from)?)?;
+            }
+            if is_last {
+                break;
+            }
+        }
+        if let Some(mut log) = audit {
+            log.count(Deed::Export, count, Timestamp::now()).map_err(ApiError::from)?;
+        }
+        Ok(count)
+    }
+}
+
+fn is_zip(path: &Path) -> bool {
+    path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
+}
+
+/// Returns digits that tell the folder of a file from others; none for standard input.
+fn folder_digits(path: &Path) -> String {
+    let folder = std::path::absolute(path).ok().filter(|_| path != Path::new("-"));
+    let folder = folder.as_deref().and_then(Path::parent);
+    folder.map(|folder| path_key(folder)[..8].to_owned()).unwrap_or_default()
+}
+
+fn arrival(imported: Imported) -> Arrival {
+    let Imported { memory, has_id, evidence, .. } = imported;
+    let candidate =
+        Candidate { claim: memory.claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    let incoming =
+        Incoming { candidate, namespace: memory.namespace, source: memory.source, method: memory.extraction_method };
+    Arrival { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
+}
+
+fn summary(settled: &Settled) -> Value {
+    let count = |decision: &Decision| settled.changes.iter().filter(|(_, one)| one.decision == *decision).count();
+    let decisions: std::collections::BTreeMap<Decision, usize> =
+        Decision::ALL.iter().map(|decision| (*decision, count(decision))).collect();
+    let spent = settled.spent;
+    json!({
+        "decisions": decisions, "llm_calls": spent.calls, "cached_replies": spent.cached,
+        "prompt_tokens": spent.prompt_tokens, "completion_tokens": spent.completion_tokens,
+        "failed_calls": settled.failed_calls,
+    })
+}

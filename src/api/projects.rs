@@ -1,0 +1,196 @@
+//! Projects and their namespaces: where memories belong, which of them a caller can reach, and the names of projects.
+
+use jiff::Timestamp;
+
+use super::{ApiError, Memories};
+use crate::memory::{Audience, Namespace};
+use crate::pipeline::{self, Aliased, Merged, project_at};
+use crate::project::Machine;
+use crate::store::{Filter, Project, Within};
+
+/// The namespaces that a caller can read and write; all others are treated as if they did not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceSet {
+    /// The first is where new memories go.
+    namespaces: Vec<Namespace>,
+}
+
+impl NamespaceSet {
+    /// Returns one namespace alone.
+    #[must_use]
+    pub fn only(namespace: Namespace) -> Self {
+        Self { namespaces: vec![namespace] }
+    }
+
+    /// Returns a project and `global`.
+    #[must_use]
+    pub fn of_project(project: Namespace) -> Self {
+        let mut namespaces = vec![project, Namespace::global()];
+        namespaces.dedup();
+        Self { namespaces }
+    }
+
+    /// Returns where new memories go.
+    #[must_use]
+    pub fn home(&self) -> &Namespace {
+        &self.namespaces[0]
+    }
+
+    /// Returns every namespace, that of new memories first.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Namespace] {
+        &self.namespaces
+    }
+
+    /// Whether it contains a namespace.
+    #[must_use]
+    pub fn contains(&self, namespace: &Namespace) -> bool {
+        self.namespaces.contains(namespace)
+    }
+
+    /// Returns where a memory goes that holds for `audience`.
+    ///
+    /// # Errors
+    /// [`ApiError::OutOfReach`] if it holds for the user everywhere and that cannot be reached.
+    pub fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
+        let global = Namespace::global();
+        match audience {
+            Audience::Project => Ok(self.home()),
+            Audience::User => self
+                .namespaces
+                .iter()
+                .find(|namespace| **namespace == global)
+                .ok_or_else(|| self.refused(&global.to_string())),
+        }
+    }
+
+    /// Limits a filter: without namespaces it means all of these, else those of them that it names.
+    ///
+    /// # Errors
+    /// [`ApiError::OutOfReach`] if it names none of them.
+    pub fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
+        let asked = &filter.namespaces;
+        let means = |within: &Within, namespace: &Namespace| match within {
+            Within::Exactly(one) => one == namespace,
+            Within::Under(root) => namespace.parts().starts_with(root.parts()),
+        };
+        let named = |namespace: &&Namespace| asked.is_empty() || asked.iter().any(|one| means(one, namespace));
+        let left: Vec<Within> = self.namespaces.iter().filter(named).cloned().map(Within::Exactly).collect();
+        if left.is_empty() {
+            let spelled = asked.iter().map(|one| match one {
+                Within::Exactly(namespace) | Within::Under(namespace) => namespace.to_string(),
+            });
+            return Err(self.refused(&spelled.collect::<Vec<_>>().join(" and ")));
+        }
+        Ok(Filter { namespaces: left, ..filter })
+    }
+
+    fn refused(&self, asked: &str) -> ApiError {
+        let served = self.namespaces.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+        ApiError::OutOfReach { asked: asked.to_owned(), served }
+    }
+}
+
+impl Memories {
+    /// Returns the namespace of the project in `folder` of this machine, as a run over its logs would; `global` where
+    /// there is none. What was found is remembered where the file can be written.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be used.
+    pub fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
+        if !self.can_write() {
+            return Ok(self.known_namespace_of(folder)?.unwrap_or_else(Namespace::global));
+        }
+        let Some(store) = self.storage.as_store() else { return Ok(Namespace::global()) };
+        let mut warn = |warning: &str| tracing::warn!("{warning}");
+        Ok(project_at(store, &self.guard, folder, &mut warn)?)
+    }
+
+    /// Returns the namespace of the project in `folder`, if it is one's, and remembers nothing.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub fn known_namespace_of(&self, folder: &str) -> Result<Option<Namespace>, ApiError> {
+        let Some(store) = self.storage.as_store() else { return Ok(None) };
+        let sighting = Machine::this().sight_path(folder);
+        Ok(sighting.map(|sighting| store.placement(&sighting)).transpose()?.map(|placement| placement.namespace))
+    }
+
+    /// Returns the known projects.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn projects(&self) -> Result<Vec<Project>, ApiError> {
+        Ok(self.ledger(PROJECTS)?.projects()?)
+    }
+
+    /// Returns the project with this name, folder or namespace.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is none, or several.
+    pub fn project(&self, text: &str) -> Result<Project, ApiError> {
+        Ok(self.ledger(PROJECTS)?.project(text)?)
+    }
+
+    /// Gives the project `what` the name `name`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is no such project, or another one has the name.
+    pub fn name_project(&self, what: &str, name: &str) -> Result<Aliased, ApiError> {
+        Ok(pipeline::name_project(self.ledger(PROJECTS)?, what, name, Timestamp::now())?)
+    }
+
+    /// Assigns the folder `path`, with all below it, to the project `name`.
+    ///
+    /// A new name becomes a name of the folder's own project if that has no folder outside; else the folder becomes a
+    /// project of its own, and what was learnt before stays where it is.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the folder or the name cannot be a project's.
+    pub fn give_folder(&self, path: &str, name: &str) -> Result<Aliased, ApiError> {
+        Ok(pipeline::give_folder(self.ledger(PROJECTS)?, &Machine::this(), path, name, Timestamp::now())?)
+    }
+
+    /// Moves the memories of the project `from` into the project `into`, as a run that can be undone. Later conversations
+    /// of `from` go to `into`, too.
+    ///
+    /// # Errors
+    /// [`ApiError`] if either is unknown, or they are one project already.
+    pub fn merge_projects(&self, from: &str, into: &str) -> Result<Merged, ApiError> {
+        Ok(pipeline::merge(self.ledger(PROJECTS)?, &self.guard, from, into, Timestamp::now())?)
+    }
+}
+
+const PROJECTS: &str = "work with projects";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(text: &str) -> Namespace {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_filter_never_leaves_the_set() {
+        let set = NamespaceSet::of_project(space("project/shop"));
+        let all = set.confine(Filter::default()).unwrap();
+        assert_eq!(all, Filter::exactly(&[space("project/shop"), space("global")]));
+        let under = Filter { namespaces: vec![Within::Under(space("project"))], ..Filter::default() };
+        assert_eq!(set.confine(under).unwrap(), Filter::exactly(&[space("project/shop")]));
+        let other = Filter::exactly(&[space("project/other"), space("project/shop")]);
+        assert_eq!(set.confine(other).unwrap(), Filter::exactly(&[space("project/shop")]));
+        let error = set.confine(Filter::exactly(&[space("project/other")])).unwrap_err();
+        assert_eq!(error.to_string(), "project/other is not served here; only project/shop and global");
+    }
+
+    #[test]
+    fn what_holds_everywhere_needs_the_global_namespace() {
+        let (project, alone) =
+            (NamespaceSet::of_project(space("project/shop")), NamespaceSet::only(space("project/shop")));
+        assert_eq!(project.for_audience(Audience::User).unwrap(), &Namespace::global());
+        assert_eq!(project.for_audience(Audience::Project).unwrap(), &space("project/shop"));
+        assert!(alone.for_audience(Audience::User).is_err());
+        assert_eq!(NamespaceSet::of_project(Namespace::global()).as_slice(), [Namespace::global()]);
+    }
+}

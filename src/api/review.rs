@@ -1,0 +1,252 @@
+//! Reviews what was stored: the details of a memory, the inbox, undo, statistics, maintenance and the audit log.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{ApiError, Author, Memories};
+use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
+use crate::memory::{Evidence, Memory, Relation};
+use crate::store::{
+    AuditEntry, AuditLog, BuiltUpon, Deed, Filter, Health, HistoryEntry, Run, RunId, RunStatus, Stats, StoreError,
+    Undone, Waiting,
+};
+
+/// A memory with everything that is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryDetails {
+    /// The memory as it is.
+    pub memory: Memory,
+    /// The quotes that it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Its links to and from other memories that can be reached.
+    pub relations: Vec<Relation>,
+    /// Every change, oldest first.
+    pub history: Vec<HistoryEntry>,
+}
+
+/// A person's decision about pending memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// They become active; what they contradict or refine is superseded.
+    Accept,
+    /// They are forgotten, and not learnt again.
+    Reject,
+}
+
+impl Verdict {
+    /// Returns its verb.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+        }
+    }
+}
+
+/// The outcome of [`Memories::judge`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The run that can be undone.
+    pub run: RunId,
+    /// The memories that were judged, as they are now.
+    pub memories: Vec<Memory>,
+    /// How many memories were superseded by accepted ones.
+    pub superseded: usize,
+}
+
+/// Counts of a database.
+#[derive(Debug, Serialize)]
+pub struct Statistics {
+    /// Rows of each kind.
+    #[serde(flatten)]
+    pub stats: Stats,
+    /// Active memories by tier and heat, and those that fade or expire soon.
+    #[serde(flatten)]
+    pub census: Census,
+    /// Backlog and failures.
+    pub health: Health,
+}
+
+/// How much maintenance looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maintenance {
+    /// All memories.
+    Full,
+    /// Only memories that have expired and those to be purged, which takes the same time however many there are.
+    Expired,
+}
+
+impl Memories {
+    /// Returns everything that is known of a memory.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it is not there.
+    pub fn details(&self, id: &str) -> Result<MemoryDetails, ApiError> {
+        let memory = self.resolve(id)?;
+        let store = self.ledger("show the history of a memory")?;
+        let mut relations = Vec::new();
+        for relation in store.relations(&memory.id)? {
+            let other = if relation.from == memory.id { &relation.to } else { &relation.from };
+            if self.get_memory(other)?.is_some() {
+                relations.push(relation);
+            }
+        }
+        let mut history = Vec::new();
+        for entry in store.history(&memory.id)? {
+            let other = if entry.memory == memory.id { entry.other.as_ref() } else { Some(&entry.memory) };
+            // Without a limit to namespaces, what became of a purged memory is part of the history.
+            let is_visible = match other.filter(|_| self.namespaces.is_some()) {
+                Some(other) => self.get_memory(other)?.is_some(),
+                None => true,
+            };
+            if is_visible {
+                history.push(entry);
+            }
+        }
+        Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history })
+    }
+
+    /// Returns the pending memories that pass `filter`, the oldest first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn inbox(&self, filter: Filter) -> Result<Vec<Waiting>, ApiError> {
+        let filter = self.confined(filter)?;
+        Ok(self.ledger("review pending memories")?.waiting(&filter)?)
+    }
+
+    /// Accepts or rejects pending memories, all or none, as a run that [`Memories::undo`] reverses.
+    ///
+    /// # Errors
+    /// [`ApiError`] if one is not pending, or they cannot be written.
+    pub fn judge(
+        &self,
+        ids: &[impl AsRef<str>],
+        verdict: Verdict,
+        reason: Option<&str>,
+    ) -> Result<Judgement, ApiError> {
+        let ids = self.resolve_all(ids)?;
+        let store = self.ledger("review pending memories")?;
+        let (reason, _) = self.guard.redact(reason.map(str::to_owned));
+        let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
+        let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
+        let outcome = store.write::<_, StoreError>(Some(&run), Timestamp::now(), |writer| {
+            ids.iter().try_fold(0, |superseded, id| match verdict {
+                Verdict::Accept => Ok(superseded + writer.accept(id)?.len()),
+                Verdict::Reject => writer.reject(id, reason.as_deref()).map(|()| superseded),
+            })
+        });
+        let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+        store.finish_run(&run, status, &json!({ "judged": ids.len() }), Timestamp::now())?;
+        let superseded = outcome?;
+        let memories = ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?;
+        Ok(Judgement { run, memories, superseded })
+    }
+
+    /// Returns the run whose id begins or ends with `part`, or the last one for `last`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is none, or several.
+    pub fn run(&self, part: &str) -> Result<Run, ApiError> {
+        Ok(self.ledger("find a run")?.run(part)?)
+    }
+
+    /// Returns which later runs changed memories that `run` had changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn built_upon(&self, run: &RunId) -> Result<Vec<BuiltUpon>, ApiError> {
+        Ok(self.ledger("undo a run")?.built_upon(run)?)
+    }
+
+    /// Returns what [`Memories::undo`] would do.
+    ///
+    /// # Errors
+    /// As for [`Memories::undo`].
+    pub fn would_undo(&self, runs: &[RunId]) -> Result<Undone, ApiError> {
+        Ok(self.ledger("undo a run")?.copy_in_memory()?.undo_runs(runs, Timestamp::now())?)
+    }
+
+    /// Reverses the changes of runs, the newest first, and returns what was done. With `redo`, the next run applies the
+    /// same candidates again; then the number of windows that wait for it is returned, too.
+    ///
+    /// # Errors
+    /// [`ApiError`] if a run is unknown, in progress or undone already, or the database cannot be written.
+    pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(Undone, usize), ApiError> {
+        let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
+        let undone = match store.undo_runs(runs, Timestamp::now()) {
+            // Another process may have undone it first; the windows are reopened all the same.
+            Err(StoreError::RunUndone { .. }) if redo => Undone::default(),
+            undone => undone?,
+        };
+        self.record(audit, Author::Person, Deed::Undo, &undone.removed)?;
+        let mut reopened = 0;
+        for run in runs.iter().filter(|_| redo) {
+            reopened += store.reopen_windows(run)?;
+        }
+        Ok((undone, reopened))
+    }
+
+    /// Returns the counts of the database.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn statistics(&self) -> Result<Statistics, ApiError> {
+        let store = self.ledger("count what is stored")?;
+        let census = lifecycle::census(store, &Rules::from(&self.config.memory), Timestamp::now())?;
+        Ok(Statistics { stats: store.stats()?, census, health: store.health()? })
+    }
+
+    /// Returns what [`Memories::maintain`] would do.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the memories cannot be read.
+    pub fn maintenance_due(&self, purge_days: Option<u32>) -> Result<Upkeep, ApiError> {
+        Ok(lifecycle::plan(self.ledger(MAINTAIN)?, &self.rules(purge_days), Timestamp::now())?)
+    }
+
+    /// Expires, fades, retires and purges what is due, as a run that [`Memories::undo`] reverses, except for the purge.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the memories cannot be written.
+    pub fn maintain(&self, extent: Maintenance, purge_days: Option<u32>) -> Result<Report, ApiError> {
+        let (store, audit, rules) = (self.ledger(MAINTAIN)?, self.audit()?, self.rules(purge_days));
+        let report = match extent {
+            Maintenance::Full => lifecycle::maintain(store, &rules, Timestamp::now())?,
+            Maintenance::Expired => lifecycle::tick(store, &rules, Timestamp::now())?,
+        };
+        if !report.done.purges.is_empty() {
+            self.record(audit, Author::Person, Deed::Purge, &report.done.purges)?;
+        }
+        Ok(report)
+    }
+
+    /// Rewrites a file that still contains erased text, and brings the statistics of its indexes up to date.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn compact(&self) -> Result<(), ApiError> {
+        let store = self.ledger(MAINTAIN)?;
+        if store.is_unsealed()? {
+            store.seal()?;
+        }
+        Ok(store.optimise()?)
+    }
+
+    fn rules(&self, purge_days: Option<u32>) -> Rules {
+        let rules = Rules::from(&self.config.memory);
+        Rules { purge_days: purge_days.unwrap_or(rules.purge_days), ..rules }
+    }
+
+    /// Returns the lines of the audit log, and how many lines of it cannot be read.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the log cannot be read.
+    pub fn audit_log(config: &crate::config::Config) -> Result<(Vec<AuditEntry>, usize), ApiError> {
+        Ok(AuditLog::read(&config.db.value)?)
+    }
+}
+
+const MAINTAIN: &str = "run maintenance";

@@ -1,0 +1,249 @@
+//! An agent's session: what it is shown at the moment of action, and what is recorded of it.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::{ApiError, Memories};
+use crate::embed::EmbedError;
+use crate::memory::{Memory, MemoryId};
+use crate::pipeline::{Stamp, is_unread};
+use crate::search::brief::{self, Brief, BriefRequest, Counting};
+use crate::search::{Direct, Found, direct};
+use crate::store::{AccessKind, Enqueued, FailedCommand, Filter, JobRequest, Step, Store};
+use crate::work::command::{error_line, signature, tidied};
+use crate::work::{self, fixes};
+
+/// Most memories that are shown with a prompt.
+const MAX_SHOWN: usize = 5;
+/// Least words of a prompt that a memory must share to be shown with it.
+const MIN_SHARED: usize = 2;
+/// Least relevance, of which the best hit has 1.
+const MIN_RELEVANCE: f64 = 0.35;
+/// Longest prompt that is searched for, in bytes; of a longer one the beginning.
+const MAX_QUERY: usize = 2_000;
+
+/// An agent's session over memories that are limited to its namespaces.
+#[derive(Debug)]
+pub struct Session<'a> {
+    memories: &'a Memories,
+    store: &'a Store,
+    agent: &'a str,
+    id: &'a str,
+    now: Timestamp,
+}
+
+impl Memories {
+    /// Returns the session of `agent` with the id `id`, at the moment `now`.
+    ///
+    /// # Errors
+    /// [`ApiError::NoLedger`] if the storage is no database.
+    pub fn session<'a>(&'a self, agent: &'a str, id: &'a str, now: Timestamp) -> Result<Session<'a>, ApiError> {
+        Ok(Session { memories: self, store: self.ledger("follow a session")?, agent, id, now })
+    }
+
+    /// Queues the log of a conversation for extraction, and returns whether it waits now.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<bool, ApiError> {
+        Ok(self.ledger(QUEUE)?.enqueue(request, now)? == Enqueued::Waiting)
+    }
+
+    /// Whether neither a job nor a run has read the log as it is now.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn is_unread(&self, log: &Path, stamp: &Stamp) -> Result<bool, ApiError> {
+        Ok(is_unread(self.ledger(QUEUE)?, log, stamp)?)
+    }
+
+    /// Returns when the next job is due.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, ApiError> {
+        Ok(self.ledger(QUEUE)?.next_job_at(now)?)
+    }
+
+    /// Returns the process that has the lease `name`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<u32>, ApiError> {
+        Ok(self.ledger(QUEUE)?.lease_holder(name, now)?)
+    }
+}
+
+const QUEUE: &str = "queue conversations";
+
+impl Session<'_> {
+    /// Returns the brief that the session begins with.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn brief(&self) -> Result<Brief, ApiError> {
+        // To load the token encoding would take longer than all else together.
+        let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
+        Ok(brief::compose(self.store, &request, self.now)?)
+    }
+
+    /// Records that a brief was shown; in a context that was `cleared`, nothing else counts as shown any more.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
+        if cleared {
+            self.store.forget_told(self.id)?;
+        }
+        let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
+        self.store.told(self.id, &ids, self.now)?;
+        // A log of briefs that cannot be written is no reason to stop.
+        let _ = brief::note_shown(self.store, brief, self.now);
+        Ok(())
+    }
+
+    /// Returns memories that bear on a prompt and were not shown in the session yet, which is often none, and records
+    /// them as shown; and the reason why they were searched by words alone, if they were.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or recorded as shown.
+    pub fn relevant(&self, prompt: &str) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
+        let query = &prompt[..prompt.floor_char_boundary(MAX_QUERY)];
+        let shown = self.store.told_in(self.id, Timestamp::UNIX_EPOCH)?;
+        let retrieval = &self.memories.config.memory.retrieval;
+        let most = match retrieval.max_memories_in_prompt.value {
+            0 => MAX_SHOWN,
+            most => most.min(MAX_SHOWN),
+        };
+        let filter = self.memories.confined(Filter {
+            types: retrieval.included_types.value.clone(),
+            min_importance: Some(retrieval.min_importance_for_retrieval.value),
+            ..Filter::default()
+        })?;
+        let vectors = self.memories.vectors.as_deref();
+        let Direct { found, stand_out, without_meaning } =
+            direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
+        let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
+        let bears = |hit: &Found| by_words(hit) || stand_out.contains(&hit.memory.id);
+        let found = found.into_iter().filter(|hit| bears(hit) && !shown.contains(&hit.memory.id));
+        let fresh: Vec<Memory> = found.take(most).map(|hit| hit.memory).collect();
+        self.record_shown(&fresh)?;
+        Ok((fresh, without_meaning))
+    }
+
+    /// Returns memories that fit a query, best first, and counts their use; and the reason why they were searched by words
+    /// alone, if they were.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn recall(&self, query: &str, limit: usize) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
+        let filter = self.memories.confined(Filter::default())?;
+        let vectors = self.memories.vectors.as_deref();
+        let Direct { found, without_meaning, .. } = direct(self.store, query, &filter, limit, vectors, self.now)?;
+        let found: Vec<Memory> = found.into_iter().map(|hit| hit.memory).collect();
+        let ids: Vec<MemoryId> = found.iter().map(|memory| memory.id.clone()).collect();
+        self.memories.note_use(&ids, AccessKind::Search);
+        Ok((found, without_meaning))
+    }
+
+    /// Returns memories that contain the words of `text`, best first. By words alone: what only means something like it
+    /// is not what a person named.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn matching(&self, text: &str, limit: usize) -> Result<Vec<Memory>, ApiError> {
+        let filter = self.memories.confined(Filter::default())?;
+        let found = direct(self.store, text, &filter, limit, None, self.now)?.found;
+        Ok(found.into_iter().map(|hit| hit.memory).collect())
+    }
+
+    /// Records that a command failed with what it printed, and returns what resolved such a failure before.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read or written.
+    pub fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<Memory>, ApiError> {
+        let Some(error) = error_line(printed) else { return Ok(Vec::new()) };
+        let Some((signature, command)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
+        let failed =
+            FailedCommand { signature, command, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
+        let (failed, _) = self.memories.guard.redact(failed);
+        self.store.command_failed(self.id, &failed, self.now)?;
+        let shown = self.store.told_in(self.id, self.now - fixes::COOLDOWN)?;
+        let remedies = self.with(|session| fixes::known(self.store, session.namespaces, &failed, &shown, self.now))?;
+        self.record_shown(&remedies)?;
+        Ok(remedies)
+    }
+
+    /// Records that a command succeeded, and stores what resolved its failure before, if that is plain.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn command_succeeded(&self, command: &str) -> Result<(), ApiError> {
+        let open = self.store.failed_commands(self.id)?;
+        let Some(command) = tidied(command).filter(|_| !open.is_empty()) else { return Ok(()) };
+        let (command, _) = self.memories.guard.redact(command);
+        let (name, categories) = (signature(&command), &self.memories.config.categories.value);
+        for failed in open.iter().filter(|failed| Some(&failed.signature) == name.as_ref()) {
+            self.with(|session| fixes::store_remedy(session, categories, failed, &command))?;
+            self.store.failure_over(self.id, &failed.signature)?;
+        }
+        self.record_step(Step::Ran(command.into_inner()))
+    }
+
+    /// Records that a file was edited.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn file_edited(&self, file: &str) -> Result<(), ApiError> {
+        self.record_step(Step::Edited(file.to_owned()))
+    }
+
+    /// Returns what is known about a command that is about to run: that it fails, and what works instead.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read, or recorded as shown.
+    pub fn warnings(&self, command: &str) -> Result<Vec<Memory>, ApiError> {
+        let Some(command) = tidied(command) else { return Ok(Vec::new()) };
+        let shown = self.store.told_in(self.id, self.now - fixes::COOLDOWN)?;
+        let known = self.with(|session| fixes::warnings(self.store, session.namespaces, &command, &shown, self.now))?;
+        self.record_shown(&known)?;
+        Ok(known)
+    }
+
+    /// Records that the agent called for `event`. With `lasting`, the change survives a failure of power; else nobody
+    /// waits for a disk, since it is a note only.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn hook_fired(&self, event: &str, lasting: bool) -> Result<(), ApiError> {
+        if !lasting {
+            self.store.leave_log()?;
+        }
+        Ok(self.store.hook_fired(self.agent, event, self.now)?)
+    }
+
+    fn with<T, E>(&self, work: impl FnOnce(&work::Session<'_>) -> Result<T, E>) -> Result<T, E> {
+        let home = [self.memories.home()];
+        let namespaces = self.memories.namespaces.as_ref().map_or(&home[..], |namespaces| namespaces.as_slice());
+        let (guard, now) = (&self.memories.guard, self.now);
+        work(&work::Session { store: self.store, guard, agent: self.agent, id: self.id, namespaces, now })
+    }
+
+    fn record_step(&self, step: Step) -> Result<(), ApiError> {
+        Ok(self.store.step_taken(self.id, &self.memories.guard.redact(step).0)?)
+    }
+
+    fn record_shown(&self, memories: &[Memory]) -> Result<(), ApiError> {
+        let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
+        self.store.told(self.id, &ids, self.now)?;
+        // Of several remedies, the one that is shown most often comes first; a missed count is no reason to fail.
+        let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
+        Ok(())
+    }
+}
+
+/// Returns how many words of a prompt a memory contains, without short ones, which are everywhere.
+fn shared(hit: &Found) -> usize {
+    hit.matched.iter().filter(|word| word.chars().count() > 3 || !word.is_ascii()).count()
+}

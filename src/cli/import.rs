@@ -1,0 +1,203 @@
+//! `import`: memories from files of this and other programs.
+
+use std::path::PathBuf;
+
+use afterthought::api::{
+    Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport, choose,
+};
+use afterthought::llm::Complete as _;
+use serde_json::json;
+
+use super::apply;
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::printer::{DIM, Printer, counted, one_line};
+use super::run::{Asking, guard_of, model_settings, reachable, runtime, source};
+
+/// Import memories from files of this and other programs
+///
+/// Reads JSONL exports of this program, or of objects with "content"; MEMORY.md and daily notes; memories of mem0, the MCP
+/// reference memory server, mcp-memory-service and Claude.ai. Of a folder or zip file, every such file is read. CLAUDE.md,
+/// AGENTS.md and the like are recorded as instructions that agents already see, so that runs do not learn them again; they
+/// become memories only with --instructions-as-memories. Memories that name no project go to that of the file, else to all.
+///
+/// Importing a file again changes only what was edited. What was superseded, forgotten or rejected here stays so. Secrets are
+/// redacted.
+///
+/// With --consolidate, each memory is compared with those that are stored, in order of time, as a run that `undo` takes back;
+/// a configured model decides the unclear cases. Prints one line a memory in the order of the file; with --json
+/// `{"incoming", "decision", "target", "reason", "winner"}`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
+)]
+pub struct ImportArgs {
+    /// Files, folders or zip files, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read every file as jsonl, notes, instructions, mem0, mem0-markdown, mcp-memory, mcp-memory-service or
+    /// claude-ai-memories
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Compare each memory with those that are stored
+    #[arg(long)]
+    consolidate: bool,
+    /// Show what --consolidate would do, and write no memory
+    #[arg(long, requires = "consolidate")]
+    dry_run: bool,
+    /// Save the plan that --dry-run shows, for `runs apply`
+    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    asking: Asking,
+    /// Turn the sections of CLAUDE.md, AGENTS.md and the like into memories
+    #[arg(long)]
+    instructions_as_memories: bool,
+}
+
+impl ImportArgs {
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
+pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.global.settings(args.asking.settings())?;
+    let options = ImportOptions {
+        format: args.format.clone(),
+        namespace: config.namespace.value,
+        instructions_as_memories: args.instructions_as_memories,
+        gather: args.consolidate,
+        dry_run: args.dry_run,
+    };
+    let (memories, out) = (context.memories_with(args.asking.settings())?, context.out);
+    let mut trouble = Ok(());
+    let report = memories.import(&args.paths, &options, &mut |event| {
+        let printed = print_event(&event, out);
+        // The import goes on; a broken output is reported at its end.
+        trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
+    })?;
+    trouble?;
+    let ImportReport { failed, gathered, .. } = report;
+    if !args.consolidate {
+        return Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success });
+    }
+    let (config, guard, runtime) = (memories.config(), guard_of(memories.config()), runtime()?);
+    let replays = args.asking.replay.is_some();
+    let settings = if replays { model_settings(config)? } else { runtime.block_on(reachable(config, out))? };
+    let with_model = choose(config.extractor.value, settings.is_some() || replays)?;
+    let source = if with_model { Some(source(&args.asking, config, settings, &guard)?) } else { None };
+    let label = source.as_ref().map_or(String::new(), |source| source.model().to_owned());
+    let store = context.store()?;
+    let budget = args.asking.budget(config, &label, &store)?;
+    let arguments = json!({ "paths": args.paths, "consolidate": true });
+    let asked = (source.as_ref(), &budget);
+    let imported = runtime.block_on(memories.consolidate_imported(gathered, asked, &arguments, args.dry_run))?;
+    if let Some(run) = &imported.run {
+        out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", memories.short_run_id(run)?));
+    }
+    if let Some(path) = &args.out {
+        apply::save(path, &imported.plan, out)?;
+    }
+    imported.outcomes.iter().try_for_each(|outcome| print_outcome(outcome, out))?;
+    let status = report_trouble(&imported, out);
+    Ok(if failed > 0 { ExitStatus::Failures } else { status })
+}
+
+fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
+    match event {
+        ImportEvent::Failed(path, skipped) => {
+            out.warn(format_args!("{}:{}: {}", path.display(), skipped.record, skipped.reason));
+        }
+        ImportEvent::LeftOut(path, left_out) => {
+            out.detail(format_args!("{}:{}: {}", path.display(), left_out.record, left_out.reason));
+        }
+        ImportEvent::WithoutProject(path) => out.warn(format_args!(
+            "{} is in an archive, so it is not known for which project it is written; unpack it in the project's \
+             folder, or pass --namespace project/NAME",
+            path.display()
+        )),
+        ImportEvent::Stored(file) => return print_file(file, out),
+    }
+    Ok(())
+}
+
+fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
+    let FileImport { path, format, counts, left_out, failed, namespace } = file;
+    if out.is_json() {
+        return out.json(&json!({
+            "file": path, "format": format, "added": counts.added, "changed": counts.changed,
+            "known": counts.known, "known_context": counts.context, "left_out": left_out, "failed": failed,
+        }));
+    }
+    let context = match counts.context {
+        0 => String::new(),
+        count => format!(", {} of known context for {namespace}", counted(count, "line")),
+    };
+    out.line(format_args!(
+        "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {failed} failed{context}",
+        path.display(),
+        counts.added,
+        counts.changed,
+        counts.known,
+    ))
+}
+
+fn print_outcome(outcome: &ImportOutcome, out: &Printer) -> anyhow::Result<()> {
+    match outcome {
+        ImportOutcome::Inactive { content, status } => {
+            let reason = format!("it is {status} in the file");
+            print_decision(content, Decision::Skip, &reason, None, out)
+        }
+        ImportOutcome::Compared(change) => {
+            let content = &change.incoming.candidate.claim.content;
+            print_decision(content, change.decision, &change.reason, Some(change), out)
+        }
+    }
+}
+
+fn print_decision(
+    content: &str,
+    decision: Decision,
+    reason: &str,
+    change: Option<&Change>,
+    out: &Printer,
+) -> anyhow::Result<()> {
+    if !out.is_json() {
+        let line = one_line(content, 120);
+        let waits = if change.is_some_and(|change| change.pending) { ", waits in the inbox" } else { "" };
+        return Ok(out.line(format_args!("{:<10} {line} ({reason}{waits})", decision.as_str()))?);
+    }
+    let target = change.and_then(|change| change.target.as_ref());
+    let mut value = json!({ "incoming": content, "decision": decision, "target": target, "reason": reason });
+    if let Some(change) = change {
+        if let Some(conflict) = change.conflict {
+            value["conflict"] = json!(conflict);
+        }
+        for (name, is_so) in [("born_superseded", change.born_superseded), ("pending", change.pending)] {
+            if is_so {
+                value[name] = json!(true);
+            }
+        }
+    }
+    Ok(out.json(&value)?)
+}
+
+fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
+    let (spent, failed) = (imported.settled.spent, imported.settled.failed_calls);
+    if spent.calls > 0 {
+        let tokens = spent.prompt_tokens + spent.completion_tokens;
+        out.note(format_args!("{}, {tokens} tokens", counted(spent.calls, "call")));
+    }
+    if let Some(halted) = &imported.halted {
+        out.error_text(&format!("the model was not asked to the end: {halted}"));
+    }
+    if failed > 0 {
+        out.error_text(&format!(
+            "{} about memories that are hard to tell apart failed: both memories are kept and linked",
+            counted(failed, "question")
+        ));
+    }
+    if imported.halted.is_some() || failed > 0 { ExitStatus::Failures } else { ExitStatus::Success }
+}
