@@ -219,7 +219,7 @@ impl Memories {
     }
 
     /// Compares imported memories with what is known, in the order of their time, and writes them as a run that
-    /// [`Memories::undo`] reverses; a dry run does it in a copy. `arguments` tell the run from others.
+    /// [`Memories::undo`] reverses; a dry run does it in a copy. `arguments` identify the run.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
@@ -309,7 +309,7 @@ fn is_zip(path: &Path) -> bool {
     path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
 }
 
-/// Returns digits that tell the folder of a file from others; none for standard input.
+/// Returns digits that identify the folder of a file; none for standard input.
 fn folder_digits(path: &Path) -> String {
     let folder = std::path::absolute(path).ok().filter(|_| path != Path::new("-"));
     let folder = folder.as_deref().and_then(Path::parent);

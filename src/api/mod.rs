@@ -40,8 +40,8 @@ pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
 pub use crate::lifecycle::tier::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub use crate::pipeline::{
-    Fault, FullSummary, LINGER, Scan, Shift, Stamp, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose, is_subagents,
-    path_key, request_for, scan, work_off,
+    ENVIRONMENT_MARK, Fault, FullSummary, LINGER, Scan, Shift, Stamp, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose,
+    is_subagents, lower_priority, path_key, request_for, scan, start_worker, work_off,
 };
 pub use crate::search::{Found, Weights, brief};
 pub use crate::store::{

@@ -1,4 +1,4 @@
-//! Which model is asked, and what it may cost, as the settings say.
+//! The language model that the settings name, and its budget.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
 /// Returns the prices in force: the built-in ones, under those of the settings.
 ///
 /// # Errors
-/// [`PriceError`], naming what is amiss with the settings' own table.
+/// [`PriceError`], naming the fault in the settings' own table.
 pub fn prices(config: &Config) -> Result<Prices, PriceError> {
     Prices::with(&config.prices.value)
 }

@@ -133,7 +133,7 @@ impl Memories {
         BriefRequest::of(&self.config.memory, within.as_slice().to_vec(), query)
     }
 
-    /// Returns what a conversation is to be told, within the request's budget.
+    /// Returns the brief for a conversation, within the request's budget.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read, or a namespace is out of reach.
@@ -198,7 +198,7 @@ impl Memories {
         Ok(SearchResults { found, standing, fallback })
     }
 
-    /// Notes that a brief was put in front of a model.
+    /// Records that a brief was put in front of a model.
     pub fn note_shown(&self, brief: &Brief) {
         if let Some(store) = self.storage.as_store() {
             let _ = brief::note_shown(store, brief, Timestamp::now());

@@ -13,10 +13,10 @@ use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespa
 use crate::search::{Direct, Found, Highlight, direct};
 use crate::store::{Filter, Order, Store, StoreError};
 
-/// A place where memories are kept. Opening it makes what it needs, and dropping it closes it.
+/// A place where memories are stored. Opening it creates what it needs, and dropping it closes it.
 ///
-/// What an implementor owes: secrets are taken out before anything is kept; a namespace that a filter does not name is
-/// never read; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any more, and may
+/// An implementor redacts secrets before anything is stored; it never reads a namespace that a
+/// filter does not name; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any more, and may
 /// be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates, categories, rights.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
@@ -303,7 +303,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
-        // What is known can be read all the same; who writes is told why that cannot be.
+        // Memories can be read all the same; a write reports why it fails.
         Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
         opened => opened,
     };

@@ -1,4 +1,4 @@
-//! What makes vectors, and what that may cost, as the settings say.
+//! The embedding model that the settings name, and its budget.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -80,7 +80,7 @@ pub fn run(command: &AgentCommand, context: &Context<'_>) -> anyhow::Result<Exit
 
 fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     let mut rows = Vec::new();
-    for agent in Agent::ALL {
+    for agent in Agent::ALL.iter().copied() {
         for is_project in [false, true] {
             let path = settings_of(agent, is_project)?;
             let text = fs::read_to_string(&path).unwrap_or_default();

@@ -184,7 +184,8 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ])
         });
-        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
+        let rows = rows.collect::<Result<_, ApiError>>()?;
+        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
         print_rest(&all, filter, memories.len(), context.out)?;
     }
     if memories.is_empty() {

@@ -125,7 +125,8 @@ fn folder(what: &str) -> Option<String> {
 }
 
 fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let merged = context.memories()?.merge_projects(from, into)?;
+    let memories = context.memories()?;
+    let merged = memories.merge_projects(from, into)?;
     if context.out.is_json() {
         context.out.json(&merged)?;
         return Ok(ExitStatus::Success);
@@ -136,6 +137,6 @@ fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     context
         .out
         .line(format_args!("moved from {from} into {into}: {moved}, of which {settled} met what was known there"))?;
-    context.out.note(format_args!("`afterthought undo {}` takes it back", store.short_run_id(&merged.run)?));
+    context.out.note(format_args!("`afterthought undo {}` takes it back", memories.short_run_id(&merged.run)?));
     Ok(ExitStatus::Success)
 }

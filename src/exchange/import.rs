@@ -120,7 +120,7 @@ pub struct Counts {
     pub changed: usize,
     /// Memories whose id or words are there, or were there and were superseded or forgotten since.
     pub known: usize,
-    /// Lines that agents are told at every start, and that are new as such.
+    /// New lines of instructions that agents read at every start.
     pub context: usize,
 }
 
@@ -220,7 +220,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// Writes what is held back if the store must know of it to tell what becomes of another one.
+    /// Writes the pending memories if another one can only be compared with them in the store.
     pub(super) fn before(
         &mut self,
         writer: &Writer<'_>,

@@ -1,4 +1,4 @@
-//! For which project a file of memories or instructions is written, as far as its place tells.
+//! The project that a file of memories or instructions is written for, judged by its path.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};

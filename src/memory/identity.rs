@@ -1,4 +1,4 @@
-//! What a memory is called and where it belongs.
+//! Memory ids and namespaces.
 
 use std::fmt;
 use std::str::FromStr;

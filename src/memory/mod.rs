@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use transcripts::MessageTime;
 
 pub use identity::{MemoryId, Namespace};
+pub(crate) use spelled::string_enum;
 pub use spelled::{
     Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
 };

@@ -1,10 +1,4 @@
-//! Small vocabularies: each value has one spelling in the database, in JSON and on the command line.
-
-use std::fmt;
-use std::str::FromStr;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! Enumerations with one spelling in the database, in JSON and on the command line.
 
 /// Why a spelled value is not one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,10 +13,13 @@ pub struct ParseError {
 }
 
 /// Declares an enum with one fixed spelling a variant, in `serde`, `Display` and `FromStr` alike.
-macro_rules! spelled {
+macro_rules! string_enum {
     ($(#[$meta:meta])* $name:ident, $what:literal, $allowed:literal, { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
@@ -36,21 +33,23 @@ macro_rules! spelled {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.as_str()) }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.pad(self.as_str()) }
         }
 
-        impl FromStr for $name {
-            type Err = ParseError;
-            fn from_str(text: &str) -> Result<Self, ParseError> {
+        impl std::str::FromStr for $name {
+            type Err = $crate::memory::ParseError;
+            fn from_str(text: &str) -> Result<Self, $crate::memory::ParseError> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == text)
-                    .ok_or_else(|| ParseError { value: text.to_owned(), what: $what, allowed: $allowed })
+                    .ok_or_else(|| $crate::memory::ParseError { value: text.to_owned(), what: $what, allowed: $allowed })
             }
         }
     };
 }
 
-spelled!(
+pub(crate) use string_enum;
+
+string_enum!(
     /// The kind of remembering that a memory serves.
     MemoryType, "a memory type", "semantic, episodic or procedural", {
     /// What is so: facts, preferences, decisions.
@@ -61,7 +60,7 @@ spelled!(
     Procedural = "procedural",
 });
 
-spelled!(
+string_enum!(
     /// How long a memory is meant to live.
     Scope, "a scope", "long_term or short_term", {
     /// Kept until it is superseded or forgotten.
@@ -70,7 +69,7 @@ spelled!(
     ShortTerm = "short_term",
 });
 
-spelled!(
+string_enum!(
     /// Whether a memory is recalled, and if not, why.
     Status, "a status", "active, superseded, forgotten, expired or pending", {
     /// Recalled.
@@ -85,7 +84,7 @@ spelled!(
     Pending = "pending",
 });
 
-spelled!(
+string_enum!(
     /// How a memory came to be.
     ExtractionMethod, "an extraction method", "auto, manual or imported", {
     /// Extracted from a transcript.
@@ -96,7 +95,7 @@ spelled!(
     Imported = "imported",
 });
 
-spelled!(
+string_enum!(
     /// What one memory is to another.
     RelationType, "a relation", "supports, contradicts, refines, supersedes, derived_from or related", {
     /// Confirms it independently.
@@ -113,7 +112,7 @@ spelled!(
     Related = "related",
 });
 
-spelled!(
+string_enum!(
     /// Place in the lookup hierarchy, from most to least readily loaded.
     Tier, "a tier", "l0, l1, l2, l3 or l4", {
     /// Always loaded.
@@ -128,7 +127,7 @@ spelled!(
     L4 = "l4",
 });
 
-spelled!(
+string_enum!(
     /// How an episode ended.
     Outcome, "an outcome", "success, partial or failure", {
     /// It worked.
@@ -139,7 +138,7 @@ spelled!(
     Failure = "failure",
 });
 
-spelled!(
+string_enum!(
     /// For whom a claim holds.
     Audience, "an audience", "user or project", {
     /// For the person, wherever they work.

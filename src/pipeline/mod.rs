@@ -54,7 +54,10 @@ pub use read::{
 };
 pub use run::{Planned, plan, run};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
-pub use worker::{Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, work_off};
+pub use worker::{
+    ENVIRONMENT_MARK, Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority, start_worker,
+    work_off,
+};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;

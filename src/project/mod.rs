@@ -1,4 +1,4 @@
-//! Which project a conversation belongs to, from what its log says and what this machine knows.
+//! Finds the project that a conversation belongs to, from its log and this machine's repositories.
 //!
 //! ```text
 //! folder or address in the log ─▶ name in afterthought.toml ─┐
@@ -23,40 +23,25 @@ use transcripts::{Transcript, hex};
 
 use self::git::read;
 use crate::config::PROJECT_FILE;
-use crate::memory::Namespace;
+use crate::memory::{Namespace, string_enum};
 
 pub use remote::{Remote, without_credentials};
 
 /// Longest part of a namespace, in bytes.
 const MAX_PART: usize = 200;
 
-/// What an identity rests on, from the weakest to the strongest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Basis {
-    /// The text that the log gives: a folder that is not, or no longer, there, or the name of a channel.
-    Text,
+string_enum!(
+    /// What an identity rests on, from the weakest to the strongest.
+    Basis, "the basis of a project's identity", "text, folder, remote or name", {
+    /// The text that the log gives: a folder that does not exist (any more), or the name of a channel.
+    Text = "text",
     /// A repository of this machine.
-    Folder,
+    Folder = "folder",
     /// A repository on a server.
-    Remote,
+    Remote = "remote",
     /// A name that a person gave.
-    Name,
-}
-
-impl Basis {
-    const ALL: [Self; 4] = [Self::Text, Self::Folder, Self::Remote, Self::Name];
-
-    /// Returns the spelling used in the database and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Folder => "folder",
-            Self::Remote => "remote",
-            Self::Name => "name",
-        }
-    }
-}
+    Name = "name",
+});
 
 /// What tells a project from every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +86,7 @@ impl Identity {
     #[must_use]
     pub fn from_stored(id: &str, name: String) -> Option<Self> {
         let (basis, key) = id.split_once(':')?;
-        let basis = Basis::ALL.into_iter().find(|one| one.as_str() == basis)?;
+        let basis = basis.parse().ok()?;
         Some(Self { basis, key: key.to_owned(), name })
     }
 

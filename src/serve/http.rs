@@ -24,7 +24,7 @@ use super::mcp::MemoryServer;
 
 /// Longest body of a request, in bytes: many times what any tool takes.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// How long requests that are under way may take when the server is told to end.
+/// Time that requests under way may still take when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why nothing is served.

@@ -25,7 +25,7 @@ fn is_one_of(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Returns the command on one line; `None` for one that is too long to be told again, or that holds a document.
+/// Returns the command on one line; `None` for one that is too long to be shown again, or that contains a document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)

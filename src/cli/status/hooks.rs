@@ -15,7 +15,8 @@ use crate::cli::printer::{counted, spelled};
 /// Checks each agent whose settings are there, and what is behind the hooks.
 pub(super) fn checks(database: Option<&Database>, path: &Path, now: Timestamp) -> Vec<Check> {
     let fired = database.and_then(|database| database.hooks_fired().ok()).unwrap_or_default();
-    let mut checks: Vec<Check> = Agent::ALL.into_iter().flat_map(|agent| agent_checks(agent, &fired, now)).collect();
+    let mut checks: Vec<Check> =
+        Agent::ALL.iter().copied().flat_map(|agent| agent_checks(agent, &fired, now)).collect();
     checks.extend(database.into_iter().flat_map(|database| work(database, now)));
     let log = HookLog::beside(path);
     if let Some(last) = fs::read_to_string(log.path()).ok().and_then(|text| text.lines().next_back().map(str::to_owned))

@@ -1,14 +1,11 @@
 //! What is asked of a brief.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use crate::config::MemorySettings;
 use crate::lifecycle::Rules;
 use crate::lifecycle::decay::HalfLives;
-use crate::memory::{MemoryType, Namespace, ParseError};
+use crate::memory::{MemoryType, Namespace, string_enum};
 
 /// Most characters of a brief: agents cut what hooks inject at this length.
 pub const MAX_CHARACTERS: usize = 10_000;
@@ -157,50 +154,17 @@ impl Quotas {
     }
 }
 
-/// How a brief is spelled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// A line for each memory.
+string_enum!(
+    /// How a brief is written.
+    #[derive(Default)]
+    Format, "a format of a brief", "compact, detailed, structured or json", {
+    /// A line for each memory
     #[default]
-    Compact,
-    /// A line for each memory, and one below it with all that is known of it.
-    Detailed,
-    /// An element for each memory, with its parts as attributes and elements.
-    Structured,
-    /// One JSON object, for programs.
-    Json,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Compact, Self::Detailed, Self::Structured, Self::Json];
-
-    /// Returns the spelling used on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Compact => "compact",
-            Self::Detailed => "detailed",
-            Self::Structured => "structured",
-            Self::Json => "json",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Format {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|format| format.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "a format of a brief",
-            allowed: "compact, detailed, structured or json",
-        })
-    }
-}
+    Compact = "compact",
+    /// A line for each memory, and one below it with everything else that is known
+    Detailed = "detailed",
+    /// An element for each memory, with its parts as attributes and elements
+    Structured = "structured",
+    /// One JSON object, for programs
+    Json = "json",
+});

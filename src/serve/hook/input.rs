@@ -4,37 +4,24 @@
 
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Deserializer, Value, json};
 
 use crate::guard::INJECTION_TAG;
-use crate::memory::ParseError;
+use crate::memory::string_enum;
 
-/// An agent whose hooks are understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
+string_enum!(
+    /// An agent whose hooks are understood, spelled as the format of its logs.
+    Agent, "an agent with hooks", "claude-code or codex", {
     /// Claude Code.
-    ClaudeCode,
+    ClaudeCode = "claude-code",
     /// Codex.
-    Codex,
-}
+    Codex = "codex",
+});
 
 impl Agent {
-    /// Every agent.
-    pub const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
-
-    /// Returns the spelling used by `--format`, which is that of its logs, too.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-        }
-    }
-
     /// Returns its name for people.
     #[must_use]
     pub const fn about(self) -> &'static str {
@@ -73,71 +60,31 @@ impl Agent {
     }
 }
 
-impl FromStr for Agent {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|agent| agent.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "an agent with hooks",
-            allowed: "claude-code or codex",
-        })
-    }
-}
-
-/// A moment at which an agent calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+string_enum!(
+    /// A moment at which an agent calls.
+    Event, "the event of a hook", "session-start, user-prompt-submit, pre-tool-use, post-tool-use, \
+        post-tool-use-failure, stop, subagent-stop, pre-compact or session-end", {
     /// A session begins, goes on, or was compacted.
-    SessionStart,
-    /// The person has said something.
-    UserPromptSubmit,
+    SessionStart = "session-start",
+    /// The person has sent a prompt.
+    UserPromptSubmit = "user-prompt-submit",
     /// A tool is about to be used.
-    PreToolUse,
+    PreToolUse = "pre-tool-use",
     /// A tool was used.
-    PostToolUse,
+    PostToolUse = "post-tool-use",
     /// A tool was used and failed.
-    PostToolUseFailure,
+    PostToolUseFailure = "post-tool-use-failure",
     /// The agent has answered.
-    Stop,
+    Stop = "stop",
     /// A sub-agent has answered.
-    SubagentStop,
+    SubagentStop = "subagent-stop",
     /// The session is about to be compacted.
-    PreCompact,
+    PreCompact = "pre-compact",
     /// The session ends.
-    SessionEnd,
-}
+    SessionEnd = "session-end",
+});
 
 impl Event {
-    /// Every event.
-    pub const ALL: [Self; 9] = [
-        Self::SessionStart,
-        Self::UserPromptSubmit,
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::PostToolUseFailure,
-        Self::Stop,
-        Self::SubagentStop,
-        Self::PreCompact,
-        Self::SessionEnd,
-    ];
-
-    /// Returns the spelling on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SessionStart => "session-start",
-            Self::UserPromptSubmit => "user-prompt-submit",
-            Self::PreToolUse => "pre-tool-use",
-            Self::PostToolUse => "post-tool-use",
-            Self::PostToolUseFailure => "post-tool-use-failure",
-            Self::Stop => "stop",
-            Self::SubagentStop => "subagent-stop",
-            Self::PreCompact => "pre-compact",
-            Self::SessionEnd => "session-end",
-        }
-    }
-
     /// Returns the agents' own spelling.
     #[must_use]
     pub const fn wire(self) -> &'static str {
@@ -182,19 +129,6 @@ impl Event {
             | Self::PreCompact
             | Self::SessionEnd => None,
         }
-    }
-}
-
-impl FromStr for Event {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|event| event.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "the event of a hook",
-            allowed: "session-start, user-prompt-submit, pre-tool-use, post-tool-use, post-tool-use-failure, stop, \
-                      subagent-stop, pre-compact or session-end",
-        })
     }
 }
 
@@ -433,11 +367,11 @@ mod tests {
 
     #[test]
     fn every_event_is_read_as_it_is_spelled() {
-        for event in Event::ALL {
+        for event in Event::ALL.iter().copied() {
             assert_eq!(event.as_str().parse::<Event>().unwrap(), event);
             assert_eq!(event.wire().to_lowercase(), event.as_str().replace('-', ""));
         }
-        for agent in Agent::ALL {
+        for agent in Agent::ALL.iter().copied() {
             assert_eq!(agent.as_str().parse::<Agent>().unwrap(), agent);
         }
     }

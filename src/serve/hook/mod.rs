@@ -11,7 +11,6 @@
 //! and ends successfully whatever fails. Its caller sets the time limit, since only a process can end what hangs;
 //! [`handle()`] hands out the output before it does what may take longer.
 
-mod detach;
 mod handle;
 mod input;
 mod logs;
@@ -25,9 +24,9 @@ use crate::api::{ApiError, QueryVectors};
 use crate::config::Config;
 
 pub use crate::api::{
-    Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, request_for, scan, work_off,
+    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority,
+    request_for, scan, start_worker, work_off,
 };
-pub use detach::{ENVIRONMENT_MARK, lower_priority, start_worker};
 pub use handle::{FollowUp, handle};
 pub use input::{Agent, Event, HookOutput, Input, InputError, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
 pub use note::HookLog;

@@ -1,4 +1,4 @@
-//! The log of what went wrong in hooks, which nobody sees while it happens.
+//! The log of hook failures, which nobody sees while they happen.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -1,10 +1,10 @@
-//! The agents' settings, as far as hooks are in them. Pure: what is there is kept as it is, in its order.
+//! Hooks in the settings of agents. Pure: other settings stay as they are, in their order.
 
 use serde_json::{Map, Value, json};
 
 use super::{Agent, Event};
 
-/// Seconds that an agent is told to wait; each hook ends long before by itself.
+/// Seconds that an agent waits; each hook ends long before by itself.
 const TIMEOUT: u64 = 5;
 /// The most that agents allow at the end of a session.
 const TIMEOUT_AT_END: u64 = 3;
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_there_is_kept_and_taking_ours_out_gives_it_back() {
         for before in [own(), json!({}), json!({"a": 1, "hooks": {}})] {
-            for agent in Agent::ALL {
+            for agent in Agent::ALL.iter().copied() {
                 let after = install(&before, agent, "/opt/afterthought", false).unwrap();
                 assert_eq!(
                     commands_in(&after).len(),

@@ -25,13 +25,13 @@ use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::tool::told;
+use self::tool::error_chain;
 use crate::api::{ApiError, Memories};
 use crate::serve::MemoryPool;
 
 pub use tool::{Effect, Profile, ToolRow};
 
-/// What clients are told of the server when they connect.
+/// Instructions that clients get when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 
 /// Answers the requests of clients. Cheap to clone: all clones share one pool.
@@ -106,7 +106,7 @@ impl ServerHandler for MemoryServer {
         if tool.effect != Effect::Reads {
             self.embed();
         }
-        let result = match done.map_err(|error| told(&error)).and_then(|done| done) {
+        let result = match done.map_err(|error| error_chain(&error)).and_then(|done| done) {
             Ok(answer) => CallToolResult::structured(answer),
             Err(why) => CallToolResult::error(vec![ContentBlock::text(format!("{}: {why}", tool.name))]),
         };
@@ -140,7 +140,7 @@ impl ServerHandler for MemoryServer {
         match read {
             Ok(Some(result)) => Ok(result.into()),
             Ok(None) => Err(ErrorData::resource_not_found(format!("there is no resource {uri}"), None)),
-            Err(error) => Err(ErrorData::resource_not_found(format!("{uri}: {}", told(&error)), None)),
+            Err(error) => Err(ErrorData::resource_not_found(format!("{uri}: {}", error_chain(&error)), None)),
         }
     }
 
@@ -163,7 +163,7 @@ impl ServerHandler for MemoryServer {
         match prompt {
             Ok(Ok(prompt)) => Ok(prompt.into()),
             Ok(Err(why)) => Err(ErrorData::invalid_params(why, None)),
-            Err(error) => Err(ErrorData::internal_error(told(&error), None)),
+            Err(error) => Err(ErrorData::internal_error(error_chain(&error), None)),
         }
     }
 }

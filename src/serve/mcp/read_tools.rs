@@ -195,21 +195,7 @@ pub(super) struct BriefArguments {
     /// At most so many tokens, up to 4000; what the settings say by default
     max_tokens: Option<usize>,
     /// compact (the default), detailed, structured or json
-    format: Option<Spelling>,
-}
-
-/// How the brief is spelled.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Spelling {
-    /// A line for each memory
-    Compact,
-    /// All that is known of each
-    Detailed,
-    /// An element for each
-    Structured,
-    /// One object
-    Json,
+    format: Option<Format>,
 }
 
 /// A brief.
@@ -236,12 +222,7 @@ impl MemoryTool for Brief {
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];
 
     fn call(memories: &Memories, arguments: BriefArguments) -> Result<BriefAnswer, ApiError> {
-        let format = match arguments.format.unwrap_or(Spelling::Compact) {
-            Spelling::Compact => Format::Compact,
-            Spelling::Detailed => Format::Detailed,
-            Spelling::Structured => Format::Structured,
-            Spelling::Json => Format::Json,
-        };
+        let format = arguments.format.unwrap_or_default();
         let request = memories.brief_request(arguments.query);
         let max_tokens = arguments.max_tokens.unwrap_or(request.max_tokens).min(MOST_TOKENS);
         let brief = memories.brief(&BriefRequest { max_tokens, format, ..request })?;
@@ -348,7 +329,7 @@ impl MemoryTool for History {
     type Answer = HistoryAnswer;
     const NAME: &'static str = "memory_history";
     const TITLE: &'static str = "Past of a memory";
-    const DESCRIPTION: &'static str = "Tell how a memory came to be: each change with its reason and former wording, the very \
+    const DESCRIPTION: &'static str = "Show how a memory came to be: each change with its reason and former wording, the very \
         words that it rests on, and what it is linked to. Use it where a memory is doubted or two do not agree.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Full];

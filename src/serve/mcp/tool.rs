@@ -1,7 +1,6 @@
 //! The trait that every MCP tool implements, and the table row with its schemas that is made from it.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -13,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::api::{ApiError, Memories};
-use crate::memory::ParseError;
+use crate::memory::string_enum;
 
 /// Something that a client can have done.
 ///
@@ -116,7 +115,7 @@ impl fmt::Debug for ToolRow {
 fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, String> {
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
-    let answer = T::call(memories, arguments).map_err(|error| told(&error))?;
+    let answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
     Ok(serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot"))
 }
 
@@ -135,7 +134,7 @@ fn takes(schema: &JsonObject) -> String {
 }
 
 /// Returns an error with its causes, in one line.
-pub(super) fn told(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -209,53 +208,21 @@ fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
     words.filter(|_| is_null)
 }
 
-/// A set of tools. Every one of them is coherent: no two tools of it do the same, but for [`Profile::Full`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Profile {
+string_enum!(
+    /// A set of tools. No two tools of a profile do the same, but for [`Profile::Full`].
+    #[derive(Default)]
+    Profile, "a profile", "standard, basecoat, blockcell or full", {
     /// The five verbs store, recall, update, forget and list, with brief, history and relate; forgetting takes filters,
     /// and can be taken back.
     #[default]
-    Standard,
+    Standard = "standard",
     /// The five tools of the Base Coat specification alone, with its arguments.
-    Basecoat,
+    Basecoat = "basecoat",
     /// The three tools of blockcell alone, with its arguments.
-    Blockcell,
-    /// Everything there is.
-    Full,
-}
-
-impl Profile {
-    /// Every profile.
-    pub const ALL: &[Self] = &[Self::Standard, Self::Basecoat, Self::Blockcell, Self::Full];
-
-    /// Returns the spelling used on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Basecoat => "basecoat",
-            Self::Blockcell => "blockcell",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Profile {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.iter().copied().find(|profile| profile.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "a profile",
-            allowed: "standard, basecoat, blockcell or full",
-        })
-    }
-}
+    Blockcell = "blockcell",
+    /// Every tool.
+    Full = "full",
+});
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A memory as clients see it: what helps a model, and no more, since every word of it is paid for.
+//! Memories as MCP clients see them: only fields that help a model, since every token is paid for.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -101,7 +101,7 @@ impl From<&Memory> for MemoryView {
 
 impl MemoryView {
     pub(super) fn scored(memory: &Memory, score: f64) -> Self {
-        // Three decimals tell as much as seventeen, and cost less.
+        // Three decimals say as much as seventeen, and cost fewer tokens.
         Self { score: Some((score * 1e3).round() / 1e3), ..Self::from(memory) }
     }
 }

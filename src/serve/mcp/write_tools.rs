@@ -218,7 +218,7 @@ pub(super) struct ForgetArguments {
     subject: Option<String>,
     /// Why, for their history
     reason: Option<String>,
-    /// Only tell which memories the filters mean
+    /// Only list the memories that the filters select
     #[serde(default)]
     dry_run: bool,
 }
@@ -324,7 +324,7 @@ impl ForgetArguments {
     }
 }
 
-/// What is told of memories that nothing was done to.
+/// Label of memories that were only listed.
 const PREVIEW: &str = "would be forgotten";
 
 pub(super) struct Relate;
