@@ -7,7 +7,7 @@ demo:
     cargo run -- run fixtures --extractor rules --db demo.db
 
 test *args:
-    cargo test {{args}}
+    cargo test --workspace {{args}}
 
 # What needs encryption at rest, which builds OpenSSL; then the tests of the store with every file encrypted
 encrypted:
@@ -18,7 +18,12 @@ encrypted:
 
 lint:
     cargo fmt --all
-    cargo clippy --all-targets -- -D warnings
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# The library without the program, and the log readers alone
+parts:
+    cargo build --lib --no-default-features
+    cargo test --package transcripts
 
 # Ratios against a fixed-delay server, in one run
 bench:
