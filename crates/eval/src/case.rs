@@ -1,0 +1,565 @@
+//! Extraction cases: a conversation, what should be remembered of it, and what must not be.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{borrow::Cow, fmt};
+
+use jiff::civil::{Date, Time, time};
+use jiff::tz::Offset;
+use jiff::{Timestamp, ToSpan as _};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::EvalError;
+use crate::files::{LineCase, Placed, format_error, is_file_of, last_part, read_cases, read_json};
+use crate::patterns::Patterns;
+use crate::vocabulary::{MemoryType, vocabulary};
+
+/// Name of the file that describes a case in a folder of its own.
+const CASE_FILE: &str = "case.json";
+/// Name of the file beside it with an independent reader's verdicts.
+const VERDICT_FILE: &str = "judged.json";
+/// Format in which conversations are written that stand in the case itself.
+pub const INLINE_FORMAT: &str = "openai-chat";
+
+/// A conversation, what should be remembered of it, and what must not be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// One sentence: what is hard about this conversation.
+    pub about: String,
+    /// Language of the conversation, and so of its memories.
+    pub language: Language,
+    /// Format of the logs, as `afterthought log formats` lists it.
+    pub format: String,
+    /// What it tests, in words of your own; results are grouped by them.
+    #[serde(default)]
+    pub phenomena: Vec<String>,
+    /// Files and folders beside the case, in the order in which they are read.
+    pub logs: Vec<PathBuf>,
+    /// Modification time of logs that contain no date. By default the start of 2026.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub changed_at: Option<Timestamp>,
+    /// What a careful person would keep.
+    pub memories: Vec<Gold>,
+    /// What must not be kept.
+    #[serde(default)]
+    pub forbidden: Vec<Forbidden>,
+}
+
+/// Something that should be remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gold {
+    /// Unique within the case, e.g. `m1`. Cases on a line number their memories.
+    #[serde(default)]
+    pub id: String,
+    /// What should be remembered, for people.
+    pub text: String,
+    /// Every correct type, the best first. On a line it may be missing: then any type is correct.
+    #[serde(default, rename = "type")]
+    pub types: Vec<MemoryType>,
+    /// How much it matters; `medium` by default.
+    #[serde(default)]
+    pub importance: Importance,
+    /// Acceptable to keep and to leave out: counts neither for recall nor against precision.
+    #[serde(default)]
+    pub optional: bool,
+    /// Regular expressions that must all occur in the memory.
+    pub all: Vec<String>,
+    /// Regular expressions that must not occur; a memory with one of them distorts the fact.
+    #[serde(default)]
+    pub none: Vec<String>,
+    /// The day, month or instant that the memory must name or be valid from or until.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Moment>,
+    /// Verbatim parts of messages; correct evidence cites a message that contains one of them.
+    pub evidence: Vec<String>,
+}
+
+/// Something that must not be remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forbidden {
+    /// Unique within the case, e.g. `f1`. Cases on a line number their entries.
+    #[serde(default)]
+    pub id: String,
+    /// Why it must not be kept.
+    pub kind: ForbiddenKind,
+    /// Regular expressions that all occur in a forbidden memory.
+    pub all: Vec<String>,
+    /// Regular expressions any of which excuses the memory, such as a negation.
+    #[serde(default)]
+    pub unless: Vec<String>,
+    /// An explanation for people.
+    #[serde(default)]
+    pub why: String,
+}
+
+vocabulary! {
+    /// How much a memory matters.
+    #[derive(Default)]
+    Importance {
+        /// Missing it does harm; a lasting preference, decision, hard rule or costly lesson.
+        High = "high",
+        /// Useful background.
+        #[default]
+        Medium = "medium",
+        /// Minor.
+        Low = "low",
+    }
+    /// Why something must not be kept.
+    ForbiddenKind {
+        /// A key, token or password.
+        Secret = "secret",
+        /// An instruction to whoever reads the conversation.
+        Injection = "injection",
+        /// The assistant's claim or guess that nobody confirmed.
+        AssistantClaim = "assistant-claim",
+        /// A supposition.
+        Hypothetical = "hypothetical",
+        /// Part of a story or a game.
+        Fiction = "fiction",
+        /// Mockery.
+        Sarcasm = "sarcasm",
+        /// A fact about one person, kept of another.
+        ThirdPartyMisattributed = "third-party-misattributed",
+        /// A request for this once, kept as a rule.
+        OneOff = "one-off",
+        /// Known to everybody.
+        CommonKnowledge = "common-knowledge",
+        /// Recalled from the memory, not said.
+        Recalled = "recalled",
+        /// A wrong absolute date.
+        StaleDate = "stale-date",
+        /// Data of an example or a test.
+        ExampleData = "example-data",
+        /// Output of a tool.
+        ToolOutput = "tool-output",
+        /// Said by somebody else than the memory names.
+        Misattributed = "misattributed",
+        /// Something that was denied.
+        Denied = "denied",
+    }
+    /// Language of a case.
+    Language {
+        /// English.
+        En = "en",
+        /// Chinese.
+        Zh = "zh",
+        /// Spanish.
+        Es = "es",
+        /// German.
+        De = "de",
+    }
+    /// A reader's verdict on a memory that no gold memory matches.
+    Ruling {
+        /// True, and worth keeping.
+        Kept = "kept",
+        /// False, or not worth keeping.
+        Wrong = "wrong",
+    }
+    /// Author of a message.
+    #[derive(Default)]
+    Role {
+        /// A person.
+        #[default]
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool, of which this is the output.
+        Tool = "tool",
+        /// The program around the conversation.
+        System = "system",
+        /// Anybody else.
+        Other = "other",
+    }
+}
+
+/// An independent reader's verdict on a memory that no gold memory matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReaderVerdict {
+    /// The exact content of the memory.
+    pub content: String,
+    /// Whether it is worth keeping.
+    pub verdict: Ruling,
+    /// The reason.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// A short conversation on a line of a file, with what should and must not be kept of it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShortCase {
+    /// Unique among the cases of a split.
+    pub id: String,
+    /// What is hard about it, in one sentence.
+    #[serde(default)]
+    pub about: String,
+    /// Language of the conversation, and so of its memories.
+    pub language: Language,
+    /// What it tests; results are grouped by each.
+    #[serde(default)]
+    pub phenomena: Vec<String>,
+    /// The conversation.
+    pub transcript: Vec<CaseMessage>,
+    /// What a careful person would keep.
+    #[serde(default)]
+    pub must: Vec<Gold>,
+    /// What must not be kept.
+    #[serde(default)]
+    pub must_not: Vec<Forbidden>,
+}
+
+/// A message of a conversation that stands in the case itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseMessage {
+    /// Its author; a person by default.
+    #[serde(default)]
+    pub role: Role,
+    /// The author's name, in a conversation of several people.
+    #[serde(default)]
+    pub speaker: Option<String>,
+    /// When it was said; a minute after the message before by default.
+    #[serde(default)]
+    pub at: Option<Moment>,
+    /// The words.
+    pub text: String,
+}
+
+/// A day, a month or an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A month in UTC, by its first day.
+    Month(Date),
+    /// A day in UTC.
+    Day(Date),
+    /// An instant.
+    Instant(Timestamp),
+}
+
+impl Moment {
+    /// Returns noon of the day, or of the month's first day.
+    #[must_use]
+    pub fn noon(self) -> Timestamp {
+        self.at(time(12, 0, 0, 0), |month| month)
+    }
+
+    /// Returns the first instant.
+    #[must_use]
+    pub fn first(self) -> Timestamp {
+        self.at(Time::MIN, |month| month)
+    }
+
+    /// Returns the last instant, in whole seconds.
+    #[must_use]
+    pub fn last(self) -> Timestamp {
+        self.at(time(23, 59, 59, 0), Date::last_of_month)
+    }
+
+    fn at(self, clock: Time, of_month: fn(Date) -> Date) -> Timestamp {
+        let day = match self {
+            Self::Instant(at) => return at,
+            Self::Month(first) => of_month(first),
+            Self::Day(day) => day,
+        };
+        Offset::UTC.to_timestamp(day.to_datetime(clock)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let parsed = match text.len() {
+            7 => format!("{text}-01").parse().map(Self::Month).ok(),
+            10 => text.parse().map(Self::Day).ok(),
+            _ => text.parse().map(Self::Instant).ok(),
+        };
+        parsed.ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "{text:?} is no time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z"
+            ))
+        })
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Month(first) => write!(f, "{}", first.strftime("%Y-%m")),
+            Self::Day(day) => write!(f, "{day}"),
+            Self::Instant(at) => write!(f, "{at}"),
+        }
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> Cow<'static, str> {
+        "Moment".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A day such as 2026-03-04, a month such as 2026-03, or an instant such as 2026-03-04T18:30:00Z.",
+            "pattern": r"^\d{4}-\d{2}(-\d{2}(T.+)?)?$",
+        })
+    }
+}
+
+/// Returns `messages` as the text of a log in [`INLINE_FORMAT`].
+#[must_use]
+pub fn inline_log(id: &str, messages: &[CaseMessage]) -> String {
+    let mut last: Option<Timestamp> = None;
+    let mut made: Vec<Value> = Vec::with_capacity(messages.len());
+    for (number, said) in (1..).zip(messages) {
+        let next = last.map(|last| last.checked_add(1.minute()).unwrap_or(last));
+        last = said.at.map(Moment::noon).or(next);
+        let mut message = json!({"id": format!("m{number}"), "role": said.role, "content": said.text});
+        if let Some(name) = &said.speaker {
+            message["name"] = json!(name);
+        }
+        if let Some(at) = last {
+            message["created_at"] = json!(at.to_string());
+        }
+        made.push(message);
+    }
+    json!({"id": format!("conversation-{id}"), "messages": made}).to_string()
+}
+
+impl LineCase for ShortCase {
+    const ENDING: &'static str = "-extraction.jsonl";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.transcript.is_empty() {
+            return Err(format!("{}.transcript: no message", self.id));
+        }
+        if self.must.is_empty() && self.must_not.is_empty() {
+            return Err(format!("{}: it tests nothing; give must, must_not or both", self.id));
+        }
+        for piece in self.must.iter().flat_map(|must| &must.evidence) {
+            if !self.transcript.iter().any(|message| message.text.contains(piece.as_str())) {
+                return Err(format!("{}: no message contains the evidence {piece:?}", self.id));
+            }
+        }
+        let compiled = Patterns::compile(&self.to_case());
+        compiled.map(drop).map_err(|(place, reason)| format!("{}: {place}{reason}", self.id))
+    }
+}
+
+impl ShortCase {
+    /// Returns the case in its long form, its entries numbered.
+    fn to_case(&self) -> Case {
+        let numbered = |letter: &str, number: usize| format!("{letter}{}", number + 1);
+        let golds = self.must.iter().enumerate();
+        let forbidden = self.must_not.iter().enumerate();
+        Case {
+            about: self.about.clone(),
+            language: self.language,
+            format: INLINE_FORMAT.to_owned(),
+            phenomena: self.phenomena.clone(),
+            logs: vec![PathBuf::from(format!("{}.json", self.id.replace(['/', '\\'], "-")))],
+            changed_at: None,
+            memories: golds.map(|(at, gold)| Gold { id: numbered("m", at), ..gold.clone() }).collect(),
+            forbidden: forbidden.map(|(at, one)| Forbidden { id: numbered("f", at), ..one.clone() }).collect(),
+        }
+    }
+}
+
+/// A case that was read, with its patterns compiled.
+#[derive(Debug)]
+pub struct LoadedCase {
+    /// Its folder, or its file if that has many cases.
+    pub folder: PathBuf,
+    /// Its id: the name of its folder, or the one on its line.
+    pub id: String,
+    /// Name of the folder that contains it, such as `dev` or `unseen`.
+    pub split: String,
+    /// The case.
+    pub case: Case,
+    /// Its patterns.
+    pub patterns: Patterns,
+    /// An independent reader's verdicts.
+    pub verdicts: Vec<ReaderVerdict>,
+    /// The conversation, where it stands in the case itself.
+    pub conversation: Option<Vec<CaseMessage>>,
+}
+
+impl LoadedCase {
+    fn read(folder: &Path) -> Result<Self, EvalError> {
+        let file = folder.join(CASE_FILE);
+        let case: Case = read_json(&file)?;
+        let form = |place: &str, reason: String| format_error(&file, place, reason);
+        if let Some(gold) = case.memories.iter().find(|gold| gold.types.is_empty()) {
+            return Err(form(&format!("{}.type: ", gold.id), "no type is named".to_owned()));
+        }
+        let patterns = Patterns::compile(&case).map_err(|(place, reason)| form(&place, reason))?;
+        if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
+            return Err(form("logs: ", format!("there is no {} beside it", log.display())));
+        }
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let verdicts = folder.join(VERDICT_FILE);
+        Ok(Self {
+            folder: folder.to_owned(),
+            id: last_part(&whole),
+            split: whole.parent().map(last_part).unwrap_or_default(),
+            case,
+            patterns,
+            verdicts: if verdicts.exists() { read_json(&verdicts)? } else { Vec::new() },
+            conversation: None,
+        })
+    }
+
+    fn of_line(placed: Placed<ShortCase>) -> Result<Self, EvalError> {
+        let case = placed.case.to_case();
+        let patterns = Patterns::compile(&case);
+        Ok(Self {
+            folder: placed.file.clone(),
+            patterns: patterns.map_err(|(place, reason)| format_error(&placed.file, &place, reason))?,
+            id: placed.case.id,
+            split: placed.split,
+            case,
+            verdicts: Vec::new(),
+            conversation: Some(placed.case.transcript),
+        })
+    }
+
+    /// Returns `split/id`, unique among all cases of a suite.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.split, self.id)
+    }
+}
+
+/// Returns whether there is an extraction case in or below `path`.
+#[must_use]
+pub fn has_cases(path: &Path) -> bool {
+    walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok).any(|entry| {
+        (entry.file_name() == CASE_FILE && entry.file_type().is_file()) || is_file_of::<ShortCase>(entry.path())
+    })
+}
+
+/// A folder or file, and the case in it or why it cannot be read.
+pub type DiscoveredCase = (PathBuf, Result<LoadedCase, EvalError>);
+
+/// Reads every extraction case in or below `paths`, sorted by path.
+///
+/// # Errors
+/// [`EvalError::NoCases`] for a path without a case.
+pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
+    let mut places = Vec::new();
+    for path in paths {
+        let before = places.len();
+        if last_part(path) == CASE_FILE && path.is_file() {
+            places.extend(path.parent().map(Path::to_owned));
+        }
+        for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_map(Result::ok) {
+            if entry.depth() > 0 && entry.file_name() == CASE_FILE && entry.file_type().is_file() {
+                places.extend(entry.path().parent().map(Path::to_owned));
+            } else if is_file_of::<ShortCase>(entry.path()) {
+                places.push(entry.into_path());
+            }
+        }
+        if places.len() == before {
+            return Err(EvalError::NoCases { path: path.clone() });
+        }
+    }
+    let mut seen = BTreeSet::new();
+    places.retain(|place| seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())));
+    let mut found = Vec::new();
+    for place in places {
+        if !place.is_file() {
+            let loaded = LoadedCase::read(&place);
+            found.push((place, loaded));
+            continue;
+        }
+        let (cases, errors) = read_cases::<ShortCase>(std::slice::from_ref(&place));
+        found.extend(cases.into_iter().map(|placed| (place.clone(), LoadedCase::of_line(placed))));
+        found.extend(errors.into_iter().map(|error| (place.clone(), Err(error))));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_line(line: &Value) -> DiscoveredCase {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("en-extraction.jsonl");
+        std::fs::write(&file, format!("{line}\n")).unwrap();
+        discover(&[file]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_line_is_a_case_with_its_conversation() {
+        let line = json!({"id": "a", "language": "en", "transcript": [{"text": "We use pnpm."}],
+            "must": [{"text": "The project uses pnpm.", "all": ["pnpm"], "evidence": ["pnpm"], "date": "2026-03"}],
+            "must_not": [{"kind": "denied", "all": ["npm install"]}]});
+        let case = read_line(&line).1.unwrap();
+        assert_eq!((case.id.as_str(), case.case.memories[0].id.as_str()), ("a", "m1"));
+        assert_eq!((case.patterns.golds.len(), case.patterns.forbidden[0].id.as_str()), (1, "f1"));
+        assert_eq!(case.conversation.map(|messages| messages.len()), Some(1));
+    }
+
+    #[test]
+    fn faults_are_reported_with_their_line() {
+        let case =
+            |must: Value| json!({"id": "a", "language": "en", "transcript": [{"text": "We use pnpm."}], "must": must});
+        for (line, expected) in [
+            (case(json!([])), "line 1: a: it tests nothing"),
+            (
+                case(json!([{"text": "x", "all": ["x"], "evidence": ["yarn"]}])),
+                "no message contains the evidence \"yarn\"",
+            ),
+            (
+                case(json!([{"text": "x", "all": ["("], "evidence": ["We"]}])),
+                "line 1: a: m1.all[0]: \"(\" is no pattern",
+            ),
+            (case(json!([{"text": "x", "any": ["x"], "evidence": []}])), "unknown field `any`"),
+        ] {
+            let error = read_line(&line).1.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_adversarial_suite_can_be_read_and_is_large_enough() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/adversarial");
+        let cases: Vec<LoadedCase> = discover(&[folder]).unwrap().into_iter().map(|(_, case)| case.unwrap()).collect();
+        assert!(cases.len() >= 100, "{}", cases.len());
+        for (phenomenon, least) in [
+            ("secret", 10),
+            ("injection", 8),
+            ("fiction", 8),
+            ("sarcasm", 6),
+            ("hypothetical", 8),
+            ("feedback-loop", 5),
+            ("third-party", 8),
+            ("one-off", 6),
+            ("retraction", 6),
+            ("coreference", 5),
+            ("number", 6),
+            ("assistant-confirmed", 4),
+            ("assistant-denied", 3),
+        ] {
+            let count = cases.iter().filter(|case| case.case.phenomena.iter().any(|one| one == phenomenon)).count();
+            assert!(count >= least, "{phenomenon}: {count}");
+        }
+    }
+}

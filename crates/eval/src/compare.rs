@@ -1,0 +1,555 @@
+//! Compares two runs of the same cases.
+//!
+//! ```text
+//! Results A ─▶ Tally ┐  the same cases  ┌▶ paired bootstrap ──▶ interval, smallest detectable difference
+//!                    ├─────────────────▶├▶ randomisation test ─▶ p, and p corrected for all measures
+//! Results B ─▶ Tally ┘                  └▶ cases that changed, with findings that appeared and disappeared
+//! ```
+//!
+//! Cases are drawn, not memories: the memories of one conversation are not independent. Both runs are drawn alike, so that
+//! what is hard for both does not widen the interval.
+//!
+//! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to the
+//! Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, what a case adds to the
+//! difference could as well be subtracted. Where both runs have the same denominator in a case, as for recall, this
+//! exchanges their results, the recommended test for ratios of sums (Noreen, *Computer-Intensive Methods for Testing
+//! Hypotheses*, 1989; Yeh, “More accurate tests for the statistical significance of result differences”, COLING 2000; Dror
+//! and others, “The Hitchhiker's Guide to Testing Statistical Significance in Natural Language Processing”, ACL 2018).
+//! For precision one run may have a larger denominator, since it finds more; exchanging results would then also exchange
+//! how much was found. The test therefore flips the sign of each case's contribution to the linearised difference (Hemerik,
+//! Goeman and Finos, “Robust testing in generalized linear models by sign flipping score contributions”, Journal of the
+//! Royal Statistical Society B, 2020). Several measures are tested at once, so each has a second p after Holm (“A simple
+//! sequentially rejective multiple test procedure”, 1979).
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::EvalError;
+use crate::results::{Manifest, Results};
+use crate::row::{Better, Cost, Finding, Ratio, Row, Unit};
+use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
+
+/// Random sign flips, if there are too many cases to try all.
+const FLIPS: u32 = 5_000;
+/// Number of cases up to which all sign flips are tried.
+const EXACT: usize = 12;
+/// Seed that makes every comparison of the same files the same.
+const SEED: u64 = 0x5eed_cafe_f00d_0002;
+/// Standard errors of a difference that shows in 80 of 100 runs at 5 %: 1.960 and 0.842.
+const POWER: f64 = 2.802;
+/// Distance up to which two values are the same.
+const SAME: f64 = 1e-12;
+/// Relative error of sums in another order.
+const ROUNDING: f64 = 1e-9;
+
+/// The comparison of two runs; the second is measured against the first.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// The first run.
+    pub a: Manifest,
+    /// The second run.
+    pub b: Manifest,
+    /// The suites that both have.
+    pub suites: Vec<SuiteComparison>,
+    /// Suites that only one of them has.
+    pub alone: Vec<String>,
+}
+
+/// One suite and kind in both runs.
+#[derive(Debug, Serialize)]
+pub struct SuiteComparison {
+    /// The suite.
+    pub suite: String,
+    /// The kind of its cases.
+    pub kind: String,
+    /// Number of cases that both have run.
+    pub cases: usize,
+    /// Cases that one of them has not run.
+    pub left_out: Vec<String>,
+    /// Whether the cases were edited between the two.
+    pub changed: bool,
+    /// Each measure.
+    pub measures: Vec<Difference>,
+    /// The cost of the cases in each.
+    pub cost: [Cost; 2],
+    /// Cases that changed either way, those that got worse first.
+    pub changes: Vec<CaseChange>,
+}
+
+/// A measure in two runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// Its name.
+    pub name: String,
+    /// Whether high or low values are good.
+    pub better: Better,
+    /// Meaning of its value.
+    pub unit: Unit,
+    /// Its value in the first run.
+    pub a: Option<f64>,
+    /// Its value in the second run.
+    pub b: Option<f64>,
+    /// The second value minus the first.
+    pub difference: Option<f64>,
+    /// 95 % interval of the difference; `None` for fewer than two cases.
+    pub interval: Option<Interval>,
+    /// Probability of a difference as large in either direction if the runs do not differ.
+    pub p: Option<f64>,
+    /// The same, corrected for all measures.
+    pub p_of_all: Option<f64>,
+    /// Smallest difference that this number of cases would show in 80 of 100 runs.
+    pub least: Option<f64>,
+    /// The conclusion.
+    pub verdict: Verdict,
+}
+
+/// Conclusion from a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The second is better, and the interval excludes zero.
+    Better,
+    /// The second is worse, and the interval excludes zero.
+    Worse,
+    /// There is a difference that may be chance.
+    Unclear,
+    /// There is no difference.
+    Same,
+}
+
+/// A case that changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CaseChange {
+    /// The case.
+    pub case: String,
+    /// The direction.
+    pub direction: Direction,
+    /// The measures that changed in it.
+    pub measures: Vec<MeasureChange>,
+    /// Findings of the first run that the second does not have.
+    pub fixed: Vec<String>,
+    /// Findings of the second run that the first does not have.
+    pub broken: Vec<String>,
+}
+
+/// Direction of a change, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Nothing got better.
+    Worse,
+    /// Something got better and something worse.
+    Mixed,
+    /// Nothing got worse.
+    Better,
+}
+
+/// A measure that changed in a case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasureChange {
+    /// Its name.
+    pub name: String,
+    /// Its value in the first run.
+    pub a: Option<f64>,
+    /// Its value in the second run.
+    pub b: Option<f64>,
+    /// Whether it got better; `None` if one of the two has no value.
+    pub is_better: Option<bool>,
+}
+
+/// Compares `b` with `a`.
+///
+/// # Errors
+/// [`EvalError::Failed`] if they have no case in common.
+pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
+    let (first, second) = (Tally::all(a), Tally::all(b));
+    let mut suites = Vec::new();
+    for tally in &first {
+        if let Some(other) = second.iter().find(|other| tally.is_same_suite(other)) {
+            suites.extend(compared(tally, other, [a, b]));
+        }
+    }
+    if suites.is_empty() {
+        return Err(EvalError::Failed(
+            "the two have no case in common; compare two runs of the same suite, see `suites` in both files".to_owned(),
+        ));
+    }
+    let alone = |ones: &[Tally], others: &[Tally]| -> Vec<String> {
+        let lonely = ones.iter().filter(|one| !others.iter().any(|other| one.is_same_suite(other)));
+        lonely.map(|one| format!("{} ({})", one.suite, one.kind)).collect()
+    };
+    let mut lonely = alone(&first, &second);
+    lonely.extend(alone(&second, &first));
+    Ok(Comparison { a: a.manifest.clone(), b: b.manifest.clone(), suites, alone: lonely })
+}
+
+fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteComparison> {
+    let pairs: Vec<(&CaseTally, &CaseTally)> =
+        a.cases.iter().filter_map(|one| Some((one, b.cases.iter().find(|other| other.case == one.case)?))).collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let both: BTreeSet<&str> = pairs.iter().map(|(one, _)| one.case.as_str()).collect();
+    let named = |tally: &Tally| -> Vec<String> {
+        let run = tally.cases.iter().map(|case| case.case.clone());
+        run.chain(tally.failed.iter().map(|(case, _)| case.clone())).collect()
+    };
+    let mut left_out: Vec<String> = named(a).into_iter().chain(named(b)).collect();
+    left_out.retain(|case| !both.contains(case.as_str()));
+    left_out.sort();
+    left_out.dedup();
+    let content = |results: &Results| {
+        results.manifest.suites.iter().find(|suite| suite.name == a.suite).map(|suite| suite.content.clone())
+    };
+    Some(SuiteComparison {
+        suite: a.suite.clone(),
+        kind: a.kind.clone(),
+        cases: pairs.len(),
+        left_out,
+        changed: content(results[0]) != content(results[1]),
+        measures: differences(a, b, &pairs),
+        cost: results.map(|results| cost(results, a, &both)),
+        changes: case_changes(a, b, results),
+    })
+}
+
+/// Returns the cost of `cases` of a suite, and of the requests for all its cases together.
+fn cost(results: &Results, tally: &Tally, cases: &BTreeSet<&str>) -> Cost {
+    let own = results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind);
+    let own = own.filter(|row| cases.contains(row.case.as_str())).map(|row| row.cost);
+    let shared = results.shared.iter().filter(|shared| shared.suite == tally.suite).map(|shared| shared.cost);
+    Cost::sum(own.chain(shared))
+}
+
+/// Returns the cases of both tallies that changed, those that got worse first.
+fn case_changes(a: &Tally, b: &Tally, results: [&Results; 2]) -> Vec<CaseChange> {
+    let mut found: Vec<CaseChange> = a
+        .cases
+        .iter()
+        .filter_map(|one| case_change(a, b, one, b.cases.iter().find(|other| other.case == one.case)?, results))
+        .collect();
+    found.sort_by_key(|change| change.direction);
+    found
+}
+
+fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results: [&Results; 2]) -> Option<CaseChange> {
+    let (before, after) = (a.over(&[one]), b.over(&[other]));
+    let mut measures = Vec::new();
+    for (at, measure) in a.measures.iter().enumerate().filter(|(_, measure)| measure.harmonic_of.is_none()) {
+        let Some(place) = b.measures.iter().position(|own| own.name == measure.name) else { continue };
+        let (one, other) = (before[at], after[place]);
+        let is_same = one == other || one.zip(other).is_some_and(|(one, other)| (one - other).abs() < SAME);
+        if !is_same {
+            let is_better = one.zip(other).map(|(one, other)| (other > one) == (measure.better == Better::Higher));
+            measures.push(MeasureChange { name: measure.name.clone(), a: one, b: other, is_better });
+        }
+    }
+    let [was, is] = results.map(|results| counted_findings(results, a, &one.case));
+    let texts = |ones: &[&Finding], others: &[&Finding]| -> Vec<String> {
+        let known: BTreeSet<(&str, &str)> =
+            others.iter().map(|found| (found.what.as_str(), found.id.as_str())).collect();
+        let new = ones.iter().filter(|found| !known.contains(&(found.what.as_str(), found.id.as_str())));
+        new.map(|found| format!("{}: {}", found.what, found.text)).collect()
+    };
+    let (fixed, broken) = (texts(&was, &is), texts(&is, &was));
+    let (mut better, mut worse) = (!fixed.is_empty(), !broken.is_empty());
+    for change in &measures {
+        better |= change.is_better == Some(true);
+        worse |= change.is_better == Some(false);
+    }
+    let direction = match (better, worse) {
+        (true, false) => Direction::Better,
+        (false, true) => Direction::Worse,
+        (true, true) => Direction::Mixed,
+        (false, false) => return None,
+    };
+    Some(CaseChange { case: one.case.clone(), direction, measures, fixed, broken })
+}
+
+/// Returns the findings of the first run of a case that lower a measure.
+fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<&'r Finding> {
+    let is_it = |row: &&Row| row.suite == tally.suite && row.kind == tally.kind && row.case == case;
+    let row = results.rows.iter().find(is_it);
+    row.into_iter().flat_map(|row| &row.findings).filter(|found| found.counts).collect()
+}
+
+/// Returns the difference of each measure that both tallies have, over `pairs` of the same cases.
+pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Vec<Difference> {
+    let pairs = Pairs::new(a, b, pairs);
+    let found = pairs.values(0..pairs.len());
+    let drawn = drawn(&pairs);
+    let chances = chances(&pairs);
+    let together = holm(&chances);
+    let shared =
+        a.measures.iter().enumerate().filter(|(_, measure)| b.measures.iter().any(|other| other.is_same(measure)));
+    shared
+        .map(|(at, measure)| {
+            let (first, second) = found[at];
+            let difference = first.zip(second).map(|(one, other)| other - one);
+            let many = (pairs.len() > 1).then(|| drawn[at].clone());
+            let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
+            let interval = many.and_then(middle_95);
+            Difference {
+                name: measure.name.clone(),
+                better: measure.better,
+                unit: measure.unit,
+                a: first,
+                b: second,
+                difference,
+                interval,
+                p: chances[at],
+                p_of_all: together[at],
+                least,
+                verdict: verdict(difference, interval, measure.better),
+            }
+        })
+        .collect()
+}
+
+fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) -> Verdict {
+    let Some(difference) = difference else { return Verdict::Unclear };
+    if difference.abs() < SAME {
+        return Verdict::Same;
+    }
+    let sure = interval.is_some_and(|interval| interval.low > SAME || interval.high < -SAME);
+    let good = match better {
+        Better::Higher => difference > 0.0,
+        Better::Lower => difference < 0.0,
+    };
+    match (sure, good) {
+        (false, _) => Verdict::Unclear,
+        (true, true) => Verdict::Better,
+        (true, false) => Verdict::Worse,
+    }
+}
+
+/// Returns for each measure its difference in every draw.
+fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
+    let mut random = SplitMix::new(SEED);
+    let mut found = vec![Vec::with_capacity(DRAWS); pairs.measures()];
+    for _ in 0..DRAWS {
+        let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
+        for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.into_iter())) {
+            found.extend(one.zip(other).map(|(one, other)| other - one));
+        }
+    }
+    found
+}
+
+/// Returns for each measure the probability of a difference as large by chance.
+fn chances(pairs: &Pairs<'_>) -> Vec<Option<f64>> {
+    pairs
+        .contributions()
+        .into_iter()
+        .map(|contributions| contributions.map(|contributions| chance(&contributions)))
+        .collect()
+}
+
+/// Returns how often a sum is as large if each of `contributions` may have either sign.
+fn chance(contributions: &[f64]) -> f64 {
+    let seen = contributions.iter().sum::<f64>().abs();
+    let size: f64 = contributions.iter().map(|one| one.abs()).sum();
+    let exact = contributions.len() <= EXACT;
+    let rounds = if exact { 1_u32 << contributions.len() } else { FLIPS };
+    let mut random = SplitMix::new(SEED);
+    let mut as_large = 0_u32;
+    for round in 0..rounds {
+        let mut is_flipped = |at: usize| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 };
+        let sum: f64 = contributions.iter().enumerate().map(|(at, one)| if is_flipped(at) { -one } else { *one }).sum();
+        as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
+    }
+    // Random flips include the observed one, so that no p is zero.
+    let extra = u32::from(!exact);
+    f64::from(as_large + extra) / f64::from(rounds + extra)
+}
+
+fn deviation(values: &[f64]) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "draws are few")]
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+}
+
+/// Returns each p corrected for the number of tests.
+fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut order: Vec<(usize, f64)> = chances.iter().enumerate().filter_map(|(at, p)| Some((at, (*p)?))).collect();
+    order.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut found = vec![None; chances.len()];
+    let (mut least, mut left) = (0.0_f64, u32::try_from(order.len()).unwrap_or(u32::MAX));
+    for (at, p) in order {
+        least = least.max((p * f64::from(left)).min(1.0));
+        found[at] = Some(least);
+        left -= 1;
+    }
+    found
+}
+
+/// The two results of each case, in the order of the first run's measures.
+struct Pairs<'a> {
+    tally: &'a Tally,
+    cases: Vec<[Vec<Ratio>; 2]>,
+}
+
+/// A value of a measure in both runs.
+type Both = (Option<f64>, Option<f64>);
+
+impl<'a> Pairs<'a> {
+    fn new(a: &'a Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally)]) -> Self {
+        let place = |name: &str| b.measures.iter().position(|other| other.name == name);
+        let places: Vec<Option<usize>> = a.measures.iter().map(|measure| place(&measure.name)).collect();
+        let cases = pairs.iter().map(|(one, other)| {
+            let second = places.iter().map(|place| place.map_or_else(Ratio::default, |at| other.ratios[at]));
+            [one.ratios.clone(), second.collect()]
+        });
+        Self { tally: a, cases: cases.collect() }
+    }
+
+    /// Returns how many cases there are.
+    const fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Returns how many measures there are.
+    const fn measures(&self) -> usize {
+        self.tally.measures.len()
+    }
+
+    /// Returns each measure over `cases` in both runs.
+    fn values(&self, cases: impl Iterator<Item = usize>) -> Vec<Both> {
+        let sums = self.sums(cases);
+        self.tally.values(&sums[0]).into_iter().zip(self.tally.values(&sums[1])).collect()
+    }
+
+    fn sums(&self, cases: impl Iterator<Item = usize>) -> [Vec<Ratio>; 2] {
+        let none = || vec![Ratio::default(); self.measures()];
+        let mut sums = [none(), none()];
+        for at in cases {
+            for (side, sum) in sums.iter_mut().enumerate() {
+                sum.iter_mut().zip(&self.cases[at][side]).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
+            }
+        }
+        sums
+    }
+
+    /// Returns for each measure the contribution of each case to the difference. They add up to the difference, exactly for
+    /// counts and for shares with equal denominators, else to first order. `None` if one run did not measure it.
+    ///
+    /// A case contributes what it has beyond its expectation, which follows from both runs together. A run that merely finds
+    /// more with the same quality therefore contributes nothing.
+    fn contributions(&self) -> Vec<Option<Vec<f64>>> {
+        let sums = self.sums(0..self.len());
+        let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();
+        let measures = &self.tally.measures;
+        let plain = |at: usize| self.plain_contributions(at, [sums[0][at], sums[1][at]], together[at]);
+        let place = |name: &String| measures.iter().position(|own| own.name == *name && own.harmonic_of.is_none());
+        let value = |at: usize| together[at].value(measures[at].unit);
+        let each = measures.iter().enumerate().map(|(at, measure)| {
+            let Some(names) = &measure.harmonic_of else { return plain(at) };
+            let [one, other] = names.each_ref().map(place);
+            let (one, other) = (one?, other?);
+            let (a, b) = (value(one)?, value(other)?);
+            let mean = harmonic_mean(Some(a), Some(b)).filter(|mean| *mean > 0.0)?;
+            // The derivative of 2ab/(a+b) by a is 2b²/(a+b)², that is (mean/a)²/2.
+            let (by_one, by_other) = ((mean / a).powi(2) / 2.0, (mean / b).powi(2) / 2.0);
+            let both = plain(one)?.into_iter().zip(plain(other)?);
+            Some(both.map(|(first, second)| by_one * first + by_other * second).collect())
+        });
+        each.collect()
+    }
+
+    fn plain_contributions(&self, at: usize, sums: [Ratio; 2], together: Ratio) -> Option<Vec<f64>> {
+        let [first, second] = sums.map(|sum| sum.denominator);
+        if first <= 0.0 || second <= 0.0 {
+            return None;
+        }
+        let contribution = |case: &[Vec<Ratio>; 2]| {
+            let [one, other] = [case[0][at], case[1][at]];
+            match self.tally.measures[at].unit {
+                Unit::Count => other.numerator - one.numerator,
+                Unit::Share | Unit::Number => {
+                    let expected = together.numerator / together.denominator;
+                    (other.numerator - expected * other.denominator) / second
+                        - (one.numerator - expected * one.denominator) / first
+                }
+            }
+        };
+        Some(self.cases.iter().map(contribution).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::tests::results;
+
+    #[test]
+    fn a_run_that_finds_more_everywhere_is_certainly_better() {
+        let names: Vec<String> = (0..10).map(|n| format!("c{n}")).collect();
+        let with = |right: u64| {
+            let cases: Vec<_> = names.iter().map(|name| (name.as_str(), [right, 4], [right, right + 1], 0)).collect();
+            results(&cases)
+        };
+        let (worse, better) = (with(1), with(3));
+        let found = compare(&worse, &better).unwrap();
+        let [suite] = &found.suites[..] else { panic!("one suite") };
+        let recall = &suite.measures[0];
+        assert_eq!((recall.a, recall.b, recall.difference), (Some(0.25), Some(0.75), Some(0.5)));
+        assert_eq!(recall.verdict, Verdict::Better);
+        // Ten cases, all the same way: 2 of the 1,024 assignments are as extreme.
+        assert!((recall.p.unwrap() - 2.0 / 1024.0).abs() < 1e-9, "{recall:?}");
+        assert!(recall.p_of_all >= recall.p);
+        assert_eq!(suite.measures[3].verdict, Verdict::Same);
+        assert_eq!(suite.changes.len(), 10);
+        let back = compare(&better, &worse).unwrap();
+        assert_eq!(back.suites[0].measures[0].verdict, Verdict::Worse);
+    }
+
+    #[test]
+    fn more_memories_of_the_same_precision_are_no_difference() {
+        let names: Vec<String> = (0..10).map(|n| format!("c{n}")).collect();
+        // One memory of one case is wrong in the first run; the second finds twice as many, and all of them right.
+        let with = |count: u64, wrong: u64| {
+            let one = |(n, name): (u64, &String)| (name.clone(), [count - if n == 0 { wrong } else { 0 }, count]);
+            let each: Vec<_> = (0_u64..).zip(&names).map(one).collect();
+            let each: Vec<_> = each.iter().map(|(name, precision)| (name.as_str(), [1, 1], *precision, 0)).collect();
+            results(&each)
+        };
+        let found = compare(&with(10, 1), &with(20, 0)).unwrap();
+        let precision = &found.suites[0].measures[1];
+        assert_eq!((precision.a, precision.b), (Some(0.99), Some(1.0)));
+        assert_eq!((precision.p, precision.verdict), (Some(1.0), Verdict::Unclear), "{precision:?}");
+    }
+
+    #[test]
+    fn a_run_is_the_same_as_itself() {
+        let one = results(&[("a", [1, 2], [1, 2], 1), ("b", [2, 2], [2, 3], 0)]);
+        let found = compare(&one, &one).unwrap();
+        let suite = &found.suites[0];
+        assert!(suite.measures.iter().all(|one| one.verdict == Verdict::Same && one.p == Some(1.0)), "{suite:?}");
+        assert_eq!((suite.changes.len(), suite.left_out.len(), suite.changed), (0, 0, false));
+    }
+
+    #[test]
+    fn cases_that_only_one_has_run_are_listed_as_left_out() {
+        let (one, other) =
+            (results(&[("a", [1, 2], [1, 1], 0), ("b", [0, 2], [0, 1], 0)]), results(&[("b", [2, 2], [1, 1], 0)]));
+        let found = compare(&one, &other).unwrap();
+        assert_eq!((found.suites[0].cases, &found.suites[0].left_out[..]), (1, &["a".to_owned()][..]));
+        assert_eq!(found.suites[0].measures[0].interval, None, "one case has no interval");
+        assert!(compare(&one, &results(&[("z", [1, 1], [1, 1], 0)])).is_err());
+    }
+
+    #[test]
+    fn several_tests_together_are_less_certain() {
+        let found = holm(&[Some(0.01), None, Some(0.04), Some(0.03)]);
+        let expected = [Some(0.03), None, Some(0.06), Some(0.06)];
+        for (found, expected) in found.iter().zip(expected) {
+            match (found, expected) {
+                (Some(found), Some(expected)) => assert!((found - expected).abs() < 1e-12, "{found} {expected}"),
+                (found, expected) => assert_eq!(*found, expected),
+            }
+        }
+    }
+}

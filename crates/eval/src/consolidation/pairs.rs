@@ -1,0 +1,319 @@
+//! Scores the decision about a pair, and the memories afterwards.
+
+use std::collections::BTreeSet;
+
+use crate::files::Placed;
+use crate::row::{Confusion, Excerpt, Measure, Row, count, fault, measures_of, share};
+use crate::vocabulary::{Conflict, Decision, Status};
+
+use super::cases::{Pair, joins};
+use super::similarity::word_counts;
+
+/// Kind of the rows.
+pub const PAIR: &str = "pair";
+
+/// Returns the measures of the rows.
+#[must_use]
+pub fn pair_measures() -> Vec<Measure> {
+    let definitions = [
+        share("accuracy", "pairs with a right decision"),
+        share("all right", "pairs with a right decision, reason and order, and nothing lost"),
+        share("reason", "contradictions found with the right reason: changed, corrected or open"),
+        share("order", "contradictions found in which the right memory remains"),
+        fault("false merges", "hard pairs that were joined"),
+        fault("hard retired", "hard pairs in which a valid memory was retired"),
+        fault("missed", "contradictions that were not found"),
+        count("wrong retirements", "pairs in which a valid memory was retired"),
+        count("lost facts", "facts of pairs that no memory states"),
+        count("lost details", "details of pairs that no memory states"),
+        share("neighbours", "known memories among the candidates for comparison"),
+    ];
+    measures_of(PAIR, &definitions)
+}
+
+/// A memory after the decision was applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryAfter {
+    /// Its state.
+    pub status: Status,
+    /// Its content.
+    pub content: String,
+    /// Whether it is the memory that was known.
+    pub is_known: bool,
+    /// Whether it cites the words of the known memory.
+    pub rests_on_known: bool,
+    /// Whether it cites the words of the incoming memory.
+    pub rests_on_incoming: bool,
+}
+
+/// The outcome of a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairOutcome {
+    /// The decision.
+    pub decision: Decision,
+    /// The reason given for it.
+    pub reason: String,
+    /// Why both cannot be true.
+    pub conflict: Option<Conflict>,
+    /// Whether the incoming memory was taken for the older one.
+    pub late: bool,
+    /// Whether it waits for a person.
+    pub waits: bool,
+    /// Whether the decision is about a memory other than the known one.
+    pub elsewhere: bool,
+    /// Whether the known memory was among the candidates for comparison; `None` if it may not be.
+    pub found: Option<bool>,
+    /// Every memory of the case.
+    pub after: Vec<MemoryAfter>,
+}
+
+/// A fault in the outcome of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PairFault {
+    /// The decision is not among the right ones.
+    Decision,
+    /// It contradicts for another reason.
+    Why,
+    /// It contradicts with the order in time reversed.
+    Late,
+    /// A hard case was joined.
+    FalseMerge,
+    /// A valid memory was retired.
+    WrongRetirement,
+    /// A contradiction was not found.
+    MissedContradiction,
+    /// The known fact should remain, and no memory states it.
+    LostKnown,
+    /// The incoming fact should remain or wait, and no memory states it.
+    LostIncoming,
+    /// No memory states a detail that only one of the two has.
+    LostDetail,
+}
+
+impl PairFault {
+    /// Returns it for people.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "wrong decision",
+            Self::Why => "wrong reason",
+            Self::Late => "wrong order in time",
+            Self::FalseMerge => "false merge",
+            Self::WrongRetirement => "wrongly retired",
+            Self::MissedContradiction => "missed contradiction",
+            Self::LostKnown => "known fact lost",
+            Self::LostIncoming => "incoming fact lost",
+            Self::LostDetail => "detail lost",
+        }
+    }
+}
+
+/// Returns the row of a pair, without suite, repetition and cost.
+#[must_use]
+pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
+    let pair = &placed.case;
+    let faults = faults_of(pair, outcome);
+    let mut row = Row {
+        kind: PAIR.to_owned(),
+        case: placed.label(),
+        split: placed.split.clone(),
+        language: Some(placed.language.clone()),
+        phenomena: std::iter::once(pair.phenomenon.clone()).chain(pair.hard.map(|hard| hard.to_string())).collect(),
+        ..Row::default()
+    };
+    let judged = Judged::new(pair, outcome);
+    let has = |fault: PairFault| u64::from(faults.contains(&fault));
+    let hard = u64::from(pair.hard.is_some());
+    let asked = |checked: Option<bool>| (u64::from(checked == Some(true)), u64::from(checked.is_some()));
+    row.ratio("accuracy", u64::from(judged.accepted), 1);
+    row.ratio("all right", u64::from(faults.is_empty()), 1);
+    let (right, all) = asked(judged.is_why_right());
+    row.ratio("reason", right, all);
+    let (right, all) = asked(judged.is_late_right());
+    row.ratio("order", right, all);
+    row.ratio("false merges", has(PairFault::FalseMerge), hard);
+    row.ratio("hard retired", hard * has(PairFault::WrongRetirement), hard);
+    let contradicts = u64::from(pair.expect == Decision::Contradict);
+    row.ratio("missed", has(PairFault::MissedContradiction), contradicts);
+    row.ratio("wrong retirements", has(PairFault::WrongRetirement), 1);
+    row.ratio("lost facts", has(PairFault::LostKnown) + has(PairFault::LostIncoming), 1);
+    row.ratio("lost details", has(PairFault::LostDetail), 1);
+    let (right, all) = asked(outcome.found.filter(|_| pair.expect != Decision::Add));
+    row.ratio("neighbours", right, all);
+    row.confusion.push(Confusion {
+        of: "decision".to_owned(),
+        expected: pair.expect.to_string(),
+        got: outcome.decision.to_string(),
+        count: 1,
+    });
+    let elsewhere = if outcome.elsewhere { " of another memory" } else { "" };
+    let got = describe(outcome.decision, outcome.conflict, outcome.late, outcome.waits) + elsewhere;
+    let why = format!("expected {}, got {got}: {}", expected(pair), outcome.reason);
+    for fault in faults.iter().rev() {
+        row.fault(fault.as_str(), fault.as_str(), &pair.incoming.content, &why);
+    }
+    if !faults.is_empty() {
+        let excerpt =
+            |id: &str, text: &str| Excerpt { id: id.to_owned(), speaker: id.to_owned(), text: text.to_owned() };
+        row.excerpts = vec![excerpt("known", &pair.known.content), excerpt("incoming", &pair.incoming.content)];
+    }
+    row
+}
+
+/// Returns the expected decisions, such as `contradict (changed, late) or add`.
+fn expected(pair: &Pair) -> String {
+    let mut text = describe(pair.expect, pair.why, pair.late, false);
+    for other in &pair.accepted {
+        text.push_str(" or ");
+        text.push_str(other.as_str());
+    }
+    text
+}
+
+/// Returns a decision with its marks, such as `contradict (changed, late)`.
+#[must_use]
+pub fn describe(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
+    let marks = [conflict.map(Conflict::as_str), late.then_some("late"), waits.then_some("waits")];
+    let marks: Vec<&str> = marks.into_iter().flatten().collect();
+    if marks.is_empty() { decision.to_string() } else { format!("{decision} ({})", marks.join(", ")) }
+}
+
+/// Returns the faults in the order of [`PairFault`].
+pub(super) fn faults_of(pair: &Pair, outcome: &PairOutcome) -> Vec<PairFault> {
+    let judged = Judged::new(pair, outcome);
+    let loses = judged.loses_known() || judged.loses_incoming();
+    let false_merge = pair.hard.is_some() && !judged.accepted && joins(outcome.decision);
+    let checks: &[(PairFault, bool)] = &[
+        (PairFault::Decision, !judged.accepted),
+        (PairFault::Why, judged.is_why_right() == Some(false)),
+        (PairFault::Late, judged.is_late_right() == Some(false)),
+        (PairFault::FalseMerge, false_merge),
+        (PairFault::WrongRetirement, judged.retires_wrongly()),
+        (PairFault::MissedContradiction, judged.misses()),
+        (PairFault::LostKnown, judged.loses_known() && !judged.is_only_detail()),
+        (PairFault::LostIncoming, judged.loses_incoming() && !judged.is_only_detail()),
+        (PairFault::LostDetail, loses && judged.is_only_detail()),
+    ];
+    checks.iter().filter(|(_, wrong)| *wrong).map(|(fault, _)| *fault).collect()
+}
+
+struct Judged<'a> {
+    pair: &'a Pair,
+    outcome: &'a PairOutcome,
+    /// Whether the decision is right, and about the right memory.
+    accepted: bool,
+    /// The decision that determines what must remain.
+    wanted: Decision,
+}
+
+impl<'a> Judged<'a> {
+    fn new(pair: &'a Pair, outcome: &'a PairOutcome) -> Self {
+        let listed = outcome.decision == pair.expect || pair.accepted.contains(&outcome.decision);
+        let accepted = listed && (!outcome.elsewhere || outcome.decision == Decision::Add);
+        Self { pair, outcome, accepted, wanted: if accepted { outcome.decision } else { pair.expect } }
+    }
+
+    fn contradicts_as_expected(&self) -> bool {
+        self.pair.expect == Decision::Contradict && self.outcome.decision == Decision::Contradict && self.accepted
+    }
+
+    fn is_why_right(&self) -> Option<bool> {
+        self.contradicts_as_expected().then(|| self.outcome.conflict == self.pair.why)
+    }
+
+    /// If both wait for a person, none is older.
+    fn is_late_right(&self) -> Option<bool> {
+        let resolved = self.pair.why != Some(Conflict::Conflict) && !self.outcome.waits;
+        (self.contradicts_as_expected() && resolved).then_some(self.outcome.late == self.pair.late)
+    }
+
+    fn misses(&self) -> bool {
+        self.pair.expect == Decision::Contradict && self.outcome.decision != Decision::Contradict && !self.accepted
+    }
+
+    /// Returns whether the known memory should be retired.
+    fn known_goes(&self) -> bool {
+        self.wanted == Decision::Contradict
+            && !self.pair.part
+            && !self.pair.late
+            && self.pair.why != Some(Conflict::Conflict)
+    }
+
+    fn retires_wrongly(&self) -> bool {
+        let contradicts = self.outcome.decision == Decision::Contradict && !self.outcome.waits;
+        if !contradicts {
+            return false;
+        }
+        let incoming_goes = self.wanted == Decision::Contradict && self.pair.late;
+        if self.outcome.late {
+            !incoming_goes
+        } else {
+            !self.known_goes() && !self.keeps(&self.pair.known.content) && !self.keeps_rest()
+        }
+    }
+
+    /// Returns whether an active memory has `content`, or at least all of its words.
+    fn keeps(&self, content: &str) -> bool {
+        let words: BTreeSet<String> = word_counts(content).into_keys().collect();
+        self.outcome.after.iter().filter(|after| after.status == Status::Active).any(|after| {
+            let said: BTreeSet<String> = word_counts(&after.content).into_keys().collect();
+            after.content == content || words.is_subset(&said)
+        })
+    }
+
+    /// Returns whether a memory of its own states the part of the known one that is still true.
+    fn keeps_rest(&self) -> bool {
+        self.pair.part && self.rests(|after| after.rests_on_known && !after.rests_on_incoming, false)
+    }
+
+    fn rests(&self, on: fn(&MemoryAfter) -> bool, waiting_counts: bool) -> bool {
+        let is_there = |status| status == Status::Active || (waiting_counts && status == Status::Pending);
+        self.outcome.after.iter().any(|after| is_there(after.status) && on(after))
+    }
+
+    fn loses_known(&self) -> bool {
+        if self.known_goes() {
+            return false;
+        }
+        let says_as_much = match self.wanted {
+            Decision::Skip | Decision::Support | Decision::Refine => true,
+            Decision::Merge => self.accepted,
+            Decision::Add | Decision::Contradict => false,
+        };
+        let still = self.rests(|after| after.is_known, false);
+        !(self.keeps_rest()
+            || self.keeps(&self.pair.known.content)
+            || still && !self.rewords()
+            || says_as_much && self.rests(|after| after.rests_on_known, false))
+    }
+
+    /// Returns whether the known memory was reworded.
+    fn rewords(&self) -> bool {
+        self.outcome.after.iter().any(|after| after.is_known && after.content != self.pair.known.content)
+    }
+
+    fn loses_incoming(&self) -> bool {
+        let must_be_said = match self.wanted {
+            Decision::Skip | Decision::Support => false,
+            Decision::Add | Decision::Merge | Decision::Refine => true,
+            Decision::Contradict => !self.pair.late,
+        };
+        if !must_be_said {
+            return false;
+        }
+        let own = self.rests(|after| after.rests_on_incoming && !after.rests_on_known, true);
+        let taken_up = self.accepted && self.rests(|after| after.rests_on_incoming, true);
+        let said = self.outcome.after.iter().any(|after| {
+            let is_there = matches!(after.status, Status::Active | Status::Pending);
+            is_there && after.content == self.pair.incoming.content
+        });
+        !(own || taken_up || said || self.keeps(&self.pair.incoming.content))
+    }
+
+    /// Returns whether both state the same, so that only a detail can be lost.
+    const fn is_only_detail(&self) -> bool {
+        match self.wanted {
+            Decision::Merge | Decision::Refine | Decision::Support | Decision::Skip => true,
+            Decision::Add | Decision::Contradict => false,
+        }
+    }
+}

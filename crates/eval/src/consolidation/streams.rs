@@ -1,0 +1,288 @@
+//! Scores the memories at the end of a stream.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::files::Placed;
+use crate::row::{Excerpt, Finding, Measure, Row, count, fault, measures_of, share};
+use crate::vocabulary::{RelationType, Status};
+
+use super::cases::{Event, Stream};
+
+/// Kind of the rows.
+pub const STREAM: &str = "stream";
+/// Stands for a distractor among the events that a memory rests on.
+pub const DISTRACTOR: &str = "(distractor)";
+
+/// Returns the measures of the rows.
+#[must_use]
+pub fn stream_measures() -> Vec<Measure> {
+    let definitions = [
+        share("streams", "streams that end exactly as they should"),
+        fault("misplaced", "events of streams with a wrong outcome"),
+        count("lost events", "events that should remain and are in no memory"),
+        count("growth", "memories that a second run of the same streams added"),
+    ];
+    measures_of(STREAM, &definitions)
+}
+
+/// A memory at the end of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinalMemory {
+    /// Its state.
+    pub status: Status,
+    /// The events that it rests on, and [`DISTRACTOR`] if it rests on one.
+    pub events: BTreeSet<String>,
+}
+
+/// The outcome of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamOutcome {
+    /// Every memory.
+    pub memories: Vec<FinalMemory>,
+    /// Relations between them, by their places in `memories`.
+    pub links: BTreeSet<(usize, RelationType, usize)>,
+    /// Acts of a person that could not be done.
+    pub failed_acts: Vec<String>,
+    /// The decision about each event, for people.
+    pub decisions: Vec<String>,
+    /// Number of memories that a second run of the stream added.
+    pub growth: u64,
+}
+
+/// A fault in the outcome of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StreamFault {
+    /// It should be active or wait, and no memory rests on it.
+    Lost,
+    /// It should be gone or wait, and is active.
+    Alive,
+    /// It should be active or gone, and waits in the inbox.
+    Waiting,
+    /// It shares a memory with an event of another one.
+    Merged,
+    /// It is apart from an event with which it should share a memory.
+    Apart,
+    /// A relation is missing.
+    Unlinked,
+    /// A person's act could not be done.
+    Act,
+}
+
+impl StreamFault {
+    /// Returns it for people.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Alive => "wrongly alive",
+            Self::Waiting => "wrongly waiting",
+            Self::Merged => "wrongly merged",
+            Self::Apart => "wrongly apart",
+            Self::Unlinked => "not linked",
+            Self::Act => "not done",
+        }
+    }
+}
+
+/// A fault with the event, relation or act that has it.
+pub(super) type StreamFinding = (StreamFault, String);
+type Groups = Vec<BTreeSet<String>>;
+
+/// Returns the row of a stream, without suite, repetition and cost.
+#[must_use]
+pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
+    let stream = &placed.case;
+    let (faults, is_exact) = faults_of(stream, outcome);
+    let mut row = Row {
+        kind: STREAM.to_owned(),
+        case: placed.label(),
+        split: placed.split.clone(),
+        language: Some(placed.language.clone()),
+        phenomena: stream.phenomenon.clone(),
+        ..Row::default()
+    };
+    let events = stream.events.iter().filter(|event| event.id().is_some()).count() as u64;
+    let is_event = |id: &str| stream.events.iter().any(|event| event.id() == Some(id));
+    let misplaced: BTreeSet<&String> = faults.iter().map(|(_, id)| id).filter(|id| is_event(id)).collect();
+    let lost = faults.iter().filter(|(fault, _)| *fault == StreamFault::Lost).count() as u64;
+    row.ratio("streams", u64::from(is_exact), 1);
+    row.ratio("misplaced", misplaced.len() as u64, events);
+    row.ratio("lost events", lost, 1);
+    row.ratio("growth", outcome.growth, 1);
+    let texts: Vec<(String, String)> = stream.events.iter().filter_map(Event::text).collect();
+    let found = |status: Status| {
+        let groups = outcome.memories.iter().filter(|memory| memory.status == status);
+        groups.map(|memory| memory.events.iter().cloned().collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let expected = describe(&stream.active, &stream.waiting);
+    let why = format!("expected {expected}, got {}", describe(&found(Status::Active), &found(Status::Pending)));
+    for (fault, id) in &faults {
+        let text = texts.iter().find(|(event, _)| event == id).map_or(id, |(_, text)| text);
+        row.fault(fault.as_str(), &format!("{id} {}", fault.as_str()), text, &why);
+    }
+    if !is_exact && faults.is_empty() {
+        row.fault("another memory", "another memory", "a memory besides the expected ones", &why);
+    }
+    if outcome.growth > 0 {
+        let text = format!("a second run of the same stream adds {} memories", outcome.growth);
+        let (what, id) = ("grows".to_owned(), "grows".to_owned());
+        row.findings.push(Finding { what, id, text, counts: true, ..Finding::default() });
+    }
+    if !row.findings.is_empty() {
+        let excerpt = |id: &str, speaker: &str, text: &str| Excerpt {
+            id: id.to_owned(),
+            speaker: speaker.to_owned(),
+            text: text.to_owned(),
+        };
+        row.excerpts = texts.iter().map(|(id, text)| excerpt(id, id, text)).collect();
+        row.excerpts.extend(outcome.decisions.iter().map(|decision| excerpt("", "decided", decision)));
+    }
+    row
+}
+
+/// Returns groups of events, those that wait behind the others.
+fn describe(active: &[Vec<String>], waiting: &[Vec<String>]) -> String {
+    let joined = |groups: &[Vec<String>]| {
+        let mut groups: Vec<String> = groups.iter().map(|group| group.join("+")).collect();
+        groups.sort();
+        groups.join(" ")
+    };
+    if waiting.is_empty() { joined(active) } else { format!("{} | waiting: {}", joined(active), joined(waiting)) }
+}
+
+/// Returns the faults, and whether the stream ends exactly as it should.
+pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<StreamFinding>, bool) {
+    let parts: BTreeSet<&str> = stream.events.iter().filter_map(id_of_parts).collect();
+    let (active, waiting) = (outcome.groups(Status::Active), outcome.groups(Status::Pending));
+    let mut faults = Vec::new();
+    for id in stream.events.iter().filter_map(Event::id) {
+        let found = if parts.contains(id) {
+            faults_of_parts(id, stream, &active)
+        } else {
+            faults_of_event(id, stream, &active, &waiting, &parts)
+        };
+        faults.extend(found.into_iter().map(|fault| (fault, id.to_owned())));
+    }
+    for (from, relation, to) in &stream.links {
+        if !outcome.is_linked(from, *relation, to) {
+            faults.push((StreamFault::Unlinked, format!("{from} {relation} {to}")));
+        }
+    }
+    faults.extend(outcome.failed_acts.iter().map(|act| (StreamFault::Act, act.clone())));
+    // Memories that rest on no event, or on the same ones as another memory, show only here.
+    let same = without(&parts, &active) == without(&parts, &sets(&stream.active))
+        && sorted(&waiting) == sorted(&sets(&stream.waiting));
+    let is_exact = same && faults.is_empty();
+    (faults, is_exact)
+}
+
+fn id_of_parts(event: &Event) -> Option<&str> {
+    match event {
+        Event::Memory(arriving) if arriving.parts => Some(&arriving.id),
+        Event::Memory(_) | Event::Again(_) | Event::Act(_) => None,
+    }
+}
+
+fn sets(groups: &[Vec<String>]) -> Groups {
+    groups.iter().map(|group| group.iter().cloned().collect()).collect()
+}
+
+fn sorted(groups: &Groups) -> Groups {
+    let mut sorted = groups.clone();
+    sorted.sort();
+    sorted
+}
+
+/// Events of several parts may stand in several memories; these are identified by the other events.
+fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
+    let others = |group: &BTreeSet<String>| -> BTreeSet<String> {
+        group.iter().filter(|id| !parts.contains(id.as_str())).cloned().collect()
+    };
+    let mut rest: Groups = groups
+        .iter()
+        .map(|group| (group, others(group)))
+        .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
+        .map(|(_, rest)| rest)
+        .collect();
+    rest.sort();
+    rest
+}
+
+fn faults_of_parts(id: &str, stream: &Stream, active: &Groups) -> Vec<StreamFault> {
+    let wanted = stream.active.iter().flatten().any(|event| event == id);
+    match (wanted, active.iter().any(|group| group.contains(id))) {
+        (true, false) => vec![StreamFault::Lost],
+        (false, true) if stream.gone.iter().any(|event| event == id) => vec![StreamFault::Alive],
+        _ => Vec::new(),
+    }
+}
+
+fn faults_of_event(
+    id: &str,
+    stream: &Stream,
+    active: &Groups,
+    waiting: &Groups,
+    parts: &BTreeSet<&str>,
+) -> Vec<StreamFault> {
+    let has = |group: &&BTreeSet<String>| group.contains(id);
+    let (is_active, is_waiting) = (active.iter().any(|group| has(&group)), waiting.iter().any(|group| has(&group)));
+    let wanted = sets(&stream.active).into_iter().find(|group| group.contains(id));
+    let should_wait = stream.waiting.iter().flatten().any(|event| event == id);
+    let mut faults = Vec::new();
+    if !is_active && !is_waiting && (wanted.is_some() || should_wait) {
+        faults.push(StreamFault::Lost);
+    }
+    if is_active && wanted.is_none() {
+        faults.push(StreamFault::Alive);
+    }
+    if is_waiting && !should_wait {
+        faults.push(StreamFault::Waiting);
+    }
+    let alive: BTreeSet<&String> = active.iter().flatten().collect();
+    if let Some(wanted) = wanted.filter(|_| is_active) {
+        let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();
+        let is_strange = |other: &String| !wanted.contains(other) && !parts.contains(other.as_str());
+        if own.iter().any(|group| group.iter().any(is_strange)) {
+            faults.push(StreamFault::Merged);
+        }
+        let is_missed = |other: &&String| alive.contains(other) && !parts.contains(other.as_str());
+        let apart = own.iter().any(|group| wanted.iter().filter(is_missed).any(|other| !group.contains(other)));
+        if apart || own.len() > 1 {
+            faults.push(StreamFault::Apart);
+        }
+    }
+    faults
+}
+
+impl StreamOutcome {
+    fn groups(&self, status: Status) -> Groups {
+        self.memories.iter().filter(|memory| memory.status == status).map(|memory| memory.events.clone()).collect()
+    }
+
+    /// Returns whether a memory that rests on `from` has the relation to one that rests on `to`. A chain of replacements
+    /// counts as one.
+    fn is_linked(&self, from: &str, relation: RelationType, to: &str) -> bool {
+        let resting = |event: &str| -> BTreeSet<usize> {
+            let holds = |(_, memory): &(usize, &FinalMemory)| memory.events.contains(event);
+            self.memories.iter().enumerate().filter(holds).map(|(place, _)| place).collect()
+        };
+        let mut next: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (one, name, other) in &self.links {
+            if *name == relation {
+                next.entry(*one).or_default().insert(*other);
+            }
+        }
+        let (targets, mut open) = (resting(to), resting(from));
+        let mut seen = BTreeSet::new();
+        while let Some(place) = open.pop_first() {
+            for reached in next.get(&place).into_iter().flatten() {
+                if targets.contains(reached) {
+                    return true;
+                }
+                if relation == RelationType::Supersedes && seen.insert(*reached) {
+                    open.insert(*reached);
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,457 @@
+//! `HaluMem`: memories of long dialogues compared with points that should be remembered, updated and kept out.
+//!
+//! ```text
+//! user ─▶ sessions as logs ─▶ memories ─▶ extraction: points stated, interference accepted
+//!                                      ├▶ updates: new value stated and old one gone, stale, or omitted
+//!                                      └▶ questions: evidence and answer among the search results
+//!      └▶ points as memories ─▶ search ─▶ evidence found, interference found
+//! ```
+//!
+//! The set has texts and no patterns, so a point counts as stated if a memory has most of its words and all of its numbers:
+//! a lower bound, not comparable with the figures of a judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::EvalError;
+use crate::case::{CaseMessage, Moment, Role};
+use crate::files::{format_error, read_text};
+use crate::matching::{LEAST_SHARE, numbers_agree, share as share_of, words};
+use crate::prediction::Prediction;
+use crate::retrieval::{FoundMemory, StoredMemory};
+use crate::row::{Measure, Row, fault, fitting, float, measures_of, reciprocal_rank, share};
+
+/// Kind of the rows of users.
+pub const KIND: &str = "halumem";
+/// Kind of the rows of questions to the extracted memories.
+pub const QUESTIONS: &str = "halumem-questions";
+/// Kind of the rows of questions to a store of all points.
+pub const RETRIEVAL: &str = "halumem-retrieval";
+/// Number of memories to search for.
+pub const LIMIT: usize = 20;
+/// Token limit of a context.
+const TOKENS: usize = 1_000;
+/// Number of places in which evidence counts.
+const PLACES: usize = 10;
+/// Bytes of a file that identify it.
+const HEAD: u64 = 64 * 1024;
+
+/// A user with all sessions.
+#[derive(Debug, Deserialize)]
+pub struct User {
+    /// Identity.
+    pub uuid: String,
+    /// The sessions, in their order.
+    sessions: Vec<Dialogue>,
+}
+
+/// A session.
+#[derive(Debug, Deserialize)]
+struct Dialogue {
+    /// Its turns.
+    #[serde(default, rename = "dialogue")]
+    turns: Vec<Turn>,
+    /// What should and should not be remembered.
+    #[serde(default, rename = "memory_points")]
+    points: Vec<Point>,
+    /// The questions that are asked after it.
+    #[serde(default)]
+    questions: Vec<Question>,
+}
+
+/// A message.
+#[derive(Debug, Deserialize)]
+struct Turn {
+    /// `user` or `assistant`.
+    role: String,
+    /// The words.
+    content: String,
+    /// When it was said.
+    #[serde(default)]
+    timestamp: String,
+}
+
+/// A fact that should be remembered, or must not be.
+#[derive(Debug, Clone, Deserialize)]
+struct Point {
+    /// Its text.
+    #[serde(rename = "memory_content")]
+    content: String,
+    /// `Persona Memory`, `Event Memory` or `Relationship Memory`.
+    #[serde(default, rename = "memory_type")]
+    kind: String,
+    /// `primary`, `secondary`, `system`, or `interference` for what must not be kept.
+    #[serde(default, rename = "memory_source")]
+    source: String,
+    /// Whether it replaces others; a text in the file.
+    #[serde(default)]
+    is_update: Value,
+    /// Those others.
+    #[serde(default, rename = "original_memories")]
+    originals: Vec<String>,
+    /// How much it matters, from 0 to 1.
+    #[serde(default)]
+    importance: f64,
+}
+
+impl Point {
+    /// Returns whether it must not be kept: the assistant's mistake.
+    fn is_interference(&self) -> bool {
+        self.source == "interference"
+    }
+
+    /// Returns whether it replaces others.
+    fn is_update(&self) -> bool {
+        let is_update =
+            self.is_update.as_bool().or_else(|| Some(self.is_update.as_str()?.eq_ignore_ascii_case("true")));
+        is_update == Some(true) && !self.originals.is_empty()
+    }
+}
+
+/// A question.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// The gold answer.
+    #[serde(default)]
+    answer: Value,
+    /// The points that answer it.
+    #[serde(default)]
+    evidence: Value,
+    /// Its type, such as `Memory Conflict`.
+    #[serde(default, rename = "question_type")]
+    kind: String,
+}
+
+impl Question {
+    /// Returns the texts of the points that answer it.
+    fn evidence(&self) -> BTreeSet<String> {
+        let points = self.evidence.as_array().into_iter().flatten();
+        points.filter_map(|point| point["memory_content"].as_str().or(point.as_str())).map(str::to_owned).collect()
+    }
+
+    /// Returns the gold answer as text.
+    fn answer(&self) -> String {
+        self.answer.as_str().map_or_else(|| self.answer.to_string(), str::to_owned)
+    }
+}
+
+/// Reads `Dec 15, 2025, 08:41:23`.
+fn time(text: &str) -> Option<Timestamp> {
+    let civil = strtime::parse("%b %d, %Y, %H:%M:%S", text.trim()).ok()?.to_datetime().ok()?;
+    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Returns whether the file at `path` is a `HaluMem` file, by its beginning.
+#[must_use]
+pub fn is_halumem(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let head = String::from_utf8_lossy(&head);
+    let is_named_so = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonl"));
+    let of_user = head.contains("\"sessions\"") || head.contains("\"persona_info\"");
+    is_named_so && read.is_ok() && head.contains("\"uuid\"") && of_user
+}
+
+/// Reads the users of the file at `path`, in its order: one on each line.
+///
+/// # Errors
+/// [`EvalError::Read`], or [`EvalError::Format`] with the line.
+pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
+    let text = read_text(path)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let user = |(index, line): (usize, &str)| {
+        let place = format!("line {}: ", index + 1);
+        serde_json::from_str(line).map_err(|error| format_error(path, &place, error.to_string()))
+    };
+    lines.map(user).collect()
+}
+
+/// Returns the measures of the rows of `kind`.
+#[must_use]
+pub fn measures(kind: &str) -> Vec<Measure> {
+    let definitions = match kind {
+        KIND => vec![
+            share("recall", "points that hold at the end and that a memory states"),
+            share("recall weighted", "the same, weighted by importance"),
+            share("precision", "memories that state a point, and no interference more closely"),
+            fault("interference", "points of interference that a memory states more closely than the truth"),
+            share("updated", "updates that are stated while the replaced fact is not"),
+            fault("stale", "updates whose replaced fact is still stated"),
+            fault("omitted", "updates that no memory states"),
+        ],
+        QUESTIONS => vec![
+            share("evidence@10", "points that answer and are stated by the first 10 memories found"),
+            share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
+        ],
+        _ => vec![
+            share("recall@10", "points that answer, among the first 10"),
+            share("MRR", "one divided by the place of the first point that answers"),
+            fault("interference@10", "of the first 10, the share that is interference"),
+        ],
+    };
+    measures_of(kind, &definitions)
+}
+
+impl User {
+    /// Returns the sessions as conversations with their ids.
+    #[must_use]
+    pub fn conversations(&self) -> Vec<(String, Vec<CaseMessage>)> {
+        let sessions = self.sessions.iter().enumerate().filter(|(_, session)| !session.turns.is_empty());
+        let conversation = |(number, session): (usize, &Dialogue)| {
+            let messages = session.turns.iter().map(|turn| CaseMessage {
+                role: if turn.role == "assistant" { Role::Assistant } else { Role::User },
+                speaker: None,
+                at: time(&turn.timestamp).map(Moment::Instant),
+                text: turn.content.clone(),
+            });
+            (format!("{}-session-{number:03}", self.uuid), messages.collect())
+        };
+        sessions.map(conversation).collect()
+    }
+
+    /// Returns when the questions are asked: at the last turn.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        let turns = self.sessions.iter().flat_map(|session| &session.turns);
+        turns.filter_map(|turn| time(&turn.timestamp)).max().unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    /// Returns all points as memories, the interference among them.
+    #[must_use]
+    pub fn points_as_memories(&self) -> Vec<StoredMemory> {
+        let memory = |(number, content): (usize, &&str)| StoredMemory {
+            id: format!("p{number}"),
+            content: (*content).to_owned(),
+            ..StoredMemory::default()
+        };
+        self.points_by_text().keys().enumerate().map(memory).collect()
+    }
+
+    /// Returns the questions that have evidence, with their numbers.
+    pub fn questions(&self) -> impl Iterator<Item = (usize, &Question)> {
+        let questions = self.sessions.iter().flat_map(|session| &session.questions);
+        questions.enumerate().filter(|(_, question)| !question.evidence().is_empty())
+    }
+
+    fn points_by_text(&self) -> BTreeMap<&str, &Point> {
+        let mut points: BTreeMap<&str, &Point> = BTreeMap::new();
+        for point in self.sessions.iter().flat_map(|session| &session.points) {
+            points.entry(&point.content).or_insert(point);
+        }
+        points
+    }
+
+    fn row(&self, kind: &str) -> Row {
+        Row { kind: kind.to_owned(), case: self.uuid.clone(), split: self.uuid.clone(), ..Row::default() }
+    }
+
+    fn question_row(&self, kind: &str, number: usize, question: &Question) -> Row {
+        Row {
+            case: format!("{}/{number}", self.uuid),
+            phenomena: vec![question.kind.clone()],
+            about: question.question.clone(),
+            ..self.row(kind)
+        }
+    }
+}
+
+/// Scores the memories extracted from a user's sessions.
+#[must_use]
+pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
+    let points: Vec<&Point> = user.sessions.iter().flat_map(|session| &session.points).collect();
+    let mut row = user.row(KIND);
+    score_points(&points, memories, &mut row);
+    score_updates(&points, memories, &mut row);
+    row
+}
+
+/// Returns how closely a memory states a text: 0 if a number differs or too few of its words are there.
+fn closeness(text: &str, memory: &str) -> f64 {
+    let (gold, said) = (words(text), words(memory));
+    let (recall, precision) = (share_of(&gold, &said), share_of(&said, &gold));
+    if recall < LEAST_SHARE || !numbers_agree(text, memory) {
+        return 0.0;
+    }
+    recall + precision
+}
+
+fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
+    let (lies, said): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|point| point.is_interference());
+    // A replaced fact should no longer be stated; `score_updates` checks it.
+    let replaced =
+        |point: &&Point| said.iter().any(|other| other.is_update() && other.originals.contains(&point.content));
+    let truths: Vec<&Point> = said.iter().copied().filter(|point| !replaced(point)).collect();
+    let best = |points: &[&Point], memory: &Prediction| {
+        points.iter().map(|point| closeness(&point.content, &memory.content)).fold(0.0, f64::max)
+    };
+    let true_of: Vec<f64> = memories.iter().map(|memory| best(&truths, memory)).collect();
+    let false_of: Vec<f64> = memories.iter().map(|memory| best(&lies, memory)).collect();
+    for point in &truths {
+        let is_said = memories.iter().any(|memory| closeness(&point.content, &memory.content) > 0.0);
+        row.yes("recall", is_said);
+        row.add("recall weighted", if is_said { point.importance } else { 0.0 }, point.importance);
+        if !is_said {
+            row.fault("missed", &point.content, &point.content, &point.kind);
+        }
+    }
+    for (one, other) in true_of.iter().zip(&false_of) {
+        row.yes("precision", *one > 0.0 && one >= other);
+    }
+    for point in &lies {
+        let accepts = |at: usize, memory: &Prediction| {
+            let close = closeness(&point.content, &memory.content);
+            close > 0.0 && close > true_of[at]
+        };
+        let is_accepted = memories.iter().enumerate().any(|(at, memory)| accepts(at, memory));
+        row.yes("interference", is_accepted);
+        if is_accepted {
+            row.fault("interference", &point.content, &point.content, "the assistant said it, and it is false");
+        }
+    }
+}
+
+fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
+    for point in points.iter().filter(|point| point.is_update() && !point.is_interference()) {
+        let new = |memory: &&Prediction| closeness(&point.content, &memory.content);
+        let is_said = memories.iter().any(|memory| new(&memory) > 0.0);
+        let is_stale = memories
+            .iter()
+            .any(|memory| point.originals.iter().any(|old| closeness(old, &memory.content) > new(&memory)));
+        row.yes("updated", is_said && !is_stale);
+        row.yes("stale", is_stale);
+        row.yes("omitted", !is_said);
+    }
+}
+
+/// Scores the extracted memories that the search has found for a question, best first.
+#[must_use]
+pub fn score_question(
+    user: &User,
+    number: usize,
+    question: &Question,
+    found: &[FoundMemory],
+    tokens: fn(&str) -> usize,
+) -> Row {
+    let mut row = user.question_row(QUESTIONS, number, question);
+    let texts: Vec<&str> = found.iter().map(|one| one.content.as_str()).collect();
+    let evidence = question.evidence();
+    let is_found = |piece: &&String| texts.iter().take(PLACES).any(|text| closeness(piece, text) > 0.0);
+    row.mean("evidence@10", float(evidence.iter().filter(is_found).count()) / float(evidence.len()));
+    let wanted = words(&question.answer());
+    if !wanted.is_empty() {
+        let context = texts[..fitting(&texts, TOKENS, tokens)].join("\n");
+        row.yes("complete", share_of(&wanted, &words(&context)) >= LEAST_SHARE);
+    }
+    row
+}
+
+/// Scores the points that the search has found for a question in a store of all points; `None` if no point answers it.
+#[must_use]
+pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &[FoundMemory]) -> Option<Row> {
+    let points = user.points_by_text();
+    let gold: BTreeSet<String> =
+        question.evidence().into_iter().filter(|one| points.contains_key(one.as_str())).collect();
+    if gold.is_empty() {
+        return None;
+    }
+    let mut row = user.question_row(RETRIEVAL, number, question);
+    let found = &found[..found.len().min(PLACES)];
+    let is_right = || found.iter().map(|one| gold.contains(&one.content));
+    row.mean("recall@10", float(is_right().filter(|right| *right).count()) / float(gold.len()));
+    row.mean("MRR", reciprocal_rank(is_right()));
+    let is_lie = |one: &&FoundMemory| points.get(one.content.as_str()).is_some_and(|point| point.is_interference());
+    row.add("interference@10", float(found.iter().filter(is_lie).count()), float(found.len()));
+    Some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::vocabulary::MemoryType;
+
+    fn user() -> User {
+        let point = |content: &str, source: &str| {
+            json!({"index": 1, "memory_content": content, "memory_type": "Persona Memory", "memory_source": source,
+                "is_update": "False", "original_memories": [], "importance": 0.5, "timestamp": "Dec 15, 2025, 08:41:23"})
+        };
+        let mut update = point("Ilka works as a tram driver in Graz.", "primary");
+        update["is_update"] = json!("True");
+        update["original_memories"] = json!(["Ilka works as a baker in Graz."]);
+        let turn = |role: &str, content: &str| json!({"role": role, "content": content, "timestamp": "Dec 15, 2025, 06:11:23", "dialogue_turn": 0});
+        let user = json!({"uuid": "u-1", "persona_info": "", "sessions": [
+            {"dialogue": [turn("user", "I work as a baker in Graz. My cat is called Pixel."), turn("assistant", "Nice!")],
+             "memory_points": [point("Ilka works as a baker in Graz.", "primary"), point("Ilka has a cat named Pixel.", "secondary")],
+             "questions": [{"question": "What is the name of the cat?", "answer": "Pixel", "question_type": "Basic Fact Recall",
+                "evidence": [{"memory_content": "Ilka has a cat named Pixel.", "memory_type": "Persona Memory"}]}]},
+            {"dialogue": [turn("user", "I am a tram driver now."), turn("assistant", "As an owner of 3 dogs you know Graz well.")],
+             "memory_points": [update, point("Ilka owns 3 dogs in Graz.", "interference")],
+             "questions": [{"question": "What does she sing?", "answer": "Unknown", "question_type": "Memory Boundary", "evidence": []}]}
+        ]});
+        serde_json::from_value(user).unwrap()
+    }
+
+    fn predictions(texts: &[&str]) -> Vec<Prediction> {
+        texts.iter().map(|text| Prediction::new(MemoryType::Semantic, text, Vec::new())).collect()
+    }
+
+    fn value(row: &Row, name: &str) -> Option<f64> {
+        let ratio = row.measures.get(name)?;
+        Some(ratio.numerator / ratio.denominator)
+    }
+
+    #[test]
+    fn points_updates_and_interference_are_distinguished() {
+        let table: &[(&[&str], [f64; 6])] = &[
+            // recall, precision, interference, updated, stale, omitted
+            (&["Ilka works as a tram driver in Graz.", "Ilka has a cat named Pixel."], [1.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
+            (&["Ilka works as a baker in Graz."], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0]),
+            (&["Ilka owns 3 dogs in Graz."], [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]),
+            (&["Ilka owns 4 dogs in Graz."], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),
+        ];
+        for (texts, expected) in table {
+            let row = score_user(&user(), &predictions(texts));
+            let names = ["recall", "precision", "interference", "updated", "stale", "omitted"];
+            let found: Vec<Option<f64>> = names.iter().map(|name| value(&row, name)).collect();
+            assert_eq!(found, expected.map(Some), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn questions_without_evidence_are_left_out() {
+        let user = user();
+        let questions: Vec<_> = user.questions().collect();
+        assert_eq!(questions.len(), 1);
+        let (number, question) = questions[0];
+        let found = [FoundMemory { id: String::new(), content: "Ilka has a cat named Pixel.".to_owned() }];
+        let row = score_question(&user, number, question, &found, |_| 1);
+        assert_eq!((value(&row, "evidence@10"), value(&row, "complete")), (Some(1.0), Some(1.0)));
+        assert_eq!(value(&score_question(&user, number, question, &[], |_| 1), "evidence@10"), Some(0.0));
+        assert_eq!(value(&score_user(&user, &[]), "precision"), None);
+        let row = score_retrieval(&user, number, question, &found).unwrap();
+        assert_eq!((value(&row, "recall@10"), value(&row, "MRR")), (Some(1.0), Some(1.0)));
+        assert_eq!(user.points_as_memories().len(), 4);
+    }
+
+    #[test]
+    fn a_file_is_identified_by_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("HaluMem-Medium.jsonl");
+        let line: Value = json!({"uuid": "u", "persona_info": "p", "sessions": []});
+        std::fs::write(&path, format!("{line}\n\n{line}\n")).unwrap();
+        assert!(is_halumem(&path));
+        assert_eq!(read(&path).unwrap().len(), 2);
+        std::fs::write(&path, "{\"id\": 1}\n").unwrap();
+        assert!(!is_halumem(&path));
+    }
+}

@@ -1,0 +1,94 @@
+//! Measures systems that turn conversations into memories, without a judge that has to be trusted.
+//!
+//! ```text
+//! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one a case
+//! rows ─▶ Results (a file) ─▶ Tally ─┬▶ report    text and Markdown
+//!                                    ├▶ compare   two runs: intervals, tests, cases that changed
+//!                                    └▶ gate      a run against a stored baseline
+//! ```
+//!
+//! The crate reads cases and scores what the program hands back; it never calls a model and opens no database. A program
+//! plugs in by passing plain data to one function for each kind of case:
+//!
+//! | module            | files                                | the program provides                   |
+//! |-------------------|--------------------------------------|----------------------------------------|
+//! | [`extraction`]    | `case.json`, `*-extraction.jsonl`    | memories extracted from a conversation |
+//! | [`consolidation`] | `*-pairs.jsonl`, `*-streams.jsonl`   | decisions, and the memories afterwards |
+//! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
+//! | [`matching`]      | `*-triples.jsonl`                    | similarities and a judge, if it has any |
+//! | [`locomo`], [`longmemeval`], [`halumem`] | public data sets    | memories and search results            |
+//!
+//! [`row`] and [`results`] define the result file, [`tally`] adds rows up, and [`cache`] keeps finished cases so that an
+//! interrupted run continues where it stopped.
+
+pub mod cache;
+pub mod case;
+pub mod compare;
+pub mod consolidation;
+pub mod control;
+pub mod extraction;
+pub mod files;
+pub mod gate;
+pub mod halumem;
+pub mod locomo;
+pub mod longmemeval;
+pub mod matching;
+pub mod patterns;
+pub mod prediction;
+pub mod report;
+pub mod results;
+pub mod retrieval;
+pub mod row;
+pub mod tally;
+mod text;
+pub mod vocabulary;
+
+use std::path::PathBuf;
+
+/// Why something could not be measured; one variant for each thing a person does differently.
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    /// A file does not exist or cannot be read.
+    #[error("cannot read {}; check the path and its permissions", .path.display())]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// A file does not have the expected format.
+    #[error("{}: {place}{reason}; `afterthought eval --schema` prints the format", .path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The line, entry and field, each followed by a colon; empty if the reason names the place.
+        place: String,
+        /// The fault.
+        reason: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}; check the folder, its permissions and the free space", .path.display())]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// A result file or a baseline cannot be used.
+    #[error("{}: {reason}", .path.display())]
+    Results {
+        /// The file.
+        path: PathBuf,
+        /// The fault, and what helps.
+        reason: String,
+    },
+    /// A path contains no case.
+    #[error("no case.json in or below {}; see evals/README.md for the format of a case", .path.display())]
+    NoCases {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// A case could not be run, or results could not be used together.
+    #[error("{0}")]
+    Failed(String),
+}

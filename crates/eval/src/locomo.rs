@@ -1,0 +1,636 @@
+//! `LoCoMo`: conversations of two people with questions, evidence and facts.
+//!
+//! Three things are measured without a judge. Retention: the share of answers whose content words are left in the memories
+//! that rest on the evidence. Retrieval: whether turns and memories that answer are found. Facts: how the memories compare
+//! with the facts that come with the file. The turns themselves are the ceiling of all three.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::EvalError;
+use crate::extraction::{Openness, date_openness, pair_up};
+use crate::files::{format_error, last_part, read_json, walk};
+use crate::matching::{LEAST_SHARE, Similarity, numbers_agree, share as share_of, words};
+use crate::prediction::{Extraction, Prediction};
+use crate::row::{Cost, Finding, Measure, Row, fault, fitting, float, measures_of, number, reciprocal_rank, share};
+use crate::text::content_words;
+
+/// Kind of the rows of conversations whose answers should be left.
+pub const RETENTION: &str = "retention";
+/// Kind of the rows of questions to turns and memories.
+pub const QUESTIONS: &str = "locomo";
+/// Kind of the rows that compare memories with the facts of the file.
+pub const FACTS: &str = "locomo-observations";
+/// Kind of the rows of questions to one way of searching the turns.
+pub const SEARCH: &str = "recall";
+/// Number of turns or memories to search for.
+pub const LIMIT: usize = 50;
+/// Share of an answer's content words that must be left, in hundredths.
+const LEAST_HUNDREDTHS: usize = 67;
+/// Token limit of a context.
+const TOKENS: usize = 400;
+/// Number of places that the measures look at.
+const PLACES: usize = 10;
+/// Questions whose answers stand in the turns: several turns (1) and one (4).
+const CATEGORIES: [u64; 2] = [1, 4];
+/// Questions that have evidence.
+const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
+/// Questions about what nobody said.
+const ADVERSARIAL: u64 = 5;
+/// How the start of a session is written, without a time zone.
+const START: &str = "%I:%M %p on %d %B, %Y";
+
+/// One conversation with its questions.
+#[derive(Debug)]
+pub struct Sample {
+    /// Its id in the file.
+    pub id: String,
+    /// The log for the system: the conversation without questions, observations and summaries.
+    pub conversation: Value,
+    /// The turns, in their order.
+    pub turns: Vec<Turn>,
+    /// The questions of categories 1 and 4 that have an answer and evidence.
+    questions: Vec<Question>,
+    /// The questions of categories 1 to 4 that have evidence.
+    pub asked: Vec<Question>,
+    /// The questions of category 5 about what nobody said, each with the wrong answer.
+    adversarial: Vec<Question>,
+    /// Number of questions of these categories that name no existing turn.
+    without_evidence: usize,
+    /// The facts that come with the file, each with the turns that it rests on.
+    observations: Vec<(String, BTreeSet<String>)>,
+}
+
+/// A turn of a conversation.
+#[derive(Debug)]
+pub struct Turn {
+    /// Its id, e.g. `D1:3`.
+    pub id: String,
+    /// The number of its session.
+    pub session: u32,
+    /// When that began.
+    pub at: Option<Timestamp>,
+    /// The speaker.
+    pub speaker: String,
+    /// `speaker: text`.
+    pub said: String,
+    /// A description of its photo, if it has one.
+    pub photo: Option<String>,
+}
+
+/// A question with the turns that answer it.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// The gold answer; empty if there is none.
+    answer: String,
+    /// 1 for several turns, 2 for times, 3 for what follows from them, 4 for one turn, 5 for what nobody said.
+    category: u64,
+    /// The turns that contain the answer.
+    pub evidence: BTreeSet<String>,
+}
+
+/// Returns whether the file at `path` is a `LoCoMo` file.
+#[must_use]
+pub fn is_locomo(path: &Path) -> bool {
+    let is_named_so = path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    is_named_so && read_samples(path).is_ok_and(|samples| samples.iter().any(is_sample))
+}
+
+/// Reads the conversations of the file at `path`.
+///
+/// # Errors
+/// [`EvalError::Read`], or [`EvalError::Format`] if it is no `LoCoMo` file.
+pub fn read(path: &Path) -> Result<Vec<Sample>, EvalError> {
+    let samples: Vec<Sample> = read_samples(path)?.iter().filter(|value| is_sample(value)).map(sample).collect();
+    if samples.is_empty() {
+        return Err(format_error(path, "", "no conversation with questions"));
+    }
+    Ok(samples)
+}
+
+fn read_samples(path: &Path) -> Result<Vec<Value>, EvalError> {
+    Ok(match read_json(path)? {
+        Value::Array(samples) => samples,
+        other => vec![other],
+    })
+}
+
+fn is_sample(value: &Value) -> bool {
+    value["conversation"]["speaker_a"].is_string() && value["qa"].is_array()
+}
+
+fn sample(value: &Value) -> Sample {
+    let turns = turns(&value["conversation"]);
+    let known: BTreeSet<&str> = turns.iter().map(|turn| turn.id.as_str()).collect();
+    let all_asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
+    let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
+        all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
+    let should_be_left = |question: &&Question| CATEGORIES.contains(&question.category) && !question.answer.is_empty();
+    let all = asked.iter().filter(should_be_left).count();
+    for question in &mut asked {
+        question.evidence.retain(|id| known.contains(id.as_str()));
+    }
+    for question in &mut adversarial {
+        question.evidence.retain(|id| known.contains(id.as_str()));
+    }
+    asked.retain(|question| !question.evidence.is_empty());
+    let questions: Vec<Question> = asked.iter().filter(should_be_left).cloned().collect();
+    let id = value["sample_id"].as_str().unwrap_or("sample").to_owned();
+    Sample {
+        conversation: serde_json::json!({"sample_id": id, "conversation": value["conversation"]}),
+        id,
+        without_evidence: all - questions.len(),
+        questions,
+        asked,
+        adversarial,
+        observations: observations(&value["observation"]),
+        turns,
+    }
+}
+
+fn turns(conversation: &Value) -> Vec<Turn> {
+    let number = |name: &str| name.strip_prefix("session_")?.parse::<u32>().ok();
+    let mut sessions: Vec<(u32, &Vec<Value>)> = conversation
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, turns)| Some((number(name)?, turns.as_array()?)))
+        .collect();
+    sessions.sort_by_key(|(number, _)| *number);
+    let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
+    let start = |session: u32| {
+        let text = conversation[format!("session_{session}_date_time")].as_str()?;
+        Some(strtime::parse(START, text).ok()?.to_datetime().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let turn = |session: u32, turn: &Value| Turn {
+        id: text(turn, "dia_id"),
+        session,
+        at: start(session),
+        speaker: text(turn, "speaker"),
+        said: format!("{}: {}", text(turn, "speaker"), text(turn, "text")),
+        photo: turn["blip_caption"].as_str().map(str::to_owned),
+    };
+    sessions
+        .into_iter()
+        .flat_map(|(session, turns)| turns.iter().map(move |said| (session, said)))
+        .map(|(session, said)| turn(session, said))
+        .collect()
+}
+
+fn question(value: &Value) -> Option<Question> {
+    let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
+    let told = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
+    let answer = match told {
+        Value::String(answer) => answer.clone(),
+        Value::Number(answer) => answer.to_string(),
+        _ => String::new(),
+    };
+    let question = value["question"].as_str()?.to_owned();
+    Some(Question { question, answer, category, evidence: ids(&value["evidence"]) })
+}
+
+/// Returns the turns named by a text or a list of texts. Several in one text are taken apart, `D30:05` is `D30:5`, and
+/// what is no id of a turn is left out.
+fn ids(value: &Value) -> BTreeSet<String> {
+    let texts: Vec<&str> = match value {
+        Value::String(text) => vec![text],
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let parts =
+        texts.into_iter().flat_map(|text| text.split(|one: char| one == ';' || one == ',' || one.is_whitespace()));
+    parts.filter_map(id).collect()
+}
+
+fn id(text: &str) -> Option<String> {
+    let (session, turn) = text.strip_prefix('D')?.split_once(':')?;
+    Some(format!("D{}:{}", session.parse::<u32>().ok()?, turn.parse::<u32>().ok()?))
+}
+
+fn observations(value: &Value) -> Vec<(String, BTreeSet<String>)> {
+    let sessions = value.as_object().into_iter().flatten().map(|(_, speakers)| speakers);
+    let facts = sessions.filter_map(Value::as_object).flatten().filter_map(|(_, facts)| facts.as_array()).flatten();
+    facts.filter_map(|fact| Some((fact[0].as_str()?.to_owned(), ids(&fact[1])))).collect()
+}
+
+/// Published corrections of the labels, by question.
+#[derive(Debug, Default)]
+pub struct Corrections {
+    entries: BTreeMap<String, Correction>,
+}
+
+#[derive(Debug)]
+struct Correction {
+    kind: String,
+    answer: Option<String>,
+    evidence: Value,
+}
+
+impl Corrections {
+    /// Reads the corrections at `path`: a JSON array of objects with `question`, `error_type`, `correct_evidence` and
+    /// `correct_answer`, or a folder with such files named `errors*.json` in or below it.
+    ///
+    /// # Errors
+    /// [`EvalError`] if a file cannot be read or is none.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let mut corrections = Self::default();
+        for file in files(path) {
+            let value: Value = read_json(&file)?;
+            let fail = |reason: &str| format_error(&file, "", reason);
+            let entries = value.as_array().ok_or_else(|| fail("no array of corrections"))?;
+            for entry in entries {
+                let Some(question) = entry["question"].as_str() else {
+                    return Err(fail("a correction names no question"));
+                };
+                let corrected = Correction {
+                    kind: entry["error_type"].as_str().unwrap_or_default().to_owned(),
+                    answer: entry["correct_answer"].as_str().map(str::to_owned),
+                    evidence: entry["correct_evidence"].clone(),
+                };
+                corrections.entries.insert(question.to_owned(), corrected);
+            }
+        }
+        Ok(corrections)
+    }
+
+    /// Corrects the evidence of the questions of `sample`. If an answer is wrong, its question is used for retrieval only,
+    /// since the corrected answer is an explanation and no text to look for. Returns the number of corrected citations and
+    /// of such questions.
+    pub fn apply(&self, sample: &mut Sample) -> (u64, u64) {
+        let (mut citations, mut answers) = (0, 0);
+        let known: Vec<String> = sample.turns.iter().map(|turn| turn.id.clone()).collect();
+        let mut correct = |question: &mut Question| {
+            let Some(corrected) = self.entries.get(&question.question) else { return };
+            let mut evidence = ids(&corrected.evidence);
+            evidence.retain(|id| known.contains(id));
+            if !evidence.is_empty() && evidence != question.evidence {
+                question.evidence = evidence;
+                citations += 1;
+            }
+            let same = corrected.answer.as_deref() == Some(question.answer.as_str());
+            if !same && corrected.kind != "WRONG_CITATION" {
+                question.answer.clear();
+                answers += 1;
+            }
+        };
+        sample.asked.iter_mut().for_each(&mut correct);
+        // The same questions again; they count once.
+        for question in &mut sample.questions {
+            if let Some(asked) = sample.asked.iter().find(|asked| asked.question == question.question) {
+                *question = asked.clone();
+            }
+        }
+        sample.questions.retain(|question| !question.answer.is_empty());
+        (citations, answers)
+    }
+}
+
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let is_one = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "json") && last_part(path).starts_with("errors")
+    };
+    walk(path).filter(is_one).collect()
+}
+
+/// Returns the measures of the rows of `kind`.
+#[must_use]
+pub fn measures(kind: &str) -> Vec<Measure> {
+    let definitions = match kind {
+        RETENTION => vec![
+            share("retention", "answers left in the memories"),
+            share("retention of facts", "answers left in the facts of the file"),
+            share("ceiling", "answers left in the turns"),
+            number("tokens per token", "tokens of memories for each of the turns"),
+            number("memories per fact", "memories for each fact of the file"),
+            fault("open dates", "memories that leave a day, week or month open"),
+            fault("open dates of facts", "the same, of the facts"),
+            fault("open dates of turns", "the same, of the turns"),
+            fault("vague dates", "memories that are vague about a time"),
+        ],
+        QUESTIONS => vec![
+            share("turns recall@10", "turns that answer, among the first 10 turns found"),
+            share("turns MRR", "one divided by the place of the first turn that answers"),
+            share("turns complete", "answers that stand in the first 400 tokens of turns"),
+            share("memories recall@10", "turns that answer, cited by the first 10 memories found"),
+            share("memories complete", "answers that stand in the first 400 tokens of memories"),
+            share("kept", "answers that stand in the memories that cite the turns that answer"),
+            share("complete of kept", "of those, the share whose context of memories is complete"),
+            fault("turns trap", "questions about what nobody said whose wrong answer stands in the turns found"),
+            fault("memories trap", "the same, in the memories found"),
+        ],
+        SEARCH => vec![
+            share("r@5", "turns that answer a question among the first 5"),
+            share("r@10", "among the first 10"),
+            share("r@20", "among the first 20"),
+            share("MRR", "one divided by the place of the first turn that answers"),
+            share("all@10", "questions with all their turns among the first 10"),
+            number("tokens@10", "tokens of the first 10"),
+            number("chars/4@10", "characters of the first 10 divided by four, the estimate of published comparisons"),
+        ],
+        _ => vec![
+            share("recall", "facts that a memory citing the same or adjacent turns states in similar words"),
+            share("precision", "memories that are paired with a fact, one to one"),
+            share("F1", "of recall and precision; a lower bound, since the facts are no complete list"),
+            share("evidence", "turns with a fact that a memory cites"),
+            fault("open dates", "memories that leave a day, week or month open"),
+            fault("open dates of facts", "the same, of the facts"),
+        ],
+    };
+    measures_of(kind, &definitions)
+}
+
+/// A text with the turns that it rests on.
+struct SourcedText<'a> {
+    text: &'a str,
+    words: BTreeSet<String>,
+    turns: BTreeSet<String>,
+}
+
+impl<'a> SourcedText<'a> {
+    fn new(text: &'a str, turns: BTreeSet<String>) -> Self {
+        Self { text, words: content_words(text), turns }
+    }
+
+    /// Returns a turn with its photo. A photo contains answers, but does not count among the spoken words.
+    fn of_turn(turn: &'a Turn) -> Self {
+        let mut text = Self::new(&turn.said, BTreeSet::from([turn.id.clone()]));
+        text.words.extend(turn.photo.as_deref().map(content_words).unwrap_or_default());
+        text
+    }
+}
+
+/// Returns the turns that a memory cites. A photo is a message of its own beside its turn.
+fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
+}
+
+fn cited_turns(prediction: &Prediction) -> BTreeSet<String> {
+    turns_of(prediction.evidence.iter().flat_map(|cited| &cited.messages))
+}
+
+fn resting_on<'t, 'a>(
+    question: &'t Question,
+    texts: &'t [SourcedText<'a>],
+) -> impl Iterator<Item = &'t SourcedText<'a>> {
+    texts.iter().filter(|text| !text.turns.is_disjoint(&question.evidence))
+}
+
+/// Returns whether enough of the answer's content words stand in the texts that rest on its evidence.
+fn is_left(question: &Question, texts: &[SourcedText<'_>]) -> bool {
+    let there: BTreeSet<String> = resting_on(question, texts).flat_map(|text| text.words.iter().cloned()).collect();
+    has_answer(&question.answer, &there)
+}
+
+fn has_answer(answer: &str, there: &BTreeSet<String>) -> bool {
+    let wanted = content_words(answer);
+    let found = wanted.intersection(there).count();
+    !wanted.is_empty() && found * 100 >= wanted.len() * LEAST_HUNDREDTHS
+}
+
+/// Scores how many answers are left in the memories of a conversation, in the facts of the file, and in the turns.
+#[must_use]
+pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str) -> usize) -> Row {
+    let memories: Vec<SourcedText<'_>> =
+        extraction.predictions.iter().map(|one| SourcedText::new(&one.content, cited_turns(one))).collect();
+    let facts: Vec<SourcedText<'_>> =
+        sample.observations.iter().map(|(fact, turns)| SourcedText::new(fact, turns.clone())).collect();
+    let turns: Vec<SourcedText<'_>> = sample.turns.iter().map(SourcedText::of_turn).collect();
+    let mut row = Row {
+        kind: RETENTION.to_owned(),
+        case: sample.id.clone(),
+        language: Some("en".to_owned()),
+        format: Some("locomo".to_owned()),
+        cost: Cost::of(extraction.usage),
+        ..Row::default()
+    };
+    let left = |texts: &[SourcedText<'_>]| sample.questions.iter().filter(|question| is_left(question, texts)).count();
+    let open = |texts: &[SourcedText<'_>], openness: Openness| {
+        texts.iter().filter(|text| date_openness(text.text) == openness).count() as u64
+    };
+    let all_tokens = |texts: &[SourcedText<'_>]| texts.iter().map(|text| tokens(text.text) as u64).sum::<u64>();
+    for (suffix, open_suffix, texts) in
+        [("retention", "", &memories), ("retention of facts", " of facts", &facts), ("ceiling", " of turns", &turns)]
+    {
+        row.ratio(suffix, left(texts) as u64, sample.questions.len() as u64);
+        row.ratio(&format!("open dates{open_suffix}"), open(texts, Openness::Relative), texts.len() as u64);
+    }
+    row.ratio("vague dates", open(&memories, Openness::Vague), memories.len() as u64);
+    row.ratio("tokens per token", all_tokens(&memories), all_tokens(&turns));
+    row.ratio("memories per fact", memories.len() as u64, facts.len() as u64);
+    row.counts.insert("turns".to_owned(), turns.len() as u64);
+    row.counts.insert("questions".to_owned(), sample.questions.len() as u64);
+    row.counts.insert("questions without evidence".to_owned(), sample.without_evidence as u64);
+    row.warnings.clone_from(&extraction.notes);
+    for question in sample.questions.iter().filter(|question| !is_left(question, &memories)) {
+        let in_turns = is_left(question, &turns);
+        let resting: Vec<&str> = resting_on(question, &memories).map(|text| text.text).collect();
+        let why = if in_turns { "the turns have it" } else { "the turns do not have it either" };
+        row.findings.push(Finding {
+            what: "lost answer".to_owned(),
+            id: question.question.clone(),
+            text: format!("{} {}", question.question, question.answer),
+            why: if resting.is_empty() { why.to_owned() } else { format!("{why}; memories: {}", resting.join(" ")) },
+            counts: in_turns,
+            evidence: Vec::new(),
+        });
+    }
+    row.findings.sort_by_key(|finding| !finding.counts);
+    row
+}
+
+/// A memory found for a question, with the messages that it cites.
+#[derive(Debug, Clone)]
+pub struct FoundWithMessages {
+    /// Its content.
+    pub content: String,
+    /// Ids of the cited messages.
+    pub messages: Vec<String>,
+}
+
+/// Search results for one question.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    /// Ids and texts of the turns that were found, best first.
+    pub turns: Vec<(String, String)>,
+    /// The extracted memories that were found, best first.
+    pub memories: Vec<FoundWithMessages>,
+}
+
+impl Sample {
+    /// Returns all questions that are asked of the search, those about what nobody said last.
+    pub fn all_questions(&self) -> impl Iterator<Item = &Question> {
+        self.asked.iter().chain(&self.adversarial)
+    }
+}
+
+/// Scores the search results for the question of this number.
+///
+/// Questions of category 5 have no answer: for them only the wrong answer is looked for.
+#[must_use]
+pub fn score_answers(
+    sample: &Sample,
+    (index, question): (usize, &Question),
+    answers: &Answers,
+    extraction: &Extraction,
+    tokens: fn(&str) -> usize,
+) -> Row {
+    let mut row = Row {
+        kind: QUESTIONS.to_owned(),
+        case: format!("{}/{index}", sample.id),
+        split: sample.id.clone(),
+        phenomena: vec![category_name(question.category).to_owned()],
+        about: question.question.clone(),
+        ..Row::default()
+    };
+    let context = |texts: &[&str]| content_words(&texts[..fitting(texts, TOKENS, tokens)].join("\n"));
+    let of_turns = context(&answers.turns.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>());
+    let of_memories = context(&answers.memories.iter().map(|one| one.content.as_str()).collect::<Vec<_>>());
+    if question.category == ADVERSARIAL {
+        if !question.answer.is_empty() {
+            row.yes("turns trap", has_answer(&question.answer, &of_turns));
+            row.yes("memories trap", has_answer(&question.answer, &of_memories));
+        }
+        return row;
+    }
+    let all = float(question.evidence.len().max(1));
+    let is_right = || answers.turns.iter().map(|(id, _)| question.evidence.contains(id));
+    row.mean("turns recall@10", float(is_right().take(PLACES).filter(|right| *right).count()) / all);
+    row.mean("turns MRR", reciprocal_rank(is_right()));
+    let cited = turns_of(answers.memories.iter().take(PLACES).flat_map(|one| &one.messages));
+    row.mean("memories recall@10", float(question.evidence.intersection(&cited).count()) / all);
+    if question.answer.is_empty() {
+        return row;
+    }
+    let resting = extraction.predictions.iter().filter(|one| !cited_turns(one).is_disjoint(&question.evidence));
+    let resting: Vec<&str> = resting.map(|one| one.content.as_str()).collect();
+    let is_kept = has_answer(&question.answer, &content_words(&resting.join("\n")));
+    let complete = has_answer(&question.answer, &of_memories);
+    row.yes("turns complete", has_answer(&question.answer, &of_turns));
+    row.yes("memories complete", complete);
+    row.yes("kept", is_kept);
+    if is_kept {
+        row.yes("complete of kept", complete);
+    }
+    if !complete {
+        let why = if is_kept { "a memory has it but was not found" } else { "no memory of these turns has it" };
+        row.fault("incomplete", &question.question, &question.answer, why);
+    }
+    row
+}
+
+const fn category_name(number: u64) -> &'static str {
+    match number {
+        1 => "1 multi-hop",
+        2 => "2 temporal",
+        3 => "3 open-domain",
+        4 => "4 single-hop",
+        _ => "5 adversarial",
+    }
+}
+
+/// Scores the turns, with ids and texts, that one way of searching has found for a question of `sample`, best first.
+#[must_use]
+pub fn score_search(case: String, question: &Question, found: &[(String, String)], tokens: fn(&str) -> usize) -> Row {
+    let mut row = Row {
+        kind: SEARCH.to_owned(),
+        case,
+        phenomena: vec![format!("category {}", question.category)],
+        repeat: 1,
+        about: question.question.clone(),
+        ..Row::default()
+    };
+    let is_right = || found.iter().map(|(id, _)| question.evidence.contains(id));
+    let recall =
+        |k: usize| float(is_right().take(k).filter(|right| *right).count()) / float(question.evidence.len().max(1));
+    row.mean("r@5", recall(5));
+    row.mean("r@10", recall(10));
+    row.mean("r@20", recall(20));
+    row.mean("MRR", reciprocal_rank(is_right()));
+    row.yes("all@10", recall(10) >= 1.0);
+    row.mean("tokens@10", float(found.iter().take(10).map(|(_, text)| tokens(text)).sum()));
+    row.mean("chars/4@10", float(found.iter().take(10).map(|(_, text)| text.chars().count()).sum()) / 4.0);
+    row
+}
+
+/// Compares the memories of a conversation with the facts of the file.
+#[must_use]
+pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
+    let (kind, case, split) = (FACTS.to_owned(), sample.id.clone(), sample.id.clone());
+    let mut row = Row { kind, case, split, ..Row::default() };
+    let facts = &sample.observations;
+    let choices: Vec<Vec<usize>> = extraction
+        .predictions
+        .iter()
+        .map(|memory| {
+            let turns = with_adjacent(&cited_turns(memory));
+            let is_stated = |(fact, evidence): &(String, BTreeSet<String>)| {
+                !turns.is_disjoint(evidence) && is_similar(fact, &memory.content)
+            };
+            facts.iter().enumerate().filter(|(_, fact)| is_stated(fact)).map(|(at, _)| at).collect()
+        })
+        .collect();
+    let memories = choices.len() as u64;
+    let stated: BTreeSet<usize> = choices.iter().flatten().copied().collect();
+    let paired = pair_up(&choices, facts.len()).into_iter().flatten().count();
+    row.ratio("recall", stated.len() as u64, facts.len() as u64);
+    row.ratio("precision", paired as u64, memories);
+    let wanted: BTreeSet<&String> = facts.iter().flat_map(|(_, evidence)| evidence).collect();
+    let cited: BTreeSet<String> = extraction.predictions.iter().flat_map(cited_turns).collect();
+    let covered = wanted.iter().filter(|turn| cited.contains(**turn)).count();
+    row.ratio("evidence", covered as u64, wanted.len() as u64);
+    let is_open = |text: &str| date_openness(text) == Openness::Relative;
+    let open = extraction.predictions.iter().filter(|one| is_open(&one.content)).count();
+    row.ratio("open dates", open as u64, memories);
+    row.ratio("open dates of facts", facts.iter().filter(|(fact, _)| is_open(fact)).count() as u64, facts.len() as u64);
+    row
+}
+
+/// Returns whether a memory states a fact in similar words. A memory may state several facts, so its own words may go
+/// beyond them.
+fn is_similar(fact: &str, text: &str) -> bool {
+    let is_similar = share_of(&words(fact), &words(text)) >= LEAST_SHARE
+        || Similarity::TokenF1.of(fact, text) >= Similarity::TokenF1.least();
+    is_similar && numbers_agree(fact, text)
+}
+
+/// Returns `turns` with those just before and after each.
+fn with_adjacent(turns: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut all = turns.clone();
+    for (session, turn) in turns.iter().filter_map(|id| id.strip_prefix('D')?.split_once(':')) {
+        if let Ok(turn) = turn.parse::<u32>() {
+            all.extend([turn.saturating_sub(1), turn + 1].map(|turn| format!("D{session}:{turn}")));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ids_of_turns_are_separated_and_invalid_ones_left_out() {
+        let table = [
+            (json!(["D8:6; D9:17"]), vec!["D8:6", "D9:17"]),
+            (json!(["D", "D:11:26", "D30:05"]), vec!["D30:5"]),
+            (json!("D1:3"), vec!["D1:3"]),
+            (json!(["D15:3, D15:5"]), vec!["D15:3", "D15:5"]),
+            (json!(7), vec![]),
+        ];
+        for (value, expected) in table {
+            assert_eq!(ids(&value).into_iter().collect::<Vec<_>>(), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Plain input of the scores: conversations, extracted memories and what they cost.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::case::Role;
+use crate::text::{fold, normalize};
+use crate::vocabulary::MemoryType;
+
+/// A memory that the system under test has made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Its type.
+    pub memory_type: MemoryType,
+    /// Its content.
+    pub content: String,
+    /// The messages that it cites.
+    pub evidence: Vec<Citation>,
+    /// Its importance from 0 to 1, where the system gives one.
+    pub importance: Option<f64>,
+    /// The times from and until which it is valid, as far as they are given.
+    pub valid: Vec<Timestamp>,
+    /// All its texts, normalised, one on each line.
+    pub(crate) searched: String,
+}
+
+/// Quoted words of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Citation {
+    /// Key of the conversation.
+    pub conversation: String,
+    /// Ids of the messages; the quote stands in the first.
+    pub messages: Vec<String>,
+    /// The quoted words.
+    pub quote: String,
+    /// Their speaker.
+    pub speaker: Option<String>,
+}
+
+impl Prediction {
+    /// Returns a memory with its content as its only text.
+    #[must_use]
+    pub fn new(memory_type: MemoryType, content: &str, evidence: Vec<Citation>) -> Self {
+        Self {
+            memory_type,
+            content: content.to_owned(),
+            evidence,
+            importance: None,
+            valid: Vec::new(),
+            searched: normalize(content),
+        }
+    }
+
+    /// Replaces the texts in which patterns are searched: title, content, value and whatever else a reader sees.
+    #[must_use]
+    pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
+        self.searched = lines.join("\n");
+        self
+    }
+}
+
+/// A conversation as the system saw it, with secrets removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// The key by which citations refer to it.
+    pub key: String,
+    /// Format of its log.
+    pub format: String,
+    /// Its messages in order.
+    pub messages: Vec<Message>,
+}
+
+/// A message as the system saw it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Message {
+    /// Its id, unique in the conversation.
+    pub id: String,
+    /// Its author.
+    pub role: Role,
+    /// The author's name, where it is known.
+    pub speaker: Option<String>,
+    /// The words.
+    pub text: String,
+    /// Whether it is written or spoken language, not a call, output or notice of a program.
+    pub is_prose: bool,
+}
+
+impl Message {
+    /// Returns whether a person said it.
+    #[must_use]
+    pub fn is_human(&self) -> bool {
+        self.role == Role::User && self.is_prose
+    }
+}
+
+/// What the system made of the logs of a case.
+#[derive(Debug, Default)]
+pub struct Extraction {
+    /// The active memories.
+    pub predictions: Vec<Prediction>,
+    /// Memories that newer ones have replaced.
+    pub superseded: Vec<Prediction>,
+    /// Number of memories that wait for a person.
+    pub pending: u64,
+    /// Active memories before the logs were read a second time and memories added by that, where they were.
+    pub reread: Option<(u64, u64)>,
+    /// The conversations as the system saw them.
+    pub conversations: Vec<Conversation>,
+    /// Requests to a model.
+    pub usage: Usage,
+    /// Problems that did not spoil the result.
+    pub notes: Vec<String>,
+}
+
+/// Requests to a model. A recorded reply counts as a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Answered requests.
+    pub calls: u64,
+    /// Failed requests.
+    pub failed_calls: u64,
+    /// Tokens of the answered requests.
+    pub prompt_tokens: u64,
+    /// Tokens of the replies.
+    pub completion_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.failed_calls += other.failed_calls;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
+}
+
+/// Normalised texts of messages by conversation and id.
+pub(crate) struct MessageTexts(BTreeMap<(String, String), MessageText>);
+
+struct MessageText {
+    normal: String,
+    folded: String,
+}
+
+impl MessageTexts {
+    pub(crate) fn new(conversations: &[Conversation]) -> Self {
+        let mut texts = BTreeMap::new();
+        for conversation in conversations {
+            for message in &conversation.messages {
+                let text = MessageText { normal: normalize(&message.text), folded: fold(&message.text) };
+                texts.insert((conversation.key.clone(), message.id.clone()), text);
+            }
+        }
+        Self(texts)
+    }
+
+    fn get(&self, citation: &Citation, id: &str) -> Option<&MessageText> {
+        self.0.get(&(citation.conversation.clone(), id.to_owned()))
+    }
+
+    /// Returns the normalised texts of the cited messages.
+    pub(crate) fn cited<'a>(&'a self, citation: &'a Citation) -> impl Iterator<Item = &'a str> {
+        citation.messages.iter().filter_map(|id| self.get(citation, id)).map(|text| text.normal.as_str())
+    }
+
+    /// Returns whether the quote stands word for word in the first cited message.
+    pub(crate) fn has_quote(&self, citation: &Citation) -> bool {
+        let quote = fold(&citation.quote);
+        let first = citation.messages.first().and_then(|id| self.get(citation, id));
+        !quote.is_empty() && first.is_some_and(|text| text.folded.contains(&quote))
+    }
+
+    /// Returns all normalised texts.
+    pub(crate) fn all(&self) -> Vec<&str> {
+        self.0.values().map(|text| text.normal.as_str()).collect()
+    }
+}

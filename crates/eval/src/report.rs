@@ -1,0 +1,467 @@
+//! Reports of runs: one model of blocks, printed as text by the program and written here as Markdown.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::results::{Manifest, Results};
+use crate::row::{Better, Confusion, Cost, Finding, Measure, Row, Unit};
+use crate::tally::{CaseTally, GroupBy, Interval, Tally};
+use crate::text::on_one_line;
+
+/// Cases with findings that are listed, unless all are wanted.
+const CASES: usize = 12;
+/// Findings of one case that are listed, unless all are wanted.
+const FINDINGS: usize = 14;
+/// Measures by which groups of cases are compared, unless all are wanted.
+const COLUMNS: usize = 8;
+
+/// A part of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    /// A title.
+    Heading(String),
+    /// A line of text.
+    Line(String),
+    /// A table; its first row is the header.
+    Table(Vec<Vec<Cell>>),
+    /// A case with findings: its name, what it is about, and one line for each finding.
+    Case(String, String, Vec<(Tone, String)>),
+    /// A remark about what is left out.
+    Note(String),
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The text.
+    pub text: String,
+    /// Whether the value is good.
+    pub tone: Tone,
+}
+
+/// Assessment of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither good nor bad.
+    Plain,
+    /// Good.
+    Good,
+    /// Acceptable.
+    Middling,
+    /// Bad.
+    Bad,
+    /// Of less interest.
+    Dim,
+}
+
+impl Cell {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+
+    fn dim(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Dim }
+    }
+}
+
+fn header(names: &[&str]) -> Vec<Cell> {
+    names.iter().map(|name| Cell::plain(*name)).collect()
+}
+
+/// Amount of detail of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The worst cases and the most important measures.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// Rows of one run under one label.
+#[derive(Debug)]
+pub struct Report {
+    /// What was measured, for people.
+    label: String,
+    results: Results,
+    /// Requests for all cases together.
+    shared: Option<Cost>,
+}
+
+impl Report {
+    /// Returns a report about `rows`, all of kinds that `measures` define.
+    #[must_use]
+    pub fn new(label: &str, measures: Vec<Measure>, rows: Vec<Row>, shared: Option<Cost>) -> Self {
+        Self { label: label.to_owned(), results: Results::new(Manifest::default(), measures, rows), shared }
+    }
+
+    /// Returns the cases that could not be run, each with its error.
+    pub fn failed(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.results.rows.iter().filter_map(|row| Some((row.case.as_str(), row.error.as_deref()?)))
+    }
+
+    /// Returns the warnings, each behind its case.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let rows = self.results.rows.iter();
+        rows.flat_map(|row| row.warnings.iter().map(move |warning| format!("{}: {warning}", row.case)))
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.results.rows.len()
+    }
+
+    /// Returns whether there are no rows.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.results.rows.is_empty()
+    }
+
+    /// Returns an object for each kind of row, for programs.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<serde_json::Value> {
+        let object = |tally: &Tally| {
+            let values: serde_json::Map<_, _> = tally
+                .measures
+                .iter()
+                .zip(tally.totals())
+                .map(|(measure, (value, interval))| {
+                    (measure.name.clone(), json!({"value": value, "interval": interval}))
+                })
+                .collect();
+            let rows: Vec<&Row> = self.rows_of(tally).collect();
+            json!({
+                "kind": tally.kind, "label": self.label, "cases": tally.cases.len(), "measures": values,
+                "counts": counts(&rows), "cost": self.cost(&rows), "defined": tally.measures, "rows": rows,
+            })
+        };
+        Tally::all(&self.results).iter().map(object).collect()
+    }
+
+    fn rows_of<'a>(&'a self, tally: &'a Tally) -> impl Iterator<Item = &'a Row> {
+        self.results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind)
+    }
+
+    fn cost(&self, rows: &[&Row]) -> Cost {
+        Cost::sum(rows.iter().map(|row| row.cost).chain(self.shared))
+    }
+
+    /// Returns the report for people: for each kind the measures, totals, groups of cases, and what went wrong.
+    #[must_use]
+    pub fn blocks(&self, detail: Detail) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for tally in Tally::all(&self.results) {
+            let rows: Vec<&Row> = self.rows_of(&tally).collect();
+            let title = format!("{} by {}: {}", tally.kind, self.label, counted(tally.cases.len(), "case"));
+            blocks.push(Block::Heading(title));
+            if !tally.cases.is_empty() {
+                blocks.push(measure_table(&tally));
+                blocks.extend(totals_line(&rows));
+                blocks.push(Block::Line(self.cost(&rows).summary() + &latency(&rows)));
+                blocks.extend(confusion_tables(&rows));
+                blocks.extend(GroupBy::ALL.iter().filter_map(|by| group_table(&tally, *by, detail)));
+            }
+            blocks.extend(findings(&rows, detail));
+        }
+        blocks
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns the sums of all counts of `rows`.
+fn counts(rows: &[&Row]) -> std::collections::BTreeMap<String, u64> {
+    let mut sums = std::collections::BTreeMap::new();
+    for (name, count) in rows.iter().flat_map(|row| &row.counts) {
+        *sums.entry(name.clone()).or_default() += count;
+    }
+    sums
+}
+
+fn totals_line(rows: &[&Row]) -> Option<Block> {
+    let sums = counts(rows).into_iter().filter(|(_, count)| *count > 0);
+    let parts: Vec<String> = sums.map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
+    (!parts.is_empty()).then(|| Block::Line(parts.join(", ")))
+}
+
+/// Returns median and 95th percentile of the times of questions, where each row is one.
+fn latency(rows: &[&Row]) -> String {
+    let mut times: Vec<u64> = rows.iter().filter(|row| row.error.is_none()).map(|row| row.cost.ms).collect();
+    times.sort_unstable();
+    let at = |hundredths: usize| times.get(times.len() * hundredths / 100).copied().unwrap_or_default();
+    format!("; {} ms (p50), {} ms (p95) per case", at(50), at(95))
+}
+
+fn measure_table(tally: &Tally) -> Block {
+    let mut rows = vec![header(&["measure", "value", "95 % interval", "cases", "", ""])];
+    let sums = tally.cases.iter();
+    for (at, (measure, (value, interval))) in tally.measures.iter().zip(tally.totals()).enumerate() {
+        let cases = sums.clone().filter(|case| case.ratios[at].denominator > 0.0).count();
+        let cases = if measure.harmonic_of.is_some() { String::new() } else { cases.to_string() };
+        rows.push(vec![
+            Cell::plain(&measure.name),
+            Cell { text: measure.unit.format(value), tone: tone(value, measure) },
+            Cell::dim(interval.map_or_else(String::new, |interval| bounds(interval, measure.unit))),
+            Cell::dim(cases),
+            Cell::plain(if measure.better == Better::Lower { "↓" } else { "" }),
+            Cell::dim(&measure.about),
+        ]);
+    }
+    Block::Table(rows)
+}
+
+fn bounds(interval: Interval, unit: Unit) -> String {
+    format!("{}–{}", unit.format(Some(interval.low)), unit.format(Some(interval.high)))
+}
+
+fn tone(value: Option<f64>, measure: &Measure) -> Tone {
+    match (value, measure.better, measure.unit) {
+        (None, _, _) => Tone::Dim,
+        (Some(value), Better::Higher, _) if value >= 0.95 => Tone::Good,
+        (Some(value), Better::Higher, _) if value >= 0.8 => Tone::Middling,
+        (Some(value), Better::Lower, Unit::Share) if value <= 0.03 => Tone::Good,
+        (Some(value), Better::Lower, Unit::Share) if value <= 0.1 => Tone::Middling,
+        (Some(value), Better::Lower, Unit::Count) if value < 0.5 => Tone::Good,
+        (Some(_), Better::Lower, Unit::Number) => Tone::Plain,
+        (Some(_), Better::Higher | Better::Lower, _) => Tone::Bad,
+    }
+}
+
+/// Returns a table of expected and actual values for each choice.
+fn confusion_tables(rows: &[&Row]) -> Vec<Block> {
+    let all: Vec<&Confusion> = rows.iter().flat_map(|row| &row.confusion).collect();
+    let distinct = |names: Vec<&str>| -> Vec<String> {
+        let names: std::collections::BTreeSet<&str> = names.into_iter().collect();
+        names.into_iter().map(str::to_owned).collect()
+    };
+    let table = |of: &String| {
+        let own: Vec<&&Confusion> = all.iter().filter(|one| one.of == *of).collect();
+        let columns = distinct(own.iter().map(|one| one.got.as_str()).collect());
+        let mut table = vec![vec![Cell::plain(format!("expected {of}"))]];
+        table[0].extend(columns.iter().map(|name| Cell::plain(name)));
+        for expected in distinct(own.iter().map(|one| one.expected.as_str()).collect()) {
+            let mut cells = vec![Cell::plain(&expected)];
+            cells.extend(columns.iter().map(|got| {
+                let own = own.iter().filter(|one| one.expected == expected && one.got == *got);
+                let count: u64 = own.map(|one| one.count).sum();
+                if count == 0 { Cell::dim("·") } else { Cell::plain(count.to_string()) }
+            }));
+            table.push(cells);
+        }
+        Block::Table(table)
+    };
+    distinct(all.iter().map(|one| one.of.as_str()).collect()).iter().map(table).collect()
+}
+
+fn group_table(tally: &Tally, by: GroupBy, detail: Detail) -> Option<Block> {
+    let groups = tally.groups(by);
+    if groups.len() < 2 {
+        return None;
+    }
+    let measured = |at: &usize| tally.cases.iter().any(|case| case.ratios[*at].denominator > 0.0);
+    let chosen: Vec<usize> = (0..tally.measures.len())
+        .filter(|at| tally.measures[*at].harmonic_of.is_some() || measured(at))
+        .take(if detail == Detail::Full { usize::MAX } else { COLUMNS })
+        .collect();
+    let mut table = vec![header(&[by.as_str(), "cases"])];
+    table[0].extend(chosen.iter().map(|&at| Cell::plain(&tally.measures[at].name)));
+    for (name, cases) in groups {
+        let mut cells = vec![Cell::plain(name), Cell::plain(cases.len().to_string())];
+        let values = tally.over(&cases as &[&CaseTally]);
+        cells.extend(chosen.iter().map(|&at| Cell::plain(tally.measures[at].unit.format(values[at]))));
+        table.push(cells);
+    }
+    Some(Block::Table(table))
+}
+
+/// Returns the cases with findings, the worst first.
+fn findings(rows: &[&Row], detail: Detail) -> Vec<Block> {
+    let counting = |row: &Row| row.findings.iter().filter(|finding| finding.counts).count();
+    let mut wrong: Vec<&&Row> = rows.iter().filter(|row| !row.findings.is_empty()).collect();
+    wrong.sort_by_key(|row| std::cmp::Reverse(counting(row)));
+    let shown = if detail == Detail::Full { wrong.len() } else { CASES.min(wrong.len()) };
+    let mut blocks: Vec<Block> = wrong[..shown]
+        .iter()
+        .map(|row| {
+            let most = if detail == Detail::Full { row.findings.len() } else { FINDINGS };
+            let mut lines: Vec<(Tone, String)> = row.findings.iter().take(most).map(finding_line).collect();
+            if row.findings.len() > most {
+                lines.push((Tone::Dim, format!("and {} more; -v shows all", row.findings.len() - most)));
+            }
+            Block::Case(row.case.clone(), on_one_line(&row.about), lines)
+        })
+        .collect();
+    if wrong.len() > shown {
+        blocks.push(Block::Note(format!("{} more cases have findings; -v shows all", wrong.len() - shown)));
+    }
+    blocks
+}
+
+fn finding_line(finding: &Finding) -> (Tone, String) {
+    let why = if finding.why.is_empty() { String::new() } else { format!(" ({})", on_one_line(&finding.why)) };
+    let quote = finding.evidence.first().filter(|quote| quote.quote != finding.text);
+    let quote = quote.map_or_else(String::new, |quote| format!(" — “{}”", on_one_line(&quote.quote)));
+    // A name of a memory says more than its text alone.
+    let id = if finding.id.chars().count() < 20 && finding.id != finding.what {
+        format!(" {}", finding.id)
+    } else {
+        String::new()
+    };
+    let tone = if finding.counts { Tone::Bad } else { Tone::Dim };
+    (tone, format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text)))
+}
+
+/// Returns the spread of every measure over several runs of the same cases.
+#[must_use]
+pub fn spread_over_runs(results: &Results) -> Vec<Block> {
+    let runs: Vec<Vec<Tally>> = (1..=results.manifest.repeat)
+        .map(|repeat| {
+            let rows = results.rows.iter().filter(|row| row.repeat == repeat).cloned().collect();
+            Tally::all(&Results { rows, ..results.clone() })
+        })
+        .collect();
+    let mut blocks = Vec::new();
+    for tally in Tally::all(results) {
+        let of_runs: Vec<Vec<Option<f64>>> = runs
+            .iter()
+            .filter_map(|run| run.iter().find(|one| one.is_same_suite(&tally)))
+            .map(|run| run.over(&run.everything()))
+            .collect();
+        blocks.push(Block::Heading(format!("{} ({}) over {} runs", tally.suite, tally.kind, results.manifest.repeat)));
+        let mut table = vec![header(&["measure", "mean", "sd", "least", "most"])];
+        for (at, measure) in tally.measures.iter().enumerate() {
+            let values: Vec<f64> = of_runs.iter().filter_map(|run| run.get(at).copied().flatten()).collect();
+            let mut cells = vec![Cell::plain(&measure.name)];
+            cells.extend(spread(&values).map(|value| Cell::plain(Unit::Share.format(value))));
+            table.push(cells);
+        }
+        blocks.push(Block::Table(table));
+    }
+    blocks
+}
+
+/// Returns mean, standard deviation, least and most.
+fn spread(values: &[f64]) -> [Option<f64>; 4] {
+    if values.is_empty() {
+        return [None; 4];
+    }
+    let count = crate::row::float(values.len());
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+    let ordered = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
+    [Some(mean), deviation, ordered(f64::min), ordered(f64::max)]
+}
+
+impl Manifest {
+    /// Returns what was run, on one line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let prompts: String = self.prompts.chars().take(8).collect();
+        let folder = self.prompt_folder.as_ref().map_or_else(String::new, |folder| format!(" of {}", folder.display()));
+        let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!(" at {revision}"));
+        let runs = if self.repeat > 1 { format!(", {} runs", self.repeat) } else { String::new() };
+        format!("{}, prompts {prompts}{folder}, afterthought {}{revision}{runs}", self.label, self.program)
+    }
+}
+
+/// Returns a Markdown document about result files, each with its manifest.
+#[must_use]
+pub fn results_to_markdown(all: &[Results]) -> String {
+    let mut blocks = Vec::new();
+    for results in all {
+        blocks.push(Block::Heading(results.manifest.summary()));
+        for suite in &results.manifest.suites {
+            blocks.push(Block::Line(format!("{}: {}", suite.name, counted(suite.cases as usize, "case"))));
+            let rows: Vec<Row> = results.rows.iter().filter(|row| row.suite == suite.name).cloned().collect();
+            let failed = rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
+            blocks.extend(failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))));
+            let shared = results.shared.iter().filter(|shared| shared.suite == suite.name).map(|shared| shared.cost);
+            let shared = Cost::sum(shared);
+            let report = Report::new(&results.manifest.label, results.measures.clone(), rows, Some(shared));
+            blocks.extend(report.blocks(Detail::Short));
+        }
+    }
+    to_markdown(&blocks)
+}
+
+/// Returns blocks as Markdown. Text of conversations is escaped, so that it contains no markup.
+#[must_use]
+pub fn to_markdown(blocks: &[Block]) -> String {
+    let mut text = "# Evaluation\n".to_owned();
+    write_blocks(blocks, &mut text).expect("writing to a String cannot fail");
+    text
+}
+
+fn write_blocks(blocks: &[Block], to: &mut String) -> std::fmt::Result {
+    for block in blocks {
+        match block {
+            Block::Heading(title) => writeln!(to, "\n## {}", escaped(title))?,
+            Block::Line(line) | Block::Note(line) => writeln!(to, "\n{}", escaped(line))?,
+            Block::Table(rows) => {
+                writeln!(to)?;
+                for (at, cells) in rows.iter().enumerate() {
+                    let cells: Vec<String> = cells.iter().map(|cell| escaped(&cell.text)).collect();
+                    writeln!(to, "| {} |", cells.join(" | "))?;
+                    if at == 0 {
+                        writeln!(to, "|{}", "---|".repeat(cells.len()))?;
+                    }
+                }
+            }
+            Block::Case(case, about, lines) => {
+                let about = if about.is_empty() { String::new() } else { format!(": {}", escaped(about)) };
+                writeln!(to, "\n**{}**{about}\n", escaped(case))?;
+                lines.iter().try_for_each(|(_, line)| writeln!(to, "- {}", escaped(line)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns `text` on one line, with every character escaped that Markdown or HTML would take for markup.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for one in on_one_line(text).chars() {
+        match one {
+            '<' => safe.push_str("&lt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '!' | '>' | '~' => {
+                safe.push('\\');
+                safe.push(one);
+            }
+            one => safe.push(one),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_conversations_contains_no_markup() {
+        assert_eq!(escaped("<script>\n| a\\*b*"), "&lt;script\\> \\| a\\\\\\*b\\*");
+    }
+
+    #[test]
+    fn the_worst_cases_come_first_and_the_rest_is_counted() {
+        let results = crate::tally::tests::results(&[("a1", [1, 2], [1, 1], 0), ("b1", [2, 2], [1, 1], 0)]);
+        let mut rows = results.rows;
+        for row in &mut rows {
+            row.suite.clear();
+        }
+        rows[0].fault("missed", "m1", "Ana sings.", "");
+        let report = Report::new("rules", results.measures, rows, None);
+        let blocks = report.blocks(Detail::Short);
+        assert!(matches!(&blocks[0], Block::Heading(title) if title == "extraction by rules: 2 cases"));
+        let case = Block::Case("a1".to_owned(), String::new(), vec![(Tone::Bad, "missed m1: Ana sings.".to_owned())]);
+        assert!(blocks.contains(&case), "{blocks:?}");
+        let markdown = to_markdown(&blocks);
+        assert!(markdown.contains("| recall | 0.750 | 0.500–1.000 | 2 |  | a share |"), "{markdown}");
+        assert_eq!(report.to_json()[0]["measures"]["recall"]["value"], 0.75);
+    }
+}

@@ -1,0 +1,778 @@
+//! Scores search results, briefs and contexts for questions against cases that list what must and must not be found.
+//!
+//! ```text
+//! *-recall.jsonl ─▶ memories ─▶ the program's search ─▶ which were found, in which order ┐
+//! *-brief.jsonl ──▶ memories ─▶ the program's brief ──▶ which it contains                 ├▶ Row
+//! *-qa.jsonl ─────▶ memories, or a conversation to extract ─▶ search ─▶ parts of answers  ┘
+//! ```
+//!
+//! No model judges: a memory is identified by its id in the case, a part of an answer by its pattern.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::case::{CaseMessage, Moment};
+use crate::files::{LineCase, Placed, check_share, check_unique};
+use crate::patterns::compile;
+use crate::row::{Measure, Row, fault, fitting, float, measures_of, ndcg, number, reciprocal_rank, share};
+use crate::text::{fold, normalize};
+use crate::vocabulary::{MemoryType, Scope, Status};
+
+/// Kind of the rows of queries.
+pub const RECALL: &str = "recall";
+/// Kind of the rows of briefs.
+pub const BRIEF: &str = "brief";
+/// Kind of the rows of questions.
+pub const QA: &str = "qa";
+/// Token limit of a brief, unless the situation gives one.
+pub const BRIEF_TOKENS: usize = 2_000;
+/// Number of memories among which the context of a question is chosen.
+pub const QA_LIMIT: usize = 20;
+/// Number of memories a query returns, unless it gives one.
+pub const RECALL_LIMIT: usize = 10;
+/// Token limit of a context, unless the question gives one.
+const QA_TOKENS: usize = 400;
+/// Number of places that the measures look at.
+const PLACES: usize = 10;
+
+/// A memory that is stored before anything is asked.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoredMemory {
+    /// Unique within the case.
+    pub id: String,
+    /// One self-contained sentence or short paragraph.
+    pub content: String,
+    /// A few words; the beginning of the content by default.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The type; `semantic` by default.
+    #[serde(default, rename = "type")]
+    pub memory_type: Option<MemoryType>,
+    /// One of the allowed categories; `fact` by default.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// Topic tag.
+    #[serde(default)]
+    pub subject: Option<String>,
+    /// Path of the namespace; `global` by default.
+    #[serde(default, rename = "in")]
+    pub namespace: Option<String>,
+    /// The state; `active` by default.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// The intended lifetime; `long_term` by default.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// 0–1; 0.5 by default.
+    #[serde(default)]
+    pub importance: Option<f64>,
+    /// 0–1; 0.85 by default.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// Whether a person pinned it.
+    #[serde(default)]
+    pub pinned: bool,
+    /// When it was said and stored; in the month before `now` by default.
+    #[serde(default)]
+    pub said: Option<Moment>,
+    /// When it expires.
+    #[serde(default)]
+    pub expires: Option<Moment>,
+    /// From when it was true.
+    #[serde(default)]
+    pub from: Option<Moment>,
+    /// Until when it was true.
+    #[serde(default)]
+    pub to: Option<Moment>,
+    /// The quoted words; the content by default.
+    #[serde(default)]
+    pub quote: Option<String>,
+    /// The speaker.
+    #[serde(default)]
+    pub speaker: Option<String>,
+    /// Name of the conversation; one of its own by default.
+    #[serde(default)]
+    pub source: Option<String>,
+}
+
+/// A store and queries.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecallCase {
+    /// Unique among the cases of a split.
+    pub id: String,
+    /// Whose memories these are, in one sentence.
+    #[serde(default)]
+    pub about: String,
+    /// When the queries are asked.
+    pub now: Moment,
+    /// The stored memories.
+    pub memories: Vec<StoredMemory>,
+    /// The queries.
+    pub queries: Vec<Query>,
+}
+
+/// A query, and the memories that must and must not be found.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    /// Unique within the case.
+    pub id: String,
+    /// The query, as a person or an agent would type it.
+    pub ask: String,
+    /// What it tests; results are grouped by each.
+    #[serde(default)]
+    pub phenomena: Vec<String>,
+    /// The namespaces to search, without those below them; everywhere by default.
+    #[serde(default, rename = "in")]
+    pub namespaces: Vec<String>,
+    /// Ids of the memories that answer it, the best first.
+    #[serde(default)]
+    pub must: Vec<String>,
+    /// Ids of memories that must not be found.
+    #[serde(default)]
+    pub must_not: Vec<String>,
+    /// Ids of memories that may be found besides; if given, no others may.
+    #[serde(default)]
+    pub only: Option<Vec<String>>,
+    /// Nothing in the store answers it, and nothing may be found.
+    #[serde(default)]
+    pub empty: bool,
+    /// Maximum number of memories; 10 by default.
+    #[serde(default)]
+    pub most: Option<usize>,
+    /// Maximum number of `o200k_base` tokens of content, counted in the order of the results; no limit by default.
+    #[serde(default)]
+    pub tokens: Option<usize>,
+}
+
+/// A store and the situations in which a conversation begins.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BriefCase {
+    /// Unique among the cases of a split.
+    pub id: String,
+    /// Whose memories these are, in one sentence.
+    #[serde(default)]
+    pub about: String,
+    /// When the conversations begin.
+    pub now: Moment,
+    /// The stored memories.
+    pub memories: Vec<StoredMemory>,
+    /// The situations.
+    pub situations: Vec<Situation>,
+}
+
+/// The beginning of a conversation, and what its brief must and must not contain.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Situation {
+    /// Unique within the case.
+    pub id: String,
+    /// The topic of the conversation; without it, the brief has what matters whatever the topic.
+    #[serde(default)]
+    pub ask: Option<String>,
+    /// What it tests; results are grouped by each.
+    #[serde(default)]
+    pub phenomena: Vec<String>,
+    /// The namespaces of the conversation; `global` is always included.
+    #[serde(default, rename = "in")]
+    pub namespaces: Vec<String>,
+    /// Ids of the memories that it must contain.
+    #[serde(default)]
+    pub must: Vec<String>,
+    /// Ids of memories that it must not contain.
+    #[serde(default)]
+    pub must_not: Vec<String>,
+    /// Patterns that must not occur in its text, whichever memory they come from.
+    #[serde(default)]
+    pub never: Vec<String>,
+    /// The brief must be empty.
+    #[serde(default)]
+    pub empty: bool,
+    /// Maximum number of `o200k_base` tokens; 2,000 by default.
+    #[serde(default)]
+    pub tokens: Option<usize>,
+}
+
+/// A conversation or stored memories, and questions about them.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QaCase {
+    /// Unique among the cases of a split.
+    pub id: String,
+    /// Who talks about what, in one sentence.
+    #[serde(default)]
+    pub about: String,
+    /// When the questions are asked.
+    pub now: Moment,
+    /// A conversation from which the extractor makes memories.
+    #[serde(default)]
+    pub transcript: Vec<CaseMessage>,
+    /// The stored memories, to measure retrieval alone.
+    #[serde(default)]
+    pub memories: Vec<StoredMemory>,
+    /// The questions.
+    pub questions: Vec<Question>,
+}
+
+/// A question, and the parts of its answer.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Unique within the case.
+    pub id: String,
+    /// The question.
+    pub ask: String,
+    /// What it tests; results are grouped by each.
+    #[serde(default)]
+    pub phenomena: Vec<String>,
+    /// The namespaces to search; everywhere by default.
+    #[serde(default, rename = "in")]
+    pub namespaces: Vec<String>,
+    /// The answer, for people.
+    pub answer: String,
+    /// Patterns that all stand in a context from which the answer can be given. None: there is no answer.
+    #[serde(default)]
+    pub must: Vec<String>,
+    /// Patterns of what would mislead, such as the old value without the new one.
+    #[serde(default)]
+    pub must_not: Vec<String>,
+    /// Verbatim parts of the messages, or ids of the memories, that contain the answer.
+    #[serde(default)]
+    pub evidence: Vec<String>,
+    /// Maximum number of `o200k_base` tokens of context; 400 by default.
+    #[serde(default)]
+    pub tokens: Option<usize>,
+}
+
+/// Returns the JSON Schema of a line of each kind of file.
+#[must_use]
+pub fn schemas() -> serde_json::Value {
+    serde_json::json!({
+        "recall": schemars::schema_for!(RecallCase).to_value(),
+        "brief": schemars::schema_for!(BriefCase).to_value(),
+        "qa": schemars::schema_for!(QaCase).to_value(),
+    })
+}
+
+impl LineCase for RecallCase {
+    const ENDING: &'static str = "-recall.jsonl";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let known = check_memories(&self.memories)?;
+        check_unique("query", self.queries.iter().map(|query| query.id.as_str()))?;
+        for query in &self.queries {
+            let only = query.only.iter().flatten();
+            check_known(&query.id, &known, query.must.iter().chain(&query.must_not).chain(only))?;
+            check_sides(&query.id, &query.must, &query.must_not)?;
+            check_purpose(&query.id, query.empty, !query.must.is_empty() || !query.must_not.is_empty())?;
+        }
+        Ok(())
+    }
+}
+
+impl LineCase for BriefCase {
+    const ENDING: &'static str = "-brief.jsonl";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let known = check_memories(&self.memories)?;
+        check_unique("situation", self.situations.iter().map(|situation| situation.id.as_str()))?;
+        for situation in &self.situations {
+            check_known(&situation.id, &known, situation.must.iter().chain(&situation.must_not))?;
+            check_sides(&situation.id, &situation.must, &situation.must_not)?;
+            let asks = !situation.must.is_empty() || !situation.must_not.is_empty() || !situation.never.is_empty();
+            check_purpose(&situation.id, situation.empty, asks)?;
+            patterns(&situation.id, "never", &situation.never)?;
+        }
+        Ok(())
+    }
+}
+
+impl LineCase for QaCase {
+    const ENDING: &'static str = "-qa.jsonl";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.transcript.is_empty() == self.memories.is_empty() {
+            return Err("give either a transcript or memories, and not both".to_owned());
+        }
+        check_memories(&self.memories)?;
+        check_unique("question", self.questions.iter().map(|question| question.id.as_str()))?;
+        for question in &self.questions {
+            patterns(&question.id, "must", &question.must)?;
+            patterns(&question.id, "must_not", &question.must_not)?;
+            let exists = |piece: &String| {
+                self.transcript.iter().any(|message| message.text.contains(piece.as_str()))
+                    || self.memories.iter().any(|memory| memory.id == *piece)
+            };
+            if let Some(piece) = question.evidence.iter().find(|piece| !exists(piece)) {
+                return Err(format!("{}.evidence: {piece:?} stands in no message and is no memory's id", question.id));
+            }
+            if question.must.is_empty() != question.evidence.is_empty() {
+                return Err(format!(
+                    "{}: must and evidence belong together; leave out both if there is no answer",
+                    question.id
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_memories(memories: &[StoredMemory]) -> Result<BTreeSet<&str>, String> {
+    check_unique("memory", memories.iter().map(|memory| memory.id.as_str()))?;
+    for memory in memories {
+        if memory.content.trim().is_empty() {
+            return Err(format!("{}.content: empty; write what is remembered", memory.id));
+        }
+        check_share(&format!("{}.importance", memory.id), memory.importance)?;
+        check_share(&format!("{}.confidence", memory.id), memory.confidence)?;
+    }
+    Ok(memories.iter().map(|memory| memory.id.as_str()).collect())
+}
+
+fn check_known<'a>(id: &str, known: &BTreeSet<&str>, named: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    match named.into_iter().find(|name| !known.contains(name.as_str())) {
+        Some(name) => Err(format!("{id}: no memory is called {name:?}; name an existing one")),
+        None => Ok(()),
+    }
+}
+
+fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), String> {
+    match must.iter().find(|name| must_not.contains(name)) {
+        Some(name) => Err(format!("{id}: {name:?} is in both must and must_not; choose one")),
+        None => Ok(()),
+    }
+}
+
+fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
+    if empty == asks {
+        return Err(format!("{id}: give either must and must_not, or empty if nothing may be found"));
+    }
+    Ok(())
+}
+
+fn patterns(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, String> {
+    compile(id, field, patterns).map_err(|(place, why)| format!("{place}{why}"))
+}
+
+/// Returns the measures of the rows of queries.
+#[must_use]
+pub fn recall_measures() -> Vec<Measure> {
+    let definitions = [
+        share("recall@1", "of what must be found, the share in the first place"),
+        share("recall@5", "among the first 5"),
+        share("recall@10", "among the first 10"),
+        share("all@10", "queries for which all that must be found is among the first 10"),
+        share("MRR", "one divided by the place of the first that must be found"),
+        share("NDCG@10", "discounted gain of what must be found among the first 10"),
+        share("in budget", "of what must be found, the share within the given tokens"),
+        fault("forbidden@10", "queries with something among the first 10 that must not be found"),
+        share("only kept", "queries that find only what may be found"),
+        share("empty kept", "queries without an answer that find nothing"),
+        number("returned", "memories per query"),
+        number("tokens@10", "tokens of the first 10"),
+    ];
+    measures_of(RECALL, &definitions)
+}
+
+/// Returns the measures of the rows of briefs.
+#[must_use]
+pub fn brief_measures() -> Vec<Measure> {
+    let definitions = [
+        share("held", "of what a brief must contain, the share that it contains"),
+        share("all held", "briefs that contain all that they must"),
+        fault("leaks", "briefs that contain what they must not"),
+        share("empty kept", "briefs that must be empty and are"),
+        share("in budget", "briefs within their token limit"),
+        number("tokens", "tokens per brief"),
+    ];
+    measures_of(BRIEF, &definitions)
+}
+
+/// Returns the measures of the rows of questions.
+#[must_use]
+pub fn qa_measures() -> Vec<Measure> {
+    let definitions = [
+        share("complete", "contexts that contain every part of the answer"),
+        share("parts", "parts of the answers that stand in the contexts"),
+        share("kept", "questions of which every part stands in some memory"),
+        share("found of kept", "of those, the share whose context is complete"),
+        share("evidence", "pieces of evidence that the contexts cite"),
+        fault("misled", "contexts that contain what misleads"),
+        share("abstained", "questions without an answer whose context contains none"),
+        number("tokens", "tokens per context"),
+    ];
+    measures_of(QA, &definitions)
+}
+
+/// Returns the row of the question `id` of a case, without measures.
+#[must_use]
+pub fn empty_row<T: LineCase>(placed: &Placed<T>, kind: &str, id: &str, ask: &str, phenomena: &[String]) -> Row {
+    Row {
+        kind: kind.to_owned(),
+        case: format!("{}/{id}", placed.label()),
+        split: placed.split.clone(),
+        language: Some(placed.language.clone()),
+        phenomena: phenomena.to_vec(),
+        about: ask.to_owned(),
+        ..Row::default()
+    }
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundMemory {
+    /// Its id in the case, if it comes from the case.
+    pub id: String,
+    /// Its content.
+    pub content: String,
+}
+
+/// A brief that was composed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ComposedBrief {
+    /// Ids of its memories in the case.
+    pub ids: Vec<String>,
+    /// Its text.
+    pub text: String,
+    /// Its number of tokens.
+    pub tokens: usize,
+}
+
+/// Scores the memories that a query has found, best first.
+#[must_use]
+pub fn score_query(
+    placed: &Placed<RecallCase>,
+    query: &Query,
+    found: &[FoundMemory],
+    tokens: fn(&str) -> usize,
+) -> Row {
+    let mut row = empty_row(placed, RECALL, &query.id, &query.ask, &query.phenomena);
+    row.mean("returned", float(found.len()));
+    row.mean("tokens@10", float(found.iter().take(PLACES).map(|one| tokens(&one.content)).sum()));
+    if query.empty {
+        row.yes("empty kept", found.is_empty());
+        found.iter().for_each(|one| row.fault("unwanted", &one.id, &one.content, "nothing in the store answers this"));
+        return row;
+    }
+    if !query.must.is_empty() {
+        score_required(&placed.case, query, found, tokens, &mut row);
+    }
+    if !query.must_not.is_empty() {
+        let wrong: Vec<_> = found.iter().take(PLACES).filter(|one| query.must_not.contains(&one.id)).collect();
+        row.yes("forbidden@10", !wrong.is_empty());
+        wrong.iter().for_each(|one| row.fault("forbidden", &one.id, &one.content, "it must not be found"));
+    }
+    if let Some(only) = &query.only {
+        let other: Vec<_> = found.iter().filter(|one| !query.must.iter().chain(only).any(|id| *id == one.id)).collect();
+        row.yes("only kept", other.is_empty());
+        let why = "only the listed memories may be found";
+        other.iter().for_each(|one| row.fault("besides", &one.id, &one.content, why));
+    }
+    row
+}
+
+fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], tokens: fn(&str) -> usize, row: &mut Row) {
+    let all = float(query.must.len());
+    let is_among = |k: usize, id: &String| found.iter().take(k).any(|one| one.id == *id);
+    let among = |k: usize| float(query.must.iter().filter(|id| is_among(k, id)).count());
+    row.mean("recall@1", among(1) / all);
+    row.mean("recall@5", among(5) / all);
+    row.mean("recall@10", among(PLACES) / all);
+    row.yes("all@10", among(PLACES) >= all);
+    let is_right = || found.iter().map(|one| query.must.contains(&one.id));
+    row.mean("MRR", reciprocal_rank(is_right()));
+    row.mean("NDCG@10", ndcg(is_right(), query.must.len()));
+    if let Some(budget) = query.tokens {
+        let texts: Vec<&str> = found.iter().map(|one| one.content.as_str()).collect();
+        row.mean("in budget", among(fitting(&texts, budget, tokens)) / all);
+    }
+    let first: Vec<&str> = found.iter().take(3).map(|one| one.id.as_str()).collect();
+    let why = format!("first found: {}", if first.is_empty() { "nothing".to_owned() } else { first.join(", ") });
+    for id in query.must.iter().filter(|id| !is_among(PLACES, id)) {
+        row.fault("missed", id, content_of(&case.memories, id), &why);
+    }
+}
+
+fn content_of<'a>(memories: &'a [StoredMemory], id: &str) -> &'a str {
+    memories.iter().find(|memory| memory.id == id).map_or("", |memory| memory.content.as_str())
+}
+
+/// Scores the brief of a situation.
+#[must_use]
+pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &ComposedBrief) -> Row {
+    let ask = situation.ask.as_deref().unwrap_or_default();
+    let mut row = empty_row(placed, BRIEF, &situation.id, ask, &situation.phenomena);
+    let text_of = |id: &str| content_of(&placed.case.memories, id);
+    let contains = |id: &&String| brief.ids.contains(id);
+    row.mean("tokens", float(brief.tokens));
+    row.yes("in budget", brief.tokens <= situation.tokens.unwrap_or(BRIEF_TOKENS));
+    if situation.empty {
+        row.yes("empty kept", brief.text.is_empty());
+        brief.ids.iter().for_each(|id| row.fault("unwanted", id, text_of(id), "the brief must be empty"));
+        return row;
+    }
+    if !situation.must.is_empty() {
+        let missing: Vec<&String> = situation.must.iter().filter(|id| !contains(id)).collect();
+        let all = situation.must.len();
+        row.mean("held", float(all - missing.len()) / float(all));
+        row.yes("all held", missing.is_empty());
+        missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief lacks it"));
+    }
+    let text = normalize(&brief.text);
+    let never = patterns(&situation.id, "never", &situation.never).unwrap_or_default();
+    let leaked: Vec<&String> = situation.must_not.iter().filter(contains).collect();
+    let said: Vec<&str> = never.iter().filter(|one| one.is_match(&text)).map(Regex::as_str).collect();
+    if !situation.must_not.is_empty() || !situation.never.is_empty() {
+        row.yes("leaks", !leaked.is_empty() || !said.is_empty());
+    }
+    leaked.into_iter().for_each(|id| row.fault("leaked", id, text_of(id), "the brief must not contain it"));
+    said.into_iter().for_each(|pattern| row.fault("leaked", pattern, "", "the brief must not contain it"));
+    row
+}
+
+/// A memory of the store that a question is asked of.
+#[derive(Debug, Clone)]
+pub struct KnownMemory {
+    /// Its id in the case, if it comes from the case.
+    pub id: String,
+    /// Its content.
+    pub content: String,
+    /// All its texts: title, content, value and whatever else a reader sees.
+    pub texts: Vec<String>,
+    /// The words that it cites.
+    pub quotes: Vec<String>,
+}
+
+/// Scores the memories found for a question, best first, against all memories of the store.
+#[must_use]
+pub fn score_question(
+    placed: &Placed<QaCase>,
+    question: &Question,
+    found: &[KnownMemory],
+    all: &[KnownMemory],
+    tokens: fn(&str) -> usize,
+) -> Row {
+    let mut row = empty_row(placed, QA, &question.id, &question.ask, &question.phenomena);
+    let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
+    let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
+    let searched = |memories: &[KnownMemory]| {
+        let lines = memories.iter().flat_map(|memory| memory.texts.iter().map(|text| normalize(text)));
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    let (text, kept) = (searched(context), searched(all));
+    let misleading = patterns(&question.id, "must_not", &question.must_not).unwrap_or_default();
+    let misled: Vec<&str> = misleading.iter().filter(|one| one.is_match(&text)).map(Regex::as_str).collect();
+    row.mean("tokens", float(context.iter().map(|memory| tokens(&memory.content)).sum()));
+    if !question.must_not.is_empty() {
+        row.yes("misled", !misled.is_empty());
+    }
+    misled.iter().for_each(|pattern| row.fault("misled", pattern, "", "the context must not contain it"));
+    if question.must.is_empty() {
+        let is_silent = if question.must_not.is_empty() { context.is_empty() } else { misled.is_empty() };
+        row.yes("abstained", is_silent);
+        if question.must_not.is_empty() {
+            let texts = context.iter().map(|memory| memory.content.as_str());
+            texts.for_each(|text| row.fault("unwanted", text, text, "there is no answer"));
+        }
+        return row;
+    }
+    let parts = patterns(&question.id, "must", &question.must).unwrap_or_default();
+    let missing: Vec<&Regex> = parts.iter().filter(|part| !part.is_match(&text)).collect();
+    let is_kept = parts.iter().all(|part| part.is_match(&kept));
+    row.yes("complete", missing.is_empty());
+    row.add("parts", float(parts.len() - missing.len()), float(parts.len()));
+    row.yes("kept", is_kept);
+    if is_kept {
+        row.yes("found of kept", missing.is_empty());
+    }
+    for part in missing {
+        let why = if part.is_match(&kept) { "a memory has it but was not found" } else { "no memory has it" };
+        row.fault("missing", part.as_str(), &question.answer, why);
+    }
+    let cited = question.evidence.iter().filter(|piece| cites(context, &placed.case, piece)).count();
+    row.add("evidence", float(cited), float(question.evidence.len()));
+    row
+}
+
+/// Returns whether the context has a memory with this id, or cites these words of a message.
+fn cites(context: &[KnownMemory], case: &QaCase, piece: &str) -> bool {
+    if case.transcript.is_empty() {
+        return context.iter().any(|memory| memory.id == piece);
+    }
+    let piece = fold(&normalize(piece));
+    // A quote may be longer than the piece or a part of it.
+    let quotes = context.iter().flat_map(|memory| &memory.quotes).map(|quote| normalize(&fold(quote)));
+    quotes.into_iter().any(|quote| quote.contains(&piece) || (!quote.is_empty() && piece.contains(&quote)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::files::{files_of, read_cases};
+
+    fn shop() -> Value {
+        json!({"id": "shop", "now": "2026-03-01", "memories": [
+            {"id": "m1", "content": "The shop is deployed to Fly.io.", "in": "project/shop"},
+            {"id": "m2", "content": "The shop was deployed to Heroku.", "in": "project/shop", "status": "superseded"},
+            {"id": "m3", "content": "The blog is deployed to Netlify.", "in": "project/blog"}],
+          "queries": [
+            {"id": "q1", "ask": "where is the shop deployed", "in": ["project/shop"], "must": ["m1"],
+             "must_not": ["m2", "m3"], "only": [], "tokens": 40},
+            {"id": "q2", "ask": "Netlify", "in": ["project/shop"], "empty": true},
+            {"id": "q3", "ask": "x", "must": ["m3", "m2"]}]})
+    }
+
+    fn placed<T: LineCase>(case: &Value) -> Placed<T> {
+        let case: T = serde_json::from_value(case.clone()).unwrap();
+        case.check().unwrap();
+        Placed { file: "en".into(), split: "dev".into(), language: "en".into(), case }
+    }
+
+    fn found(ids: &[&str]) -> Vec<FoundMemory> {
+        ids.iter().map(|id| FoundMemory { id: (*id).to_owned(), content: format!("text of {id}") }).collect()
+    }
+
+    fn value(row: &Row, name: &str) -> Option<f64> {
+        let ratio = row.measures.get(name)?;
+        Some(ratio.numerator / ratio.denominator)
+    }
+
+    #[test]
+    fn queries_count_what_is_found_and_what_must_not_be() {
+        let case = placed::<RecallCase>(&shop());
+        let score = |at: usize, ids: &[&str]| score_query(&case, &case.case.queries[at], &found(ids), str::len);
+        let right = score(0, &["m1"]);
+        for name in ["recall@1", "recall@10", "all@10", "MRR", "NDCG@10", "in budget", "only kept"] {
+            assert_eq!(value(&right, name), Some(1.0), "{name}");
+        }
+        assert_eq!((value(&right, "forbidden@10"), value(&right, "empty kept")), (Some(0.0), None));
+        assert!(right.findings.is_empty() && right.case == "dev/shop/q1");
+        let wrong = score(0, &["m2", "m3"]);
+        assert_eq!((value(&wrong, "recall@10"), value(&wrong, "forbidden@10")), (Some(0.0), Some(1.0)));
+        assert_eq!(wrong.findings.iter().filter(|one| one.what == "forbidden").count(), 2);
+        assert_eq!(value(&score(1, &[]), "empty kept"), Some(1.0));
+        assert_eq!(value(&score(1, &["m3"]), "empty kept"), Some(0.0));
+        let ranked = score(2, &["m3", "m1", "m2"]);
+        let close = |name: &str, expected: f64| {
+            let found = value(&ranked, name).unwrap();
+            assert!((found - expected).abs() < 1e-9, "{name} is {found}");
+        };
+        close("recall@1", 0.5);
+        close("recall@5", 1.0);
+        close("MRR", 1.0);
+        close("NDCG@10", (1.0 + 0.5) / (1.0 + 1.0 / 3f64.log2()));
+    }
+
+    #[test]
+    fn a_brief_is_compared_with_what_it_must_and_must_not_contain() {
+        let case = json!({"id": "b", "now": "2026-03-01", "memories": [
+            {"id": "m1", "content": "The user prefers tabs."}, {"id": "m2", "content": "The user preferred spaces."},
+            {"id": "m3", "content": "The blog uses Hugo."}],
+          "situations": [
+            {"id": "s1", "must": ["m1"], "must_not": ["m2", "m3"], "never": ["hugo"]}, {"id": "s2", "must": ["m3"]}]});
+        let case = placed::<BriefCase>(&case);
+        let brief = |ids: &[&str], text: &str| ComposedBrief {
+            ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+            text: text.to_owned(),
+            tokens: 5,
+        };
+        let good = score_brief(&case, &case.case.situations[0], &brief(&["m1"], "The user prefers tabs."));
+        assert_eq!((value(&good, "held"), value(&good, "leaks")), (Some(1.0), Some(0.0)));
+        let lacking = score_brief(&case, &case.case.situations[1], &brief(&["m1"], "The user prefers tabs."));
+        assert_eq!((value(&lacking, "held"), lacking.findings[0].id.as_str()), (Some(0.0), "m3"));
+        let all = brief(&["m1", "m2", "m3"], "Tabs. Spaces. The blog uses Hugo.");
+        let leaking = score_brief(&case, &case.case.situations[0], &all);
+        assert_eq!((value(&leaking, "held"), value(&leaking, "leaks")), (Some(1.0), Some(1.0)));
+        assert_eq!(leaking.findings.len(), 3, "two memories and a pattern");
+    }
+
+    #[test]
+    fn a_wrong_label_is_reported_with_its_line() {
+        let recall = |change: fn(&mut Value)| {
+            let mut case = shop();
+            change(&mut case);
+            case
+        };
+        let qa = |question: &Value| json!({"id": "c", "now": "2026-01-01", "transcript": [{"text": "I live in Graz."}], "questions": [question]});
+        fn error_of<T: LineCase>(case: &Value) -> String {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join(format!("en{}", T::ENDING));
+            std::fs::write(&file, format!("\n{case}\n")).unwrap();
+            let (cases, errors) = read_cases::<T>(&[file]);
+            assert!(cases.is_empty());
+            errors[0].to_string()
+        }
+        let table = [
+            (recall(|case| case["queries"][0]["must"] = json!(["m9"])), "q1: no memory is called \"m9\""),
+            (recall(|case| case["queries"][0]["must_not"] = json!(["m1"])), "q1: \"m1\" is in both must and must_not"),
+            (
+                recall(|case| case["queries"][1]["empty"] = json!(false)),
+                "q2: give either must and must_not, or empty if nothing may be found",
+            ),
+            (recall(|case| case["memories"][1]["id"] = json!("m1")), "m1: used twice; rename one memory"),
+            (recall(|case| case["memories"][0]["contents"] = json!("x")), "unknown field `contents`"),
+        ];
+        for (case, expected) in table {
+            let error = error_of::<RecallCase>(&case);
+            assert!(error.contains(expected) && error.contains("line 2: "), "{error}");
+        }
+        let table = [
+            (
+                json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["("], "evidence": ["Graz"]}),
+                "q.must[0]: \"(\" is no pattern",
+            ),
+            (
+                json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"], "evidence": ["Linz"]}),
+                "\"Linz\" stands in no message",
+            ),
+            (
+                json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"]}),
+                "q: must and evidence belong together",
+            ),
+        ];
+        for (question, expected) in table {
+            let error = error_of::<QaCase>(&qa(&question));
+            assert!(error.contains(expected) && error.contains("line 2: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_suites_of_this_repository_can_be_read_and_are_large_enough() {
+        fn of<T: LineCase>(suite: &str) -> Vec<T> {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals").join(suite);
+            let (cases, errors) = read_cases::<T>(&files_of::<T>(&folder));
+            assert!(errors.is_empty(), "{errors:?}");
+            cases.into_iter().map(|placed| placed.case).collect()
+        }
+        let queries: Vec<Query> = of::<RecallCase>("recall").into_iter().flat_map(|case| case.queries).collect();
+        assert!(queries.len() >= 120 && queries.iter().filter(|query| query.empty).count() >= 40);
+        for phenomenon in ["cjk", "code-token", "scope", "superseded", "expired"] {
+            assert!(queries.iter().filter(|query| query.phenomena.iter().any(|one| one == phenomenon)).count() >= 5);
+        }
+        let situations: usize = of::<BriefCase>("brief").iter().map(|case| case.situations.len()).sum();
+        let questions: usize = of::<QaCase>("qa").iter().map(|case| case.questions.len()).sum();
+        assert!(situations >= 20 && questions >= 30, "{situations} {questions}");
+    }
+}

@@ -1,0 +1,320 @@
+//! Adds up the rows of one suite and kind, and draws intervals over cases.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::results::Results;
+use crate::row::{Measure, Ratio, Row};
+
+/// Number of bootstrap draws.
+pub(crate) const DRAWS: usize = 2_000;
+/// Seed of the draws; it makes intervals the same in every run.
+pub const SEED: u64 = 0x5eed_cafe_f00d_0001;
+
+/// The cases of one suite and kind, in the order of the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// The suite.
+    pub suite: String,
+    /// The kind of its rows.
+    pub kind: String,
+    /// The measures in the order in which reports list them.
+    pub measures: Vec<Measure>,
+    /// The cases that were run.
+    pub cases: Vec<CaseTally>,
+    /// The cases that could not be run, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// All runs of one case.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CaseTally {
+    /// Its name.
+    pub case: String,
+    split: String,
+    language: Option<String>,
+    format: Option<String>,
+    phenomena: Vec<String>,
+    /// Its ratios in the order of the measures; empty for one that follows from others.
+    pub ratios: Vec<Ratio>,
+}
+
+impl CaseTally {
+    /// Returns a case that belongs to no group.
+    pub(crate) fn new(case: &str, ratios: Vec<Ratio>) -> Self {
+        Self { case: case.to_owned(), ratios, ..Self::default() }
+    }
+}
+
+/// Property by which cases are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GroupBy {
+    Split,
+    Language,
+    Format,
+    /// A case belongs to the group of each of its phenomena.
+    Phenomenon,
+}
+
+impl GroupBy {
+    pub(crate) const ALL: [Self; 4] = [Self::Split, Self::Language, Self::Format, Self::Phenomenon];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::Language => "language",
+            Self::Format => "format",
+            Self::Phenomenon => "phenomenon",
+        }
+    }
+
+    fn of(self, case: &CaseTally) -> Vec<String> {
+        match self {
+            Self::Split => vec![case.split.clone()],
+            Self::Language => case.language.iter().cloned().collect(),
+            Self::Format => case.format.iter().cloned().collect(),
+            Self::Phenomenon => case.phenomena.clone(),
+        }
+    }
+}
+
+impl Tally {
+    /// Returns a tally for each suite and kind of `results`, in the order of its rows. Repetitions of a case are added up,
+    /// so that an interval over cases counts them as one case.
+    #[must_use]
+    pub fn all(results: &Results) -> Vec<Self> {
+        let mut tallies: Vec<Self> = Vec::new();
+        for row in &results.rows {
+            let place = tallies.iter().position(|one| one.suite == row.suite && one.kind == row.kind);
+            let at = place.unwrap_or_else(|| {
+                let measures = results.measures.iter().filter(|one| one.kind == row.kind).cloned().collect();
+                tallies.push(Self { suite: row.suite.clone(), kind: row.kind.clone(), measures, ..Self::default() });
+                tallies.len() - 1
+            });
+            tallies[at].add(row);
+        }
+        tallies
+    }
+
+    pub(crate) fn is_same_suite(&self, other: &Self) -> bool {
+        self.suite == other.suite && self.kind == other.kind
+    }
+
+    fn add(&mut self, row: &Row) {
+        if let Some(error) = &row.error {
+            self.failed.push((row.case.clone(), error.clone()));
+            return;
+        }
+        let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
+        let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
+        if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
+            case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
+            return;
+        }
+        self.cases.push(CaseTally {
+            case: row.case.clone(),
+            split: row.split.clone(),
+            language: row.language.clone(),
+            format: row.format.clone(),
+            phenomena: row.phenomena.clone(),
+            ratios,
+        });
+    }
+
+    /// Returns the value of each measure for `sums`, which are in the order of the measures.
+    pub(crate) fn values(&self, sums: &[Ratio]) -> Vec<Option<f64>> {
+        let plain = |name: &String| {
+            let at = self.measures.iter().position(|one| one.name == *name && one.harmonic_of.is_none())?;
+            sums.get(at)?.value(self.measures[at].unit)
+        };
+        let each = self.measures.iter().zip(sums);
+        each.map(|(measure, sum)| match &measure.harmonic_of {
+            Some([one, other]) => harmonic_mean(plain(one), plain(other)),
+            None => sum.value(measure.unit),
+        })
+        .collect()
+    }
+
+    /// Returns the value of each measure over `cases`.
+    pub(crate) fn over(&self, cases: &[&CaseTally]) -> Vec<Option<f64>> {
+        self.values(&self.sum(cases))
+    }
+
+    /// Returns the sum of each measure's ratios over `cases`.
+    pub(crate) fn sum(&self, cases: &[&CaseTally]) -> Vec<Ratio> {
+        let mut sums = vec![Ratio::default(); self.measures.len()];
+        for case in cases {
+            sums.iter_mut().zip(&case.ratios).for_each(|(sum, ratio)| *sum = sum.plus(*ratio));
+        }
+        sums
+    }
+
+    /// Returns the 95 % interval of each measure over `cases`, drawn with replacement; `None` for fewer than two cases.
+    ///
+    /// The same cases in the same order always have the same intervals.
+    pub(crate) fn intervals(&self, cases: &[&CaseTally]) -> Vec<Option<Interval>> {
+        if cases.len() < 2 {
+            return vec![None; self.measures.len()];
+        }
+        let mut random = SplitMix::new(SEED);
+        let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); self.measures.len()];
+        for _ in 0..DRAWS {
+            let drawn: Vec<&CaseTally> = (0..cases.len()).map(|_| cases[random.below(cases.len())]).collect();
+            values.iter_mut().zip(self.over(&drawn)).for_each(|(values, value)| values.extend(value));
+        }
+        values.into_iter().map(middle_95).collect()
+    }
+
+    /// Returns each measure over all cases, with its interval where there is a value.
+    #[must_use]
+    pub fn totals(&self) -> Vec<(Option<f64>, Option<Interval>)> {
+        let all = self.everything();
+        let each = self.over(&all).into_iter().zip(self.intervals(&all));
+        each.map(|(value, interval)| (value, interval.filter(|_| value.is_some()))).collect()
+    }
+
+    /// Returns the cases by group, sorted by name.
+    pub(crate) fn groups(&self, by: GroupBy) -> Vec<(String, Vec<&CaseTally>)> {
+        let mut groups: BTreeMap<String, Vec<&CaseTally>> = BTreeMap::new();
+        for case in &self.cases {
+            for name in by.of(case) {
+                groups.entry(name).or_default().push(case);
+            }
+        }
+        groups.into_iter().collect()
+    }
+
+    pub(crate) fn everything(&self) -> Vec<&CaseTally> {
+        self.cases.iter().collect()
+    }
+}
+
+/// Returns the harmonic mean; `None` if one of the two is missing.
+pub(crate) fn harmonic_mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    let (one, other) = (one?, other?);
+    Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
+}
+
+/// Bounds that contain a value in 95 of 100 draws.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+/// Returns the bounds of the middle 95 % of `values`.
+pub(crate) fn middle_95(mut values: Vec<f64>) -> Option<Interval> {
+    values.sort_by(f64::total_cmp);
+    let at = |thousandths: usize| values.get((values.len() * thousandths / 1_000).min(values.len().saturating_sub(1)));
+    Some(Interval { low: *at(25)?, high: *at(975)? })
+}
+
+/// `SplitMix64`: a small random number generator, good enough to draw cases.
+#[derive(Debug)]
+pub struct SplitMix(u64);
+
+impl SplitMix {
+    /// Returns a generator; the same seed yields the same numbers.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number below `limit`; the bias of the remainder is far below what a draw can show.
+    pub fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::results::Manifest;
+    use crate::row::{count, measures_of, share};
+
+    /// Returns results with a row for each of `cases`: its name, what is found of what is required, what is correct of
+    /// what is there, and how many are forbidden.
+    pub(crate) fn results(cases: &[(&str, [u64; 2], [u64; 2], u64)]) -> Results {
+        let row = |(case, recall, precision, forbidden): &(&str, [u64; 2], [u64; 2], u64)| Row {
+            suite: "smoke".into(),
+            kind: "extraction".into(),
+            case: (*case).to_owned(),
+            phenomena: vec![case.chars().take(1).collect()],
+            repeat: 1,
+            measures: [
+                ("recall".to_owned(), Ratio::of(recall[0], recall[1])),
+                ("precision".to_owned(), Ratio::of(precision[0], precision[1])),
+                ("forbidden".to_owned(), Ratio::of(*forbidden, 1)),
+            ]
+            .into(),
+            ..Row::default()
+        };
+        let definitions = [
+            share("recall", "a share"),
+            share("precision", "a share"),
+            share("F1", "a mean"),
+            count("forbidden", "a count"),
+        ];
+        Results::new(Manifest::default(), measures_of("extraction", &definitions), cases.iter().map(row).collect())
+    }
+
+    #[test]
+    fn values_are_of_the_sums_and_repetitions_are_one_case() {
+        let mut all = results(&[("a1", [1, 2], [1, 1], 1), ("b1", [3, 4], [3, 6], 2)]);
+        let again = all.rows[0].clone();
+        all.rows.push(Row { repeat: 2, ..again });
+        all.rows.push(Row { case: "c1".into(), ..all.rows[0].clone() }.failed("gone".into()));
+        let [tally] = &Tally::all(&all)[..] else { panic!("one suite") };
+        assert_eq!((tally.cases.len(), tally.failed.len()), (2, 1));
+        let values = tally.over(&tally.everything());
+        assert_eq!((values[0], values[1], values[3]), (Some(5.0 / 8.0), Some(5.0 / 8.0), Some(4.0)));
+        assert!((values[2].unwrap() - 5.0 / 8.0).abs() < 1e-12);
+        let groups: Vec<_> =
+            tally.groups(GroupBy::Phenomenon).into_iter().map(|(name, cases)| (name, cases.len())).collect();
+        assert_eq!(groups, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        assert_eq!((harmonic_mean(Some(0.5), Some(0.5)), harmonic_mean(Some(0.0), Some(0.0))), (Some(0.5), Some(0.0)));
+        assert_eq!(harmonic_mean(None, Some(1.0)), None);
+    }
+
+    #[test]
+    fn intervals_surround_the_value() {
+        let cases: Vec<_> = (0..12).map(|n| ("x", [n % 3, 2], [1, 1], 0)).collect();
+        let names: Vec<String> = (0..12).map(|n| format!("c{n}")).collect();
+        let cases: Vec<_> = cases.iter().zip(&names).map(|(one, name)| (name.as_str(), one.1, one.2, one.3)).collect();
+        let all = results(&cases);
+        let tally = &Tally::all(&all)[0];
+        let found = tally.intervals(&tally.everything());
+        let (recall, precision) = (found[0].unwrap(), found[1].unwrap());
+        assert!(recall.low > 0.2 && recall.low < 0.5 && recall.high > 0.5 && recall.high < 0.8, "{recall:?}");
+        assert!((precision.low - 1.0).abs() < 1e-12, "{precision:?}");
+    }
+
+    #[test]
+    fn equal_cases_leave_no_doubt_and_unequal_ones_do() {
+        let of = |shares: &[[u64; 2]]| {
+            let names: Vec<String> = (0..shares.len()).map(|n| format!("c{n}")).collect();
+            let cases: Vec<_> = names.iter().zip(shares).map(|(name, one)| (name.as_str(), [0, 0], *one, 0)).collect();
+            let all = results(&cases);
+            let tally = &Tally::all(&all)[0];
+            tally.intervals(&tally.everything())[1]
+        };
+        assert_eq!(of(&[[3, 4]; 10]), Some(Interval { low: 0.75, high: 0.75 }));
+        let mixed: Vec<[u64; 2]> = (0..20).map(|at| if at % 2 == 0 { [4, 4] } else { [0, 4] }).collect();
+        let found = of(&mixed).unwrap();
+        assert!((0.2..0.4).contains(&found.low) && (0.6..0.8).contains(&found.high), "{found:?}");
+        assert_eq!(of(&mixed), Some(found));
+        assert_eq!(of(&mixed[..1]), None);
+    }
+}
