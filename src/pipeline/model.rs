@@ -13,7 +13,7 @@ use crate::fault::point;
 use crate::guard::Guard;
 use crate::llm::{Answered, Budget, Budgeted, Complete, Cost, LlmError, Rendered, Reply, Request};
 use crate::memory::Memory;
-use crate::store::{RequestClaim, RequestId, RequestPart, Store, WindowId};
+use crate::store::{RequestClaim, RequestId, RequestPart, Store, StoredRequest, WindowId};
 
 /// Transient failures in a row after which the server is taken to be down.
 const DOWN_AFTER: u32 = 3;
@@ -222,11 +222,15 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            Some(stored) => match stored.body {
-                Some((request, reading)) => return (Rendered { request, reading }, stored.key),
-                None => Some(stored.key).filter(|key| self.model.is_paid(key)),
+            Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
+                Some((request, reading)) => return (Rendered { request, reading }, key),
+                None => Some(key),
             },
-            None => None,
+            Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {
+                return (Rendered { request, reading }, key);
+            }
+            // It was meant for another model.
+            Some(_) | None => None,
         };
         let rendered = render();
         let key = earlier_key.unwrap_or_else(|| rendered.request.key(self.model.model()));

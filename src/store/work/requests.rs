@@ -293,7 +293,8 @@ impl Database {
         })
     }
 
-    /// Returns the request about `part` of the windows of `root`, if it was rendered. `guard` reads its texts.
+    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since: what has
+    /// failed is rendered with the settings of today. `guard` reads its texts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -308,8 +309,9 @@ impl Database {
             // The first request of an older program names no part.
             let found: Option<Found> = conn
                 .prepare_cached(
-                    "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL
-                     AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %')) ORDER BY part IS NULL LIMIT 1",
+                    "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL AND state <> 'failed'
+                     AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %'))
+                     ORDER BY part IS NULL, id DESC LIMIT 1",
                 )?
                 .query_row(params![root.0, part], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
                 .optional()?;
