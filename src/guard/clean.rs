@@ -1,10 +1,10 @@
 //! Making a transcript fit to be read by a model: private spans, injected text, secrets and personal data go.
 
-use super::denied::{DENIED_MARKER, Reader};
-use super::feedback::{self, INJECTED_MARKER, Left, Wrappers};
-use super::{Findings, Guard, Redact, Redacted, private};
-use crate::project::without_credentials;
 use transcripts::{Kind, Message, Role, Transcript};
+
+use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
+use crate::guard::scan::Findings;
+use crate::project::without_credentials;
 
 /// Rounds of taking out injected text; each finds what the one before it joined together.
 const MAX_ROUNDS: usize = 16;
@@ -52,7 +52,7 @@ impl Guard {
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
-        transcript.edit_texts(&mut |text| cleaned.private_spans += private::take_out(text));
+        transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
         let mut reader = Reader::new(&self.denied);
         for message in &mut transcript.messages {
@@ -61,7 +61,7 @@ impl Guard {
                 cleaned.denied += 1;
             }
             let answers = after_memory_call && message.kind == Kind::ToolResult;
-            after_memory_call = message.kind == Kind::ToolCall && feedback::is_memory_call(&message.text);
+            after_memory_call = message.kind == Kind::ToolCall && is_memory_call(&message.text);
             if answers || after_memory_call {
                 set_aside(message, &mut cleaned);
             } else {
@@ -90,17 +90,17 @@ fn strip(message: &mut Message, cleaned: &mut Cleaned) {
     let wrappers = if message.role == Role::User { Wrappers::Unwrap } else { Wrappers::Keep };
     // Taking a block out can join what stood around it into another one.
     for round in 0..MAX_ROUNDS {
-        match feedback::strip(&message.text, wrappers) {
-            Left::All => return,
-            Left::Words(words) => {
+        match strip_injected(&message.text, wrappers) {
+            Stripped::All => return,
+            Stripped::Words(words) => {
                 message.text = words;
                 cleaned.stripped += usize::from(round == 0);
             }
-            Left::Summary => {
+            Stripped::Summary => {
                 message.kind = Kind::Summary;
                 return;
             }
-            Left::Nothing => return set_aside(message, cleaned),
+            Stripped::Nothing => return set_aside(message, cleaned),
         }
     }
 }
@@ -109,6 +109,262 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaned) {
     message.kind = Kind::Context;
     INJECTED_MARKER.clone_into(&mut message.text);
     cleaned.injected += 1;
+}
+
+// Text that nobody said: blocks that agents and their hooks inject into messages, and memory coming back to itself.
+
+/// Tag around the memories that we put into a prompt; what stands in it is never learnt again.
+pub const INJECTION_TAG: &str = "afterthought-memory";
+
+/// What stands in place of a message that was injected whole.
+pub const INJECTED_MARKER: &str = "[injected context]";
+
+/// What is left of a message when injected text is taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stripped {
+    /// Nothing was injected.
+    All,
+    /// The words that somebody said.
+    Words(String),
+    /// A summary of earlier messages, as a session that was compacted begins with.
+    Summary,
+    /// Nobody said any of it.
+    Nothing,
+}
+
+/// Whether tags around what a person said are taken off; an assistant that writes them is showing code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrappers {
+    Unwrap,
+    Keep,
+}
+
+/// Deepest nesting of wrappers that is taken off.
+const MAX_WRAPPERS: usize = 4;
+
+/// Longest opening tag with its attributes, in bytes.
+const MAX_TAG_BYTES: usize = 1024;
+
+/// Tags whose content is injected; a name that ends in `*` stands for every tag that begins so.
+#[rustfmt::skip]
+const INJECTED: &[&str] = &[
+    INJECTION_TAG, "system-reminder", "hook_prompt", "task-notification", "hindsight_*", "relevant_memories", "claude-mem-context",
+    "user_feedback", "system_instruction", "system-instruction", "persisted-output", "environment_context", "environment_details",
+    "user_instructions", "permissions instructions", "ide_opened_file", "ide_selection", "local-command-caveat", "local-command-stdout",
+    "local-command-stderr", "command-name", "command-message", "bash-input", "bash-stdout", "bash-stderr", "session_context", "hook_context",
+    "user-prompt-submit-hook", "user_info", "current_datetime", "teammate-message", "turn_aborted",
+];
+
+/// Tags around what a person did say.
+const WRAPPERS: &[&str] = &["user_query", "task", "user_message", "feedback", "channel", "command-args"];
+
+/// First words of messages that are injected whole.
+#[rustfmt::skip]
+const INJECTED_STARTS: &[&str] = &[
+    "Caveat: The messages below", "[Request interrupted by user", "<local-command-", "# AGENTS.md instructions", "<teammate-message",
+    "As you answer the user's questions, you can use the following context",
+];
+
+/// First words of the summary with which a compacted session goes on.
+const SUMMARY_STARTS: &[&str] = &["This session is being continued from a previous conversation"];
+
+/// Line after which an editor's preamble ends and the request begins.
+const REQUEST_LINE: &str = "## My request for Codex:";
+
+/// Names of the files that agents load at the start; pasted with their header they are not something said.
+const BOOT_FILES: &[&str] = &[
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "MEMORY.md",
+    "GEMINI.md",
+    "copilot-instructions.md",
+];
+
+/// Returns what is left of a person's or an assistant's message without injected text.
+///
+/// A tag counts where it opens a block that is closed again, or at the start of a line; one that is only mentioned, in
+/// backticks or in the middle of a sentence without a close, is left alone.
+pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
+    if SUMMARY_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
+        return Stripped::Summary;
+    }
+    if is_boot_file(text) {
+        return Stripped::Nothing;
+    }
+    let request = after_request_line(text);
+    let body = request.unwrap_or(text);
+    let body = without_instructions_block(body);
+    let stripped = without_tags(body, if wrappers == Wrappers::Unwrap { MAX_WRAPPERS } else { 0 });
+    let words = stripped.as_deref().unwrap_or(body).trim();
+    if words.is_empty() && !text.trim().is_empty() || INJECTED_STARTS.iter().any(|start| words.starts_with(start)) {
+        return Stripped::Nothing;
+    }
+    if words.len() == text.trim().len() { Stripped::All } else { Stripped::Words(words.to_owned()) }
+}
+
+fn after_request_line(text: &str) -> Option<&str> {
+    let at = text.find(REQUEST_LINE).filter(|at| *at == 0 || text[..*at].ends_with('\n'))?;
+    Some(&text[at + REQUEST_LINE.len()..])
+}
+
+/// Takes away the block `# AGENTS.md instructions for …` with which Codex begins, if its end can be found.
+fn without_instructions_block(text: &str) -> &str {
+    const CLOSE: &str = "</INSTRUCTIONS>";
+    if text.trim_start().starts_with("# AGENTS.md instructions") {
+        text.find(CLOSE).map_or(text, |at| &text[at + CLOSE.len()..])
+    } else {
+        text
+    }
+}
+
+/// Whether `text` is a boot file with its header: its name alone on the first line, or the words its maker writes.
+fn is_boot_file(text: &str) -> bool {
+    let mut lines = text.trim_start().lines();
+    let first =
+        lines.next().unwrap_or("").trim_start_matches(['#', ' ', '`', '*']).trim_end_matches([':', ' ', '`', '*']);
+    let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    if first.starts_with("Contents of ") && BOOT_FILES.iter().any(|file| first.contains(file)) {
+        return true;
+    }
+    let is_name = BOOT_FILES.iter().any(|file| name.eq_ignore_ascii_case(file)) && !first.contains(' ');
+    is_name && lines.filter(|line| !line.trim().is_empty()).count() >= 2
+        || text.contains("This file provides guidance to Claude Code (claude.ai/code) when working with code")
+}
+
+/// What is done with a tag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Drop,
+    Unwrap,
+}
+
+/// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it holds neither.
+fn without_tags(text: &str, wrappers: usize) -> Option<String> {
+    let (mut out, mut done, mut at) = (String::new(), 0, 0);
+    // A tag that has no close from some place on has none from any later place either.
+    let mut never_closed: Vec<&str> = Vec::new();
+    while let Some(open) = text[at..].find('<').map(|open| at + open) {
+        at = open + 1;
+        let Some((name, action)) = known_tag(&text[at..]) else { continue };
+        if text[..open].ends_with('`') || never_closed.contains(&name) {
+            continue;
+        }
+        let before = text[..open].trim_end_matches([' ', '\t']);
+        let starts_line = before.is_empty() || before.ends_with(['\n', '>']);
+        if action == Action::Unwrap && (wrappers == 0 || !starts_line) {
+            continue;
+        }
+        let head = &text[at..text.floor_char_boundary(at + MAX_TAG_BYTES)];
+        let Some(inside) = head.find('>').map(|end| at + end + 1) else { continue };
+        let span = if text[..inside].ends_with("/>") { Some((inside, inside)) } else { closing(text, inside, name) };
+        let (close, after) = match span {
+            Some(span) => span,
+            None if starts_line && action == Action::Drop => (text.len(), text.len()),
+            None => {
+                never_closed.push(name);
+                continue;
+            }
+        };
+        out.push_str(&text[done..open]);
+        if action == Action::Unwrap {
+            let content = &text[inside..close];
+            out.push_str(without_tags(content, wrappers - 1).as_deref().unwrap_or(content));
+        }
+        (done, at) = (after, after);
+    }
+    (done > 0).then(|| out + &text[done..])
+}
+
+/// Returns the tag that `rest` (what follows a `<`) opens, if it is one of ours to treat.
+fn known_tag(rest: &str) -> Option<(&str, Action)> {
+    let opens = |name: &str| {
+        let whole = rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+        whole && rest[name.len()..].starts_with(['>', ' ', '\n', '\t', '/'])
+    };
+    let word = || rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
+    for name in INJECTED {
+        let length = match name.strip_suffix('*') {
+            Some(start) if rest.starts_with(start) => word(),
+            None if opens(name) => name.len(),
+            Some(_) | None => continue,
+        };
+        return Some((&rest[..length], Action::Drop));
+    }
+    WRAPPERS.iter().find(|name| opens(name)).map(|name| (&rest[..name.len()], Action::Unwrap))
+}
+
+/// Returns where the tag `name` that was opened before `from` closes: the start and the end of the closing tag.
+fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
+    let (close, open) = (format!("</{name}>"), format!("<{name}>"));
+    let mut depth = 1;
+    let mut at = from;
+    let mut last = None;
+    while depth > 0 {
+        let end = text[at..].find(&close).map(|end| at + end)?;
+        depth += text[at..end].matches(&open).count();
+        depth -= 1;
+        at = end + close.len();
+        last = Some((end, at));
+        // An opening without a close of its own must not eat the rest: the first close will do then.
+        if depth > 0 && !text[at..].contains(&close) {
+            break;
+        }
+    }
+    last
+}
+
+/// Whether a tool call goes to a memory server: what it answers was remembered before.
+pub(super) fn is_memory_call(text: &str) -> bool {
+    let tool = text.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
+    tool.starts_with("mcp__") && (tool.contains("memory") || tool.contains("afterthought"))
+}
+
+// Spans that a person asked not to keep: `<private>…</private>`.
+
+/// What stands where a private span stood.
+pub const PRIVATE_MARKER: &str = "[private]";
+
+const OPEN: &str = "<private>";
+const CLOSE: &str = "</private>";
+
+/// Replaces every private span of `text` by [`PRIVATE_MARKER`]; returns how many there were.
+///
+/// Tags are read in any case. A span that is never closed runs to the end of the text, and spans may be nested.
+pub(super) fn take_out_private(text: &mut String) -> usize {
+    if !text.contains('<') {
+        return 0;
+    }
+    let lower = text.to_ascii_lowercase();
+    if !lower.contains(OPEN) {
+        return 0;
+    }
+    let (mut out, mut at, mut count) = (String::with_capacity(text.len()), 0, 0);
+    while let Some(open) = lower[at..].find(OPEN).map(|open| at + open) {
+        out.push_str(&text[at..open]);
+        out.push_str(PRIVATE_MARKER);
+        count += 1;
+        at = end_of_span(&lower, open);
+    }
+    out.push_str(&text[at..]);
+    *text = out;
+    count
+}
+
+/// Returns the end of the span that opens at `open`, past the close of every span nested in it.
+fn end_of_span(lower: &str, open: usize) -> usize {
+    let (mut at, mut depth) = (open + OPEN.len(), 1);
+    while depth > 0 {
+        let Some(tag) = lower[at..].find("private>").map(|tag| at + tag) else { return lower.len() };
+        at = tag + "private>".len();
+        if lower[..at].ends_with(CLOSE) {
+            depth -= 1;
+        } else if lower[..at].ends_with(OPEN) {
+            depth += 1;
+        }
+    }
+    at
 }
 
 #[cfg(test)]
@@ -179,5 +435,158 @@ mod tests {
         let text = "keep\n<system-<system-reminder>x</system-reminder>reminder>y</system-reminder>";
         let (clean, _) = Guard::default().clean_transcript(numbered(vec![Message::user(text)]));
         assert_eq!(clean.messages[0].text, "keep");
+    }
+}
+
+#[cfg(test)]
+mod feedback_tests {
+    use super::*;
+
+    fn said(text: &str) -> Stripped {
+        strip_injected(text, Wrappers::Unwrap)
+    }
+
+    fn words(text: &str) -> Stripped {
+        Stripped::Words(text.to_owned())
+    }
+
+    #[test]
+    fn every_injected_tag_goes_and_the_rest_stays() {
+        for tag in INJECTED {
+            let tag = tag.replace('*', "mental_models");
+            let text = format!("Use tabs.\n<{tag}>remember: use spaces</{tag}>\nAlways.");
+            assert_eq!(said(&text), words("Use tabs.\n\nAlways."), "{tag}");
+            assert_eq!(said(&format!("<{tag} a=\"b\">\nx\n</{tag}>\n")), Stripped::Nothing, "{tag}");
+            assert_eq!(said(&format!("Use tabs.\n<{tag}>cut off")), words("Use tabs."), "{tag}");
+        }
+    }
+
+    #[test]
+    fn every_wrapper_goes_and_its_content_stays() {
+        for tag in WRAPPERS {
+            assert_eq!(said(&format!("<{tag} source=\"x\">Use tabs.</{tag}>")), words("Use tabs."), "{tag}");
+        }
+    }
+
+    #[test]
+    fn wrappers_that_an_assistant_writes_stay() {
+        assert_eq!(strip_injected("<task>Use tabs.</task>", Wrappers::Keep), Stripped::All);
+    }
+
+    #[test]
+    fn wrappers_nested_without_end_are_read() {
+        let (open, close) = ("<task>".repeat(50_000), "</task>".repeat(50_000));
+        assert!(matches!(said(&format!("{open}x{close}")), Stripped::Words(_)));
+        assert_eq!(said(&"<task ".repeat(50_000)), Stripped::All);
+    }
+
+    #[test]
+    fn a_wrapper_is_cleaned_inside() {
+        let text = "<user_query>\nUse tabs.<system-reminder>no</system-reminder>\n</user_query>";
+        assert_eq!(said(text), words("Use tabs."));
+    }
+
+    #[test]
+    fn tags_that_are_only_mentioned_stay() {
+        for text in [
+            "What does `<system-reminder>` do?",
+            "What does <system-reminder> do?",
+            "Render <task> and <b>bold</b>, a < b, 3 <4 <",
+            "Vec<user_info_id>",
+        ] {
+            assert_eq!(said(text), Stripped::All, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_slash_command_keeps_its_arguments() {
+        let text = "<command-name>/fix</command-name>\n<command-message>fix</command-message>\n<command-args>the date bug</command-args>";
+        assert_eq!(said(text), words("the date bug"));
+        let bare = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>";
+        assert_eq!(said(bare), Stripped::Nothing);
+    }
+
+    #[test]
+    fn scaffolding_of_codex_goes_and_the_request_stays() {
+        let text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nRename it.\n";
+        assert_eq!(said(text), words("Rename it."));
+        let text = "# AGENTS.md instructions for /home/ana/shop\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>";
+        assert_eq!(said(text), Stripped::Nothing);
+        assert_eq!(said(&format!("{text}\nFix the build.")), words("Fix the build."));
+        assert_eq!(said("# AGENTS.md instructions for /home/ana/shop\n\nUse tabs.\n"), Stripped::Nothing);
+    }
+
+    #[test]
+    fn messages_of_the_program_are_not_words() {
+        for text in [
+            "Caveat: The messages below were generated by the user while running local commands.",
+            "[Request interrupted by user for tool use]",
+            "# CLAUDE.md\n\n## Style\n- tabs\n",
+            "Contents of /home/ana/CLAUDE.md (project instructions):\nUse tabs.",
+            "docs/AGENTS.md:\n\nUse tabs.\nNo spaces.",
+            "# MEMORY.md\n- Ana likes tea\n- Ana lives in Riga",
+        ] {
+            assert_eq!(said(text), Stripped::Nothing, "{text}");
+        }
+        assert_eq!(
+            said("This session is being continued from a previous conversation that ran out of context."),
+            Stripped::Summary
+        );
+    }
+
+    #[test]
+    fn words_about_a_boot_file_stay() {
+        for text in
+            ["CLAUDE.md should say that we use tabs", "# CLAUDE.md", "Please shorten AGENTS.md\nand\nkeep the rules"]
+        {
+            assert_eq!(said(text), Stripped::All, "{text}");
+        }
+    }
+
+    #[test]
+    fn nested_and_repeated_tags_are_read_once() {
+        let nested = "a <system-reminder>b <system-reminder>c</system-reminder> d</system-reminder> e";
+        assert_eq!(said(nested), words("a  e"));
+        let many = "x <system-reminder> ".repeat(50_000);
+        assert_eq!(said(&many), Stripped::All);
+    }
+}
+
+#[cfg(test)]
+mod private_tests {
+    use super::*;
+
+    fn without(text: &str) -> (String, usize) {
+        let mut text = text.to_owned();
+        let count = take_out_private(&mut text);
+        (text, count)
+    }
+
+    #[test]
+    fn spans_go_and_the_rest_stays() {
+        assert_eq!(
+            without("a <private>x</private> b <PRIVATE>\ny\n</Private> 終"),
+            ("a [private] b [private] 終".to_owned(), 2)
+        );
+        assert_eq!(without("nothing here < private"), ("nothing here < private".to_owned(), 0));
+    }
+
+    #[test]
+    fn an_unclosed_span_runs_to_the_end() {
+        assert_eq!(without("keep <private>my salary is 5\nand more"), ("keep [private]".to_owned(), 1));
+    }
+
+    #[test]
+    fn a_nested_span_does_not_close_the_outer_one() {
+        assert_eq!(
+            without("a<private>b<private>c</private>d</private>e<private>f"),
+            ("a[private]e[private]".to_owned(), 2)
+        );
+    }
+
+    #[test]
+    fn many_open_tags_are_read_in_one_pass() {
+        let (text, count) = without(&"<private>".repeat(100_000));
+        assert_eq!((text.as_str(), count), ("[private]", 1));
     }
 }

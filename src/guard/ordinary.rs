@@ -1,9 +1,9 @@
-//! How often the guard takes something out of ordinary text: our own code, docs and fixtures, and what tools print.
+//! False alarms of the guard in ordinary text: our own code, docs and fixtures, and what tools print.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::Guard;
+use crate::guard::Guard;
 
 /// One find in so many bytes of ordinary text is borne with.
 const BYTES_PER_FALSE_FIND: usize = 100_000;
@@ -33,7 +33,7 @@ fn finds(path: &Path, text: &str) -> Vec<String> {
     let found = Guard::default().find(text);
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let is_false =
-        |found: &&super::scan::Found| !MADE_UP.iter().any(|made_up| text[found.range.clone()].contains(made_up));
+        |found: &&crate::guard::scan::Found| !MADE_UP.iter().any(|made_up| text[found.range.clone()].contains(made_up));
     let told = found.iter().filter(is_false).map(|found| {
         let (from, to) = (
             text.floor_char_boundary(found.range.start.saturating_sub(40)),
@@ -104,14 +104,14 @@ fn machine_text(bytes: usize) -> String {
     out
 }
 
-fn told(finds: &[String], bytes: usize) -> String {
+fn report(finds: &[String], bytes: usize) -> String {
     let thousandths = finds.len() * BYTES_PER_FALSE_FIND * 1000 / bytes.max(1);
     let per = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     format!("{} finds in {bytes} bytes of ordinary text, {per} in 100 KB\n{}", finds.len(), finds.join("\n"))
 }
 
 /// `ORDINARY_TEXT` may name a folder besides, such as the sources of crates that Cargo keeps, for a figure on text that
-/// others wrote. How many of the finds there are real secrets, a person tells.
+/// others wrote. How many of the finds there are real secrets, a person decides.
 #[test]
 fn ordinary_text_passes_but_for_one_find_in_a_hundred_kilobytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -134,7 +134,7 @@ fn ordinary_text_passes_but_for_one_find_in_a_hundred_kilobytes() {
     texts.push((PathBuf::from("machine text"), machine_text(2_200_000_usize.saturating_sub(whole).max(200_000))));
     let bytes: usize = texts.iter().map(|(_, text)| text.len()).sum();
     let finds: Vec<String> = texts.iter().flat_map(|(path, text)| finds(path, text)).collect();
-    println!("{}", told(&finds, bytes));
+    println!("{}", report(&finds, bytes));
     assert!(bytes >= 2_000_000, "{bytes}");
-    assert!(finds.len() * BYTES_PER_FALSE_FIND <= bytes, "{}", told(&finds, bytes));
+    assert!(finds.len() * BYTES_PER_FALSE_FIND <= bytes, "{}", report(&finds, bytes));
 }

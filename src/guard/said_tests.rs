@@ -1,6 +1,6 @@
 //! Secrets that people say in chats, with what stays of each sentence, and sentences that only sound like it.
 
-use super::Guard;
+use crate::guard::Guard;
 
 fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()

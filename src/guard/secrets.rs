@@ -1,12 +1,116 @@
-//! The table of secret shapes: one row a shape, each with an example that the tests assemble.
+//! The table of known secrets: the shape of a row, and one row for each kind, with an example that tests assemble.
 
-use super::judge::{
-    has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random, is_strong,
-    is_user_password,
+use crate::guard::named::is_word_list;
+use crate::guard::values::{
+    Naming, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random,
+    is_slashed_password, is_strong, is_user_password, is_vendor_key,
 };
-use super::said;
-use super::shape::{Part, Secret, assign, behind, inner, says, token};
-use super::value::Naming;
+
+/// One shape of secret.
+#[derive(Debug)]
+pub struct Secret {
+    /// Name in kebab-case; what is taken out becomes `[redacted:<name>]`.
+    pub name: &'static str,
+    /// Literals of which one stands in every match, in any case; only where one is found is the pattern tried.
+    pub hints: &'static [&'static str],
+    /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
+    pub pattern: &'static str,
+    /// How far before its hint a match may begin, in bytes; 0 ties the pattern to the hint.
+    pub reach: usize,
+    /// What of a match is the secret.
+    pub part: Part,
+    /// A text of this shape: `{a36}` stands for 36 invented letters and digits, `{h…}` for hexadecimal digits,
+    /// `{d…}` for digits, `{u…}` for capitals and digits, `{w…}` for small letters, `{U}` for a UUID.
+    pub example: &'static str,
+}
+
+/// What of a match is the secret.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// All of it, if it stands apart from the letters and digits around it.
+    Whole,
+    /// The group `secret`, if the judgement holds for it.
+    Group(fn(&str) -> bool),
+    /// As [`Part::Group`], where the match begins a word.
+    Apart(fn(&str) -> bool),
+    /// The value that follows the match, as after `PASSWORD=`.
+    Assigned(Naming),
+    /// The value that follows the match in a sentence, as after `the password is`.
+    Spoken(Naming),
+    /// The words to the end of the sentence that follow the match, as after `my passphrase is`.
+    Phrase,
+}
+
+pub(super) const fn token(
+    name: &'static str,
+    hints: &'static [&'static str],
+    pattern: &'static str,
+    example: &'static str,
+) -> Secret {
+    Secret { name, hints, pattern, reach: 0, part: Part::Whole, example }
+}
+
+pub(super) const fn inner(
+    name: &'static str,
+    hints: &'static [&'static str],
+    pattern: &'static str,
+    example: &'static str,
+) -> Secret {
+    Secret { name, hints, pattern, reach: 0, part: Part::Group(anything), example }
+}
+
+pub(super) const fn anything(_: &str) -> bool {
+    true
+}
+
+impl Secret {
+    pub(super) const fn reaching(mut self, bytes: usize) -> Self {
+        self.reach = bytes;
+        self
+    }
+
+    pub(super) const fn taking(mut self, part: Part) -> Self {
+        self.part = part;
+        self
+    }
+}
+
+/// A shape that is a secret only behind its maker's name and a word such as "key".
+macro_rules! behind {
+    ($maker:literal, $shape:literal) => {
+        concat!(
+            "(?i:",
+            $maker,
+            r#")[^\n]{0,40}?(?i:key|token|secret|auth)[a-zA-Z_]{0,8}[^\nA-Za-z0-9]{1,8}"#,
+            r#"(?:(?i:is|was)[^\nA-Za-z0-9]{1,4})?(?P<secret>"#,
+            $shape,
+            r")(?-u:\b)"
+        )
+    };
+}
+
+/// What stands between a secret's name and its value in code, configuration, JSON and on a command line.
+macro_rules! assign {
+    () => {
+        concat!(
+            r#"(?P<suffix>[A-Za-z0-9_.-]{0,32})(?:\\{0,3}["'`]|\]|\*\*){0,3}"#,
+            r#"(?P<sign>\s{0,8}(?::\s{0,2}&?(?:'static )?[A-Za-z][A-Za-z<>\[\]]{0,16}\s{0,2}=|:=|=>|[:=：＝])\*{0,2}[ \t]{0,8}|[ \t]{1,4})"#
+        )
+    };
+}
+
+/// What stands between a secret's name and its value in a sentence.
+macro_rules! says {
+    () => {
+        concat!(
+            r#"(?:[ *"'`_][^\n.:!?=&：。！？]{0,48}?|[\x{2e80}-\x{ffef}]{0,8}?)"#,
+            r"(?: (?:is|was|ist|war|lautet|es|est|è|é|är|jest)\b(?: (?:now|still|currently|set to|jetzt|ahora|maintenant)\b)?:?|=|：|:",
+            r"| ?(?:是|为|為|は、?|은|는|—|→))[ \t]{0,4}"
+        )
+    };
+}
+
+// The table of secret shapes: one row a shape, each with an example that the tests assemble.
 
 /// Every shape, the particular before the general: where two match the same place, the earlier row names it.
 #[rustfmt::skip]
@@ -259,7 +363,7 @@ pub const SECRETS: &[Secret] = &[
     },
 
     // Said in a sentence.
-    said::WIFI_KEY, said::ACCESS_CODE, said::ONE_TIME_CODE,
+    WIFI_KEY, ACCESS_CODE, ONE_TIME_CODE,
     Secret {
         name: "spoken-passphrase", reach: 0, part: Part::Phrase, hints: &["passphrase", "seed phrase", "recovery phrase", "mnemonic", "助记词"],
         pattern: concat!(r"(?i:passphrase|seed phrase|recovery phrase|mnemonic|助记词)", says!()),
@@ -281,8 +385,8 @@ pub const SECRETS: &[Secret] = &[
         pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|schlüssel|密钥|令牌)", says!()),
         example: "our API key for maps is {a24}",
     },
-    said::CARD_CODE, said::YOUR_CODE, said::CODE_NAMED_AFTER,
-    said::RECOVERY_WORDS, said::CLAVE, said::CLAVE_NUMBER,
+    CARD_CODE, YOUR_CODE, CODE_NAMED_AFTER,
+    RECOVERY_WORDS, CLAVE, CLAVE_NUMBER,
     inner("recovery-code", &["backup code", "recovery code"], r"(?i:backup|recovery) codes?(?: (?:is|are))?[: ]{1,3}(?:\\n|\s){0,2}(?P<secret>[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}(?:(?:\\n|[\s,]){1,3}[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}){0,20})",
         "backup codes: {d4}-{d4} {d4}-{d4}").taking(Part::Group(has_digit)),
     inner("given-password", &["password", "passwort", "kennwort", "contraseña", "mot de passe", "密码", "口令", "パスワード"],
@@ -294,5 +398,309 @@ pub const SECRETS: &[Secret] = &[
     inner("near-secret-word", &["key", "token", "secret", "password", "credential", "密码", "密钥", "令牌"],
         r"(?i:key|token|secret|password|credential|密码|密钥|令牌)s?(?:[^\n]{0,24}?[^\nA-Za-z0-9+/_=.-]|[^\nA-Za-z0-9+/_=.-])(?P<secret>[A-Za-z0-9+/_=-]{24,})",
         "use this key instead -> {a40}").taking(Part::Group(is_random)),
-    said::LOGIN_PAIR, said::SLASHED_LOGIN, said::MAKER_KEY,
+    LOGIN_PAIR, SLASHED_LOGIN, MAKER_KEY,
 ];
+
+// Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes, logins.
+
+/// What stands between the name of a secret and its value in a chat, where often nothing does. A number ends the words
+/// in between, since it is the value.
+macro_rules! tells {
+    () => {
+        concat!(
+            r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
+            r#"(?: (?:now|still|jetzt|ahora|maintenant)\b)?:?|=|[:：]| ?(?:→|—))[ \t]{0,4}"#,
+            r"|[\x{2e80}-\x{ffef}]{0,6}?(?:是|为|為|改成了?|改为|换成了?|：) ?|[ \t]{0,2})"
+        )
+    };
+}
+
+/// What a code opens.
+macro_rules! place {
+    () => {
+        concat!(
+            r"(?:alarm|door|gate|garage|keypad|lock ?box|key ?box|key ?safe|safe|locker|padlock|intercom|entrance|entry|elevator|disarm)",
+        )
+    };
+}
+
+pub(super) const WIFI_KEY: Secret = Secret {
+    name: "wifi-key",
+    hints: &[
+        "wifi",
+        "wi-fi",
+        "wlan",
+        "key for",
+        "key to",
+        "key of",
+        "clave d",
+        "contra d",
+        "clé d",
+        "chave d",
+        "chiave d",
+        "schlüssel f",
+        "schlüssel z",
+        "schlüssel v",
+        "无线",
+    ],
+    pattern: concat!(
+        r"(?i:(?:wi-?fi|wlan)(?:'s|’s)?[ -]?(?:passkey|passphrase|network key|key|code|schlüssel|密码)",
+        r"|key (?:for|to|of) [^\n.:!?=\d]{0,20}?(?:wi-?fi|wlan|hotspot)",
+        r"|(?:clave|contra|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
+        r"|schlüssel (?:fürs|für das|zum|vom) (?:wlan|wi-?fi)|无线(?:网络?)?密码)",
+        tells!()
+    ),
+    reach: 0,
+    part: Part::Spoken(Naming::Login),
+    example: "the wifi key is {a6}-{a12}",
+};
+
+pub(super) const ACCESS_CODE: Secret = Secret {
+    name: "access-code",
+    hints: &[
+        "alarm",
+        "door c",
+        "door p",
+        "door's c",
+        "gate c",
+        "gate p",
+        "gate's c",
+        "garage",
+        "keypad",
+        "lockbox",
+        "lock box",
+        "keybox",
+        "key box",
+        "key safe",
+        "safe c",
+        "safe p",
+        "safe's c",
+        "safe’s c",
+        "locker",
+        "padlock",
+        "intercom",
+        "entrance c",
+        "entry c",
+        "elevator c",
+        "disarm c",
+        "code for ",
+        "code to ",
+        "code of ",
+        "combination ",
+        "code für ",
+        "code fürs ",
+        "code der ",
+        "code des ",
+        "code vom ",
+        "code zum ",
+        "kombination ",
+        "türcode",
+        "haustürcode",
+        "tür-code",
+        "torcode",
+        "safe-code",
+        "tresorcode",
+        "código d",
+        "codigo d",
+        "clave de la ",
+        "combinación ",
+        "code de l",
+        "code du ",
+        "code d'",
+        "digicode",
+        "codice d",
+        "门禁",
+        "门锁",
+        "大门",
+        "开门",
+        "保险",
+        "报警",
+        "警报",
+        "车库",
+    ],
+    pattern: concat!(
+        r"(?i:",
+        place!(),
+        r"(?:'s|’s)?[ -]?(?:system |panel |pad )?(?:code|pin|combination|combo)",
+        r"|(?:code|combination) (?:for|to|of) (?:[^\n.:!?=\d]{0,24}? )?",
+        place!(),
+        r"|(?:code|kombination) (?:für|fürs|der|des|vom|zum) (?:[^\n.:!?=\d]{0,16}?)(?:tür|tor|garage|tresors?|safes?|alarmanlage|alarm|schließfach|schlüsselbox|schlüsselkasten|eingang)",
+        r"|haustürcode|türcode|tür-code|torcode|safe-code|tresorcode",
+        r"|(?:c[oó]digo|clave|combinación) d(?:e la|e el|el|e) (?:puerta|alarma|portal|portón|garaje|entrada|caja fuerte|candado|reja|verja)",
+        r"|código d[oae] (?:porta|portão|alarme|cofre|garagem)|digicode",
+        r"|code (?:de la |de l'|du |d')(?:porte|portail|entrée|alarme|coffre|garage|immeuble|interphone)",
+        r"|codice d(?:el|ella|ell'|i) ?(?:porta|portone|cancello|allarme|cassaforte|garage))",
+        r"(?-u:\b)",
+        tells!(),
+        r"|(?:门禁|门锁|大门|开门|保险[箱柜]|报警器?|警报器?|车库)的?(?:密?码|PIN)",
+        tells!()
+    ),
+    reach: 0,
+    part: Part::Spoken(Naming::Code),
+    example: "the alarm code is {d8}",
+};
+
+pub(super) const ONE_TIME_CODE: Secret = Secret {
+    name: "one-time-code",
+    hints: &[
+        "verification code",
+        "confirmation code",
+        "one-time code",
+        "login code",
+        "2fa code",
+        "mfa code",
+        "sms code",
+        "authenticator code",
+        "card pin",
+        "sim pin",
+        "phone pin",
+        "bestätigungscode",
+        "sicherheitscode",
+        "einmalcode",
+        "verifizierungscode",
+        "geheimzahl",
+        "zugangscode",
+        "zutrittscode",
+        "entsperrcode",
+        "número secreto",
+        "numero secreto",
+        "código de ",
+        "codigo de ",
+        "code de vérification",
+        "codice di verifica",
+        "验证码",
+        "动态码",
+        "动态口令",
+    ],
+    pattern: concat!(
+        r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone) pin",
+        r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl|zugangscode|zutrittscode|entsperrcode|n[uú]mero secreto",
+        r"|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|un solo uso|verificação)",
+        r"|code de vérification|codice di verifica|验证码|动态码|动态口令)",
+        tells!()
+    ),
+    reach: 0,
+    part: Part::Spoken(Naming::Pin),
+    example: "verification code {d8}",
+};
+
+pub(super) const YOUR_CODE: Secret = Secret {
+    name: "your-code",
+    hints: &[
+        "your code",
+        "tu código",
+        "su código",
+        "dein code",
+        "ihr code",
+        "die tan",
+        "deine tan",
+        "ihre tan",
+        "meine tan",
+    ],
+    pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre|meine) tan)(?: (?:is|es|ist|war|lautet)|:) ",
+    reach: 0,
+    part: Part::Spoken(Naming::Pin),
+    example: "your code is {d8}",
+};
+
+pub(super) const CODE_NAMED_AFTER: Secret = inner(
+    "code-named-after",
+    &[" is your ", " es tu c", " es su c", " ist ihr ", " ist dein ", "是您的", "是你的"],
+    concat!(
+        r"(?-u:\b)(?P<secret>\d{4,8})(?i: is your [a-z0-9 -]{0,32}?(?:code|pin|otp|passcode)",
+        r"| es [ts]u código| ist (?:ihr|dein) [a-zäöüß-]{0,24}code| ?是[您你]的[\x{2e80}-\x{ffef}]{0,6}?码)"
+    ),
+    "{d8} is your verification code",
+)
+.reaching(12);
+
+pub(super) const CARD_CODE: Secret = inner(
+    "card-code",
+    &["cvv", "cvc", "security code", "sicherheitscode", "código de seguridad", "prüfnummer", "安全码"],
+    concat!(
+        r"(?:(?i:cv[vc]2?)(?: (?:code|number))?(?: (?:is|es|ist|lautet|est|è|é))?(?:[ :=：]{1,3}|(?:是|为) ?)",
+        r"|(?i:security code|sicherheitscode|código de seguridad|prüfnummer|安全码)",
+        r"(?: (?:on|of|auf|der|de|en)\b[^\n.:!?=\d]{0,24}?)?(?: (?:is|es|ist|lautet) |是))(?P<secret>\d{3,4})(?-u:\b)"
+    ),
+    "the CVV is {d4}",
+)
+.taking(Part::Apart(anything));
+
+pub(super) const LOGIN_PAIR: Secret = Secret {
+    name: "login-pair",
+    hints: &[
+        "user ",
+        "user:",
+        "user=",
+        "username",
+        "login ",
+        "login:",
+        "usuario",
+        "usuária",
+        "usuário",
+        "benutzer",
+        "utilisateur",
+        "identifiant",
+        "utente",
+        "用户",
+        "账号",
+        "帐号",
+        "账户",
+    ],
+    pattern: concat!(
+        r"(?i:user(?:name)?|login|usuari[oa]|usuári[oa]|benutzer(?:name)?|utilisateur|identifiant|utente|用户名?|账[号户]|帐号)",
+        r#"(?:(?: (?:is|es|ist|est|è|é))?[:=：]?|[是为]) ?["'`]?[A-Za-z0-9._@+-]{1,40}["'`]?(?: ?[,;，；、/|]|\\n|\s)(?:\\n|\s){0,2}"#,
+        r"(?:(?:and|y|und|et|e|with|mit|con|the|la|das|le) ){0,2}",
+        r"(?i:password|passwd|passwort|pass|pwd|pw|contraseña|contrasena|clave|kennwort|mot de passe|mdp|senha|密码|口令)",
+        r"(?:(?: (?:is|es|ist|lautet|est|è|é))?[:=：]? ?|[是为] ?)"
+    ),
+    reach: 0,
+    part: Part::Spoken(Naming::Login),
+    example: "usuario ana, clave {a8}-{d8}",
+};
+
+pub(super) const SLASHED_LOGIN: Secret = inner(
+    "slashed-login",
+    &[
+        "admin /", "administrator /", "root /", "login:", "login is", "credentials", "creds", "zugangsdaten",
+        "anmeldedaten", "logindaten", "login ist", "login es", "credenciales", "acceso:", "de acceso", "identifiants", "credenziali", "登录：",
+    ],
+    concat!(
+        r"(?:(?i:admin(?:istrator)?|root) / |(?i:login|credentials|creds|zugangsdaten|anmeldedaten|logindaten|credenciales|acceso|identifiants|credenziali|登录)",
+        r"(?: (?:is|are|ist|sind|lauten|es|son|sont|sono))?[:：]? ?[A-Za-z0-9._@+-]{2,40} ?[/:] ?)",
+        r#"["'`]?(?P<secret>[^\s/"'`,;\\\x{2e80}-\x{ffef}]{7,63}[^\s/"'`,;.:!?)\\\x{2e80}-\x{ffef}])"#
+    ),
+    "the router is admin / {a10}!{d8}",
+)
+.taking(Part::Apart(is_slashed_password));
+
+/// Keys of makers that nobody listed: `<maker>_live_…`.
+pub(super) const MAKER_KEY: Secret = inner(
+    "maker-key",
+    &["_live_", "_prod_", "_test_"],
+    r"(?-u:\b)(?P<secret>[A-Za-z][A-Za-z0-9]{1,11}_(?:live|prod|test)_[A-Za-z0-9]{16,})(?-u:\b)",
+    "bwk_live_{a24}",
+)
+.reaching(12)
+.taking(Part::Group(is_vendor_key));
+
+pub(super) const RECOVERY_WORDS: Secret = inner("recovery-words", &["seed phrase", "recovery phrase", "mnemonic", "seed words", "seed-phrase", "frase de recuperación", "frase semilla", "wiederherstellungsphrase", "助记词"],
+        r"(?i:mnemonic|seed[ -](?:words|phrase)|recovery phrase|frase de recuperación|frase semilla|wiederherstellungsphrase|助记词)(?: (?:is|are|es|ist|lautet)|是)?(?:[:：](?:\\n|\s){0,4}|(?:\\n|\s){1,4})(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?-u:\b)",
+        "seed words are {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7} {w5} {w6} {w5} {w7}").taking(Part::Group(is_word_list));
+
+pub(super) const CLAVE: Secret = inner(
+    "spoken-clave",
+    &["clave"],
+    r#"(?i:clave)[^\n.:]{0,32}?(?: es|:) (?P<secret>[^\s,;&"'`<>\\\x{2e80}-\x{ffef}]{6,64})"#,
+    "la clave del correo es {a14}",
+)
+.taking(Part::Group(is_made_up));
+
+/// `clave` is also what matters most, so a number is one only where the sentence ends with it.
+pub(super) const CLAVE_NUMBER: Secret = inner(
+    "spoken-clave-number",
+    &["clave"],
+    r"(?i:clave)(?: d[^\n.:!?=\d]{0,28}?)?(?: es|:) (?P<secret>\d{4,8})(?:[.,;!?)]|\s{0,2}(?:\n|\z))",
+    "la clave de la tarjeta es {d4}.",
+)
+.taking(Part::Group(has_digit));

@@ -1,6 +1,6 @@
 //! Sentences that speak about passwords, keys and codes, and the same where they tell one.
 
-use super::Guard;
+use crate::guard::Guard;
 
 fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()

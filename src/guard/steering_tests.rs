@@ -1,6 +1,6 @@
 //! Orders and what only looks like them, one row each.
 
-use super::steering::{Suspicion, is_pasted, steers, suspicion};
+use crate::guard::steering::{Suspicion, is_pasted, steers, suspicion};
 use crate::memory::{Audience, Candidate, Claim, MemoryType};
 
 use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};

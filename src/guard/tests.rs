@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::scan::READ_BYTES;
 use super::{Guard, SECRETS};
+use crate::guard::scan::READ_BYTES;
 use transcripts::{Message, Transcript};
 
 fn redact(text: &str) -> String {
@@ -120,7 +120,9 @@ fn broken(example: &str, parts: &[String], at: usize, width: usize, line_end: &s
 fn every_token_is_found_where_a_terminal_broke_it() {
     let (mut failures, mut count) = (Vec::new(), 0);
     // Of an example with more in it than one word, what stands behind the token would be broken, too.
-    let is_token = |row: &&super::Secret| matches!(row.part, super::Part::Whole) && !row.pattern.starts_with("-----");
+    let is_token = |row: &&crate::guard::Secret| {
+        matches!(row.part, crate::guard::Part::Whole) && !row.pattern.starts_with("-----")
+    };
     for row in SECRETS.iter().filter(is_token) {
         let (example, parts) = assemble(row.example);
         if example.contains([' ', '\n']) {

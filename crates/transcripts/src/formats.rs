@@ -103,3 +103,23 @@ pub fn detect(input: &Input) -> Result<&'static dyn Ingestor, IngestError> {
         .find(|ingestor| ingestor.sniff(&head))
         .ok_or_else(|| IngestError::UnknownFormat { path: input.path.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_lists_every_format() {
+        let readme = include_str!("../README.md");
+        let row = |line: &str| {
+            let (name, about) = line.strip_prefix("| `")?.strip_suffix(" |")?.split_once("` | ")?;
+            Some((name.to_owned(), about.to_owned()))
+        };
+        let mut listed: Vec<_> = readme.lines().filter_map(row).collect();
+        let mut known: Vec<_> =
+            INGESTORS.iter().map(|format| (format.name().to_owned(), format.about().to_owned())).collect();
+        listed.sort();
+        known.sort();
+        assert_eq!(listed, known);
+    }
+}

@@ -1,11 +1,114 @@
-//! Judging values: whether one is a secret or a word, a variable, a type, a stand-in.
+//! Values behind `=`, `:` or `is`: where they begin and end, and whether they look like secrets.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::value::Value;
-use super::words::{CODE_STARTS, COMMON, PLAIN, STANDING_PARTS, STANDING_STARTS};
+/// What the name in front of a value promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// A password: short and made by a person.
+    Password,
+    /// A key or token: long and made by a machine.
+    Key,
+    /// A few digits.
+    Pin,
+    /// What opens a door or a safe: a few digits, or a word with a number.
+    Code,
+    /// A password where little says that one follows, so that words alone are none.
+    Login,
+}
+
+/// Longest value in quotes that is read_value, in bytes.
+const QUOTED_BYTES: usize = 1024;
+
+/// How much of a value without quotes is judged, in bytes; what is taken out may be longer.
+const JUDGED_BYTES: usize = 128;
+
+/// A value with the quotes around it left out.
+pub(super) struct Value<'t> {
+    pub range: Range<usize>,
+    pub text: &'t str,
+    pub quoted: bool,
+}
+
+const QUOTES: &[(&str, &str)] =
+    &[("\"", "\""), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»"), ("„", "“")];
+
+/// Reads the value that begins at `at`: to its closing quote, or to the next space where it has none.
+pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
+    let rest = &text[at..];
+    let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
+    let slashes = near.len() - near.trim_start_matches('\\').len();
+    for (open, close) in QUOTES {
+        let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
+        let closing = format!("{}{close}", &near[..slashes]);
+        let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
+        let start = at + slashes + open.len();
+        return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
+    }
+    let near = &rest[..rest.floor_char_boundary(JUDGED_BYTES)];
+    let run = &near[..near.find(stops).unwrap_or(near.len())];
+    let run = &run[..ascii_part(run)];
+    let run = &run[..before_next_pair(run)];
+    let run = run.trim_end_matches([',', ';', ')', '}', ']', '>', '*', ':', '.']);
+    Some(Value { range: at..at + run.len(), text: run, quoted: false })
+}
+
+/// Where `inside` is closed, past quotes that are escaped in it; at the first of them if it is not closed behind them.
+fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
+    let first = inside.find(closing)?;
+    let is_open = |at: &usize| {
+        let quote = at + slashes;
+        let before = quote - inside[..quote].trim_end_matches('\\').len();
+        let in_word = inside[at + closing.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+        before <= slashes || ((before - slashes) / (slashes + 1)).is_multiple_of(2) && !in_word
+    };
+    let line = inside.find('\n').unwrap_or(inside.len());
+    let closed = inside[..line].match_indices(closing).map(|(at, _)| at).find(is_open);
+    Some(closed.unwrap_or(first))
+}
+
+/// Where the value really ends that was judged by its first bytes; only asked of what goes, so that no stretch of text
+/// is read_value again and again.
+pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
+    let end = value.range.end;
+    if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {
+        return end;
+    }
+    end + text[end..].find(stops).unwrap_or(text.len() - end)
+}
+
+/// Whether a value without quotes ends before `c`.
+fn stops(c: char) -> bool {
+    let ends = matches!(c, '"' | '\'' | '`' | '|' | '“' | '”' | '‘' | '’' | '「' | '」' | '『' | '』' | '«' | '»');
+    ends || matches!(c, '，' | '。' | '；' | '！' | '？' | '、' | '（' | '）' | '…')
+        || c.is_whitespace()
+        || c.is_control()
+}
+
+/// Where a value that began in ASCII goes over into another script, as in `密码是abc123然后`.
+fn ascii_part(run: &str) -> usize {
+    if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
+}
+
+/// Where `run` goes over into the next `name=value` of a list, or into an escape of the string it stands in.
+fn before_next_pair(run: &str) -> usize {
+    let bytes = run.as_bytes();
+    (1..bytes.len())
+        .find(|&at| match bytes[at] {
+            b'&' | b';' | b',' => {
+                let name = bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                name > 0 && matches!(bytes.get(at + 1 + name), Some(b'=' | b':'))
+            }
+            b'\\' => matches!(bytes.get(at + 1), Some(b'n' | b'r' | b't' | b'"') | None),
+            _ => false,
+        })
+        .unwrap_or(bytes.len())
+}
+
+// Judging values: whether one is a secret or a word, a variable, a type, a stand-in.
 
 static STANDING: LazyLock<AhoCorasick> =
     LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
@@ -271,3 +374,87 @@ fn entropy(value: &str) -> f64 {
     let total = f64::from(counts.values().sum::<u32>());
     counts.values().map(|&count| f64::from(count) / total).map(|share| -share * share.log2()).sum()
 }
+
+// The words by which values and names are judged.
+
+/// Ends of names that hold no secret themselves.
+#[rustfmt::skip]
+pub(super) const ABOUT: &[&str] = &[
+    "hash", "hashed", "length", "len", "count", "type", "types", "limit", "budget", "url", "uri", "endpoint", "name",
+    "id", "ids", "file", "path", "dir", "field", "label", "input", "policy", "expiry", "expires", "expires_in",
+    "ttl", "min", "max", "usage", "used", "prompt", "hint", "reset", "change", "strength", "regex", "pattern",
+    "placeholder", "error", "message", "msg", "required", "enabled", "visible", "manager", "provider", "store",
+    "format", "header", "version", "algorithm", "class", "size", "index", "at", "text", "kind", "span", "tree",
+    "ref", "env", "var", "location", "scope", "scopes",
+];
+
+/// Starts of names that count or ask, as in `max_tokens`.
+#[rustfmt::skip]
+pub(super) const COUNTING: &[&str] = &[
+    "max_", "min_", "num_", "n_", "total_", "max-", "min-", "count_", "has_", "is_", "use_", "no-", "no_", "next_",
+];
+
+/// Starts of values that only stand for one.
+#[rustfmt::skip]
+pub(super) const STANDING_STARTS: &[&str] = &[
+    "<", "${", "$(", "{{", "%(", "[redacted", "[private", "...", "…", "***", "•", "={", "{", "[",
+];
+
+/// Parts of values that only stand for one.
+#[rustfmt::skip]
+pub(super) const STANDING_PARTS: &[&str] = &[
+    "your", "placeholder", "changeme", "change_me", "change-me", "replace", "redacted", "dummy", "xxxx", "todo",
+    "insert", "example", "****", "....", "…", "[redacted:",
+];
+
+/// Words that stand where a value would, in code and in prose.
+#[rustfmt::skip]
+pub(super) const PLAIN: &[&str] = &[
+    "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bool", "boolean", "int",
+    "integer", "number", "float", "required", "optional", "any", "object", "array", "bytes", "varchar", "char",
+    "secret", "password", "passwd", "pass", "token", "key", "user", "username", "value", "self", "this", "hidden",
+    "prompt", "never", "empty", "missing", "unknown", "invalid", "valid", "incorrect", "wrong", "correct", "test",
+    "default", "enabled", "disabled", "bearer", "basic", "oauth", "oauth2", "base64", "sha256", "sha512", "md5",
+    "utf-8", "utf8", "bcrypt", "argon2", "argon2id", "scrypt", "pbkdf2", "jwt", "rs256", "hs256", "int32", "int64",
+    "uint8", "u8", "u32", "u64", "usize", "i32", "i64", "f64", "vec<u8>", "1password", "keepass2", "env", "stdin",
+    "public", "private", "anonymous",
+];
+
+/// Starts of expressions that fetch a value from where it is kept.
+#[rustfmt::skip]
+pub(super) const CODE_STARTS: &[&str] = &[
+    "process.env", "os.environ", "env.", "env::", "import.meta", "ENV[", "secrets.", "vars.", "config.", "settings.",
+    "self.", "this.", "args.", "std::",
+];
+
+/// Words that say something about a secret in a sentence, instead of being it.
+#[rustfmt::skip]
+pub(super) const COMMON: &[&str] = &[
+    "a", "an", "the", "in", "on", "at", "of", "to", "too", "not", "no", "now", "here", "there", "below", "above",
+    "still", "also", "always", "never", "only", "just", "already", "being", "safe", "secure", "insecure", "weak",
+    "strong", "short", "long", "blank", "fine", "good", "bad", "okay", "gone", "lost", "right", "case", "so", "that",
+    "this", "what", "where", "which", "when", "how", "my", "your", "our", "his", "her", "their", "its", "it",
+    "stale", "unset", "leaked", "like", "used", "kept", "sensitive", "different", "same", "unique", "public",
+    "private", "visible", "available", "impossible", "important", "necessary", "mandatory", "shown", "sent", "known",
+    "unclear", "easy", "hard", "simple", "ready", "done", "set", "read", "written", "broken", "over", "under", "out",
+    "one", "two", "up", "from", "with", "plaintext", "cleartext", "confidential", "temporary", "permanent", "falsch",
+    "richtig", "nicht", "zu", "sicher", "leer", "incorrecta", "correcta", "segura", "obligatoria", "incorrect",
+    "trop", "faible", "obligatoire", "errada", "correta", "fraca", "forte", "mnemonic", "passphrase", "nothing",
+    "something", "everything", "enough", "authentication",
+];
+
+/// Words that hold a sentence together, and no passphrase.
+#[rustfmt::skip]
+pub(super) const GRAMMAR: &[&str] = &[
+    "is", "are", "was", "be", "must", "should", "the", "and", "or", "it", "you", "i", "we", "with", "for", "to",
+    "not", "that", "which", "que", "las", "los", "del", "una", "por", "der", "das", "und", "nicht", "ein", "les", "pour",
+    "dans",
+];
+
+/// What a number counts, by how the word behind it begins.
+#[rustfmt::skip]
+pub(super) const UNITS: &[&str] = &[
+    "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per",
+    "of ", "or ", "line", "possible", "个", "位", "次", "Zeichen", "Ziffer", "Stelle", "Zeile", "caract", "dígito", "cifra",
+    "línea",
+];

@@ -1,0 +1,280 @@
+//! Values that a name announces: `PASSWORD=…`, `"token": "…"`, `--password …`, `the password is …`.
+
+use std::ops::Range;
+
+use crate::guard::values::{
+    ABOUT, COUNTING, GRAMMAR, Naming, UNITS, Value, has_digit, has_letters_and_digits, is_access_code,
+    is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password, is_opaque, is_placeholder,
+    is_type, is_word, names_secret, read_value, whole_end,
+};
+
+/// Returns the value assigned to the secret-named key whose name holds the word at `hint`.
+///
+/// `suffix` is what follows the word in the name, `sign` what stands between name and value, and `at` where the value
+/// begins.
+pub(super) fn assigned(
+    text: &str,
+    hint: usize,
+    suffix: &str,
+    sign: &str,
+    at: usize,
+    naming: Naming,
+) -> Option<Range<usize>> {
+    let name = Name::around(text, hint, suffix);
+    if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
+        return None;
+    }
+    let value = read_value(text, at)?;
+    let word = is_word(value.text);
+    // What a name or a sentence promises is the cheaper test, so it comes first.
+    let fits = match naming {
+        _ if naming != Naming::Key && name.plural => has_letters_and_digits(value.text),
+        _ if naming != Naming::Key && word => is_chosen_word(&value, &name, sign, text),
+        Naming::Password | Naming::Pin | Naming::Code | Naming::Login => is_chosen(value.text) && !is_reference(&value),
+        Naming::Key => {
+            !is_reference(&value) && is_opaque(value.text)
+                || name.upper && sign.trim() == "=" && word && value.text.len() >= 12
+        }
+    };
+    let holds = fits && !is_placeholder(value.text) && !is_type(text, &value) && (value.quoted || !is_code(value.text));
+    holds.then(|| value.range.start..whole_end(text, &value))
+}
+
+/// The name that a value is assigned to.
+struct Name<'t> {
+    before: &'t str,
+    suffix: &'t str,
+    upper: bool,
+    is_flag: bool,
+    plural: bool,
+}
+
+impl<'t> Name<'t> {
+    fn around(text: &'t str, hint: usize, suffix: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let mut start = hint;
+        while start > 0
+            && hint - start < 40
+            && (bytes[start - 1].is_ascii_alphanumeric() || b"_-.".contains(&bytes[start - 1]))
+        {
+            start -= 1;
+        }
+        let before = &text[start..hint];
+        let word = text[hint..].chars().next().unwrap_or(' ');
+        Self {
+            before,
+            suffix,
+            upper: word.is_ascii_uppercase()
+                && !before.contains(|c: char| c.is_ascii_lowercase())
+                && !suffix.contains(|c: char| c.is_ascii_lowercase())
+                && text[hint..].chars().nth(1).is_some_and(|c| c.is_ascii_uppercase()),
+            is_flag: before.starts_with("--"),
+            plural: suffix == "s" || suffix == "S",
+        }
+    }
+
+    /// Whether it names something about a secret: its length, its file, its kind.
+    fn is_about_a_secret(&self) -> bool {
+        let suffix = self.suffix.trim_end_matches(|c: char| c.is_ascii_digit());
+        let Some(first) = suffix.chars().next() else { return is_counting(self.before) };
+        let camel = first.is_ascii_uppercase() && !self.upper;
+        if first.is_ascii_alphabetic() && !camel && !self.plural {
+            return true;
+        }
+        let lower = suffix.to_ascii_lowercase();
+        is_counting(self.before) || ABOUT.iter().any(|about| lower.ends_with(about))
+    }
+}
+
+fn is_counting(before: &str) -> bool {
+    let lower = before.to_ascii_lowercase();
+    COUNTING.iter().any(|start| lower.trim_start_matches('-').starts_with(start))
+}
+
+/// Whether the value points to where the secret is kept, or is a date, a version, a number of something.
+fn is_reference(value: &Value<'_>) -> bool {
+    let text = value.text;
+    text.starts_with('/') && text[1..].contains('/')
+        || text.starts_with("./")
+        || text.starts_with("~/")
+        || text.contains("://")
+        || text.contains(' ') && !text.chars().any(|c| c.is_ascii_digit())
+        || text.starts_with('$') && text.len() < 12
+}
+
+/// Whether a word behind a password's name was chosen as one: not a type, a variable or the start of a sentence.
+fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
+    let lower = value.text.to_lowercase();
+    let says_secret =
+        ["pass", "pwd", "secret", "token", "cred", "field", "input", "hash"].iter().any(|part| lower.contains(part));
+    if value.text.len() < 6
+        || !value.quoted && !is_alphabetic_script(value.text)
+        || is_common(value.text)
+        || says_secret && !name.upper
+    {
+        return false;
+    }
+    if value.quoted || name.upper || name.is_flag {
+        return true;
+    }
+    let after = text[value.range.end..].trim_start_matches([' ', '\t', ',']);
+    let ends_line = after.is_empty() || after.starts_with(['\n', '\r', '#', '"', '\\']);
+    let type_like = value.text.starts_with(|c: char| c.is_uppercase());
+    !value.text.contains('_') && ends_line && !(type_like && sign.contains(':'))
+}
+
+// Values said in a sentence: `the password is …`.
+
+/// Returns the value said in the sentence that goes on behind `whole`, which names the secret.
+pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option<Range<usize>> {
+    let at = whole.end;
+    let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
+    let value = read_value(text, at)?;
+    let end = value.range.end;
+    let closes =
+        value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
+    let said = value.text.trim_end_matches(['!', '?']);
+    // What a name or a sentence promises is the cheaper test, so it comes first.
+    let fits = match naming {
+        Naming::Pin => {
+            (4..=12).contains(&said.len())
+                && said.trim_end_matches(['#', '*']).bytes().all(|b| b.is_ascii_digit() || b == b'-')
+                && said.contains(|c: char| c.is_ascii_digit())
+                && !counts_something(said, &text[end..])
+        }
+        Naming::Password if is_word(said) => {
+            is_alphabetic_script(said)
+                && closes
+                && said.len() >= 5
+                && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(said))
+                && !is_matter(text, whole)
+        }
+        Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
+        Naming::Code => is_access_code(said) && !counts_something(said, &text[end..]),
+        Naming::Login if value.quoted && said.contains(' ') => {
+            has_digit(said) || is_word_list(said) && said.len() >= 12
+        }
+        Naming::Login => is_login_password(said),
+        Naming::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
+    };
+    let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
+    holds.then(|| value.range.start..value.range.start + said.len())
+}
+
+/// Returns the words up to the end of the sentence that goes on at `at`, if they can be a passphrase.
+pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
+    let near = &text[at..text.floor_char_boundary((at + 400).min(text.len()))];
+    let start = near.len() - near.trim_start_matches(['"', '\'', '`', '“', '「', ' ', '*']).len();
+    let words = &near[start..];
+    let words = &words[..words
+        .find(['.', '\n', '"', '`', '”', '」', '&', '!', '?', ',', ';', '。', '，', '\\'])
+        .unwrap_or(words.len())];
+    let words = words.split_once("' ").map_or(words, |(quoted, _)| quoted).trim_end_matches(['\'', ' ', '*']);
+    let count = words.split_whitespace().count();
+    let plain = words.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '-'));
+    let starts_plainly = words.split_whitespace().next().is_none_or(is_common);
+    (plain
+        && (3..=30).contains(&count)
+        && words.len() >= 12
+        && !starts_plainly
+        && !words.split_whitespace().any(is_grammar))
+    .then(|| at + start..at + start + words.len())
+}
+
+/// Whether words are picked at random: none of them holds a sentence together.
+pub(super) fn is_word_list(words: &str) -> bool {
+    !words.split_whitespace().any(is_grammar)
+}
+
+fn is_grammar(word: &str) -> bool {
+    GRAMMAR.contains(&word.to_lowercase().as_str())
+}
+
+fn counts_something(value: &str, after: &str) -> bool {
+    let after = after.trim_start_matches([' ', '-']);
+    let unit = UNITS.iter().any(|unit| after.starts_with(unit));
+    value.bytes().all(|b| b.is_ascii_digit()) && unit
+}
+
+// Statements about a password that do not contain it: the program that keeps it, its length, its state.
+//
+// Only words are judged so. What holds a digit or a sign goes, whatever stands before it.
+
+/// Words that, behind the name of a secret, make it the name of something else: "password manager".
+#[rustfmt::skip]
+const MATTERS: &[&str] = &[
+    "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
+    "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
+];
+/// The same in Chinese, where nothing stands between the two.
+const HAN_MATTERS: &[&str] = &[
+    "管理",
+    "生成",
+    "长度",
+    "策略",
+    "规则",
+    "要求",
+    "提示",
+    "框",
+    "输入框",
+    "字段",
+    "强度",
+    "有效期",
+    "找回",
+    "重置",
+    "格式",
+    "类型",
+];
+/// Words that stand before the name: "la longitud de la contraseña".
+#[rustfmt::skip]
+const OF: &[&str] = &[
+    "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",
+    "strength", "länge", "stärke", "richtlinie", "verwaltung", "gestión",
+];
+/// What joins them.
+const JOINTS: &[&str] =
+    &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
+/// Most words between them.
+const MAX_JOINTS: usize = 2;
+/// Bytes before the name that are looked at.
+const BEFORE: usize = 48;
+
+/// What becomes of passwords.
+#[rustfmt::skip]
+const STATES: &[&str] = &[
+    "abgelaufen", "dasselbe", "derselbe", "geheim", "ungültig", "gültig", "streng", "lang", "kurz", "wichtig", "fällig", "weg", "überall", "immer", "noch", "schon",
+    "jetzt", "leicht", "schwer", "schwach", "stark", "einfach", "kompliziert", "demasiado", "siempre", "secreta", "fuerte", "débil", "larga", "corta", "igual", "misma",
+    "distinta", "única", "personal", "importante", "opcional", "nueva", "vieja", "fácil", "difícil", "expired", "same", "secret",
+    "gesperrt", "unbekannt", "verschlüsselt", "gespeichert", "geändert", "zurückgesetzt", "hinterlegt", "vergessen", "erforderlich", "obligatoria", "compartida",
+    "desconocida", "caducada", "cifrada", "guardada", "bloqueada", "requerida",
+];
+
+/// Whether the words at `whole`, from the name of a secret to where a value begins, only say something about it.
+pub(super) fn is_matter(text: &str, whole: &Range<usize>) -> bool {
+    let said = text[whole.clone()].to_lowercase();
+    let name_end = said.find(|c: char| !c.is_alphabetic() || c >= '\u{2e80}').unwrap_or(said.len());
+    let next = said[name_end..].split(|c: char| !(c.is_alphabetic() || c == '\'')).find(|word| !word.is_empty());
+    let is_han = said.contains(|c: char| c >= '\u{2e80}');
+    next.is_some_and(|next| MATTERS.contains(&next))
+        || (is_han && HAN_MATTERS.iter().any(|matter| said.contains(matter)))
+        || is_of(&text[text.ceil_char_boundary(whole.start.saturating_sub(BEFORE))..whole.start])
+}
+
+/// Whether `before` ends in "the length of the".
+fn is_of(before: &str) -> bool {
+    let before = before.to_lowercase();
+    let mut words = before.split(|c: char| !c.is_alphabetic()).rev().filter(|word| !word.is_empty());
+    for count in 0..=MAX_JOINTS {
+        match words.next() {
+            Some(word) if JOINTS.contains(&word) => {}
+            Some(word) => return count > 0 && OF.contains(&word),
+            None => return false,
+        }
+    }
+    words.next().is_some_and(|word| OF.contains(&word))
+}
+
+/// Whether `word` is a state of a password. Endings do not decide, since passwords are words, too.
+pub(super) fn is_state(word: &str) -> bool {
+    STATES.contains(&word.to_lowercase().as_str())
+}

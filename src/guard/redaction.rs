@@ -1,0 +1,420 @@
+//! Redaction: the guard, the texts it reads, and the type that proves they were read.
+
+use std::ops::Deref;
+
+use glob::{MatchOptions, Pattern};
+use transcripts::{Kind, Message, Transcript};
+
+use crate::config::{DENIED_FILES, GuardSettings};
+use crate::guard::pii;
+use crate::guard::scan::{self, Findings};
+use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
+
+/// A value from whose every text the secrets were taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Redacted<T = String>(pub(super) T);
+
+impl<T> Redacted<T> {
+    /// Takes a value as it was read from the store, which holds nothing that was not redacted.
+    pub(crate) const fn from_stored(value: T) -> Self {
+        Self(value)
+    }
+
+    /// Returns the value; from here on nothing keeps it clean.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl Redacted {
+    /// Returns the text up to byte `end`, or to the character before it; it holds no secret either.
+    #[must_use]
+    pub fn beginning(&self, end: usize) -> Self {
+        Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
+    }
+}
+
+impl<T> Deref for Redacted<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Takes out what must not be kept.
+///
+/// The secrets of [`SECRETS`] always go; what else goes is in its settings. Cheap to make: the patterns are compiled
+/// once in a process, and each only when a text first holds one of its hints.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    pub(super) settings: GuardSettings,
+    pub(super) denied: Denied,
+}
+
+impl Guard {
+    /// Returns a guard that follows `settings`.
+    #[must_use]
+    pub fn new(settings: &GuardSettings) -> Self {
+        Self { settings: *settings, denied: Denied::default() }
+    }
+
+    /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead of
+    /// those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
+    #[must_use]
+    pub fn denying(self, patterns: &[String]) -> Self {
+        Self { denied: Denied::new(patterns), ..self }
+    }
+
+    /// Takes the secrets out of every text of `value`; a second pass over the result changes nothing.
+    pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
+        let mut findings = Findings::new();
+        value.edit_texts(&mut |text| self.redact_text(text, &mut findings));
+        (Redacted(value), findings)
+    }
+
+    fn redact_text(&self, text: &mut String, findings: &mut Findings) {
+        // What was taken out can lay bare what stood beside it, so look there again, and then at the whole until
+        // nothing is found. Each find takes out at least four characters that are never read again, so this ends.
+        while let Some(replaced) = scan::replace(text, self.find(text), findings) {
+            *text = scan::rescan(&replaced, |near| self.find(near), findings);
+        }
+    }
+
+    pub(super) fn find(&self, text: &str) -> Vec<scan::Found> {
+        let mut found = scan::secrets(text);
+        found.extend(scan::across_lines(text, &found));
+        found.extend(pii::find(text, self.settings));
+        scan::joined(found)
+    }
+}
+
+// Where the texts of each kind of value are.
+
+/// A value whose private texts can be visited.
+pub trait Redact {
+    /// Calls `edit` on every text in it that came from outside.
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String));
+}
+
+impl Redact for String {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        edit(self);
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|value| value.edit_texts(edit));
+    }
+}
+
+impl<T: Redact> Redact for Vec<T> {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|value| value.edit_texts(edit));
+    }
+}
+
+impl Redact for Message {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        edit(&mut self.text);
+        self.speaker.edit_texts(edit);
+    }
+}
+
+impl Redact for Transcript {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.title.edit_texts(edit);
+        self.project.edit_texts(edit);
+        self.repository.edit_texts(edit);
+        self.origin.edit_texts(edit);
+        self.messages.edit_texts(edit);
+    }
+}
+
+impl Redact for Evidence {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        edit(&mut self.quote);
+        self.speaker.edit_texts(edit);
+    }
+}
+
+impl Redact for Claim {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        edit(&mut self.title);
+        edit(&mut self.content);
+        if let (Some(key), Some(value)) = (&self.key, &mut self.value) {
+            edit_named(key, value, edit);
+        }
+        for text in [&mut self.summary, &mut self.subject, &mut self.key, &mut self.value] {
+            text.edit_texts(edit);
+        }
+        self.tags.edit_texts(edit);
+        self.structured.edit_texts(edit);
+    }
+}
+
+impl Redact for Structured {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Episode(episode) => {
+                edit(&mut episode.situation);
+                edit(&mut episode.action);
+                episode.reasoning.edit_texts(edit);
+                episode.learnings.edit_texts(edit);
+            }
+            Self::Procedure(procedure) => {
+                edit(&mut procedure.name);
+                edit(&mut procedure.description);
+                procedure.steps.edit_texts(edit);
+                procedure.triggers.edit_texts(edit);
+            }
+            Self::Pattern { pattern } => edit(pattern),
+            Self::Profile { profile } => edit_fields(profile, edit),
+        }
+    }
+}
+
+fn edit_fields(fields: &mut serde_json::Map<String, serde_json::Value>, edit: &mut dyn FnMut(&mut String)) {
+    for (key, value) in fields {
+        if let serde_json::Value::String(value) = value {
+            edit_named(key, value, edit);
+        }
+        value.edit_texts(edit);
+    }
+}
+
+/// Edits a value together with its name, since `hunter2` is a secret only as the value of `db.password`.
+fn edit_named(name: &str, value: &mut String, edit: &mut dyn FnMut(&mut String)) {
+    let head = format!("{name}=\"");
+    let mut pair = format!("{head}{value}\"");
+    edit(&mut pair);
+    if let Some(edited) = pair.strip_prefix(&head).and_then(|rest| rest.strip_suffix('"')) {
+        edited.clone_into(value);
+    } else {
+        // The name itself was edited, so the pair cannot be taken apart; nothing of the value may stay.
+        *value = pair;
+    }
+}
+
+impl Redact for serde_json::Value {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::String(text) => edit(text),
+            Self::Array(values) => values.iter_mut().for_each(|value| value.edit_texts(edit)),
+            Self::Object(fields) => edit_fields(fields, edit),
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
+        }
+    }
+}
+
+impl Redact for Candidate {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.claim.edit_texts(edit);
+        self.evidence.edit_texts(edit);
+    }
+}
+
+impl Redact for Memory {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        self.claim.edit_texts(edit);
+        edit(&mut self.source);
+    }
+}
+
+// Files whose content is shown to nobody: what a tool printed of them is left out, whatever it is.
+
+/// What stands in place of such content.
+pub const DENIED_MARKER: &str = "[denied file]";
+
+const MATCHING: MatchOptions =
+    MatchOptions { case_sensitive: false, require_literal_separator: false, require_literal_leading_dot: false };
+
+/// The names of such files.
+#[derive(Debug, Clone)]
+pub(super) struct Denied {
+    patterns: Vec<Pattern>,
+}
+
+impl Default for Denied {
+    fn default() -> Self {
+        Self::of(DENIED_FILES.iter().copied())
+    }
+}
+
+impl Denied {
+    pub(super) fn new(patterns: &[String]) -> Self {
+        Self::of(patterns.iter().map(String::as_str))
+    }
+
+    fn of<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
+        let read = |text: &str| Pattern::new(text).or_else(|_| Pattern::new(&Pattern::escape(text))).ok();
+        Self { patterns: patterns.filter_map(read).collect() }
+    }
+
+    /// Whether `text` names such a file.
+    fn is_named_in(&self, text: &str) -> bool {
+        let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>[]{}/\\*".contains(c);
+        let names = text.split(ends).filter(|name| !name.is_empty());
+        names.into_iter().any(|name| self.patterns.iter().any(|pattern| pattern.matches_with(name, MATCHING)))
+    }
+}
+
+/// Takes the content of denied files out of a conversation, message by message.
+///
+/// What a tool answers is not tied to the call it answers, so all answers to calls that were made together go with one
+/// of them.
+#[derive(Debug)]
+pub(super) struct Reader<'d> {
+    denied: &'d Denied,
+    is_shown: bool,
+    was_answer: bool,
+}
+
+impl<'d> Reader<'d> {
+    pub(super) const fn new(denied: &'d Denied) -> Self {
+        Self { denied, is_shown: false, was_answer: false }
+    }
+
+    /// Whether the next message of the conversation shows such a file.
+    pub(super) fn shows(&mut self, message: &Message) -> bool {
+        let is_answer = message.kind == Kind::ToolResult;
+        match message.kind {
+            Kind::ToolCall => {
+                let together = !self.was_answer && self.is_shown;
+                self.is_shown = together || self.denied.is_named_in(&message.text);
+            }
+            Kind::Prose => self.is_shown = false,
+            _ => {}
+        }
+        self.was_answer = is_answer;
+        let header = || message.text.lines().next().unwrap_or_default();
+        is_answer && self.is_shown
+            || message.kind == Kind::Attachment && message.text.lines().count() > 1 && self.denied.is_named_in(header())
+    }
+}
+
+#[cfg(test)]
+mod texts_tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::guard::{Findings, Guard};
+    use crate::memory::MemoryType;
+
+    #[test]
+    fn a_claim_is_judged_by_its_key_and_value_together() {
+        let claim = Claim {
+            key: Some("db.password".into()),
+            value: Some("hunter2".into()),
+            tags: vec!["db".into()],
+            ..Claim::new(MemoryType::Semantic, "fact", "Database", "The password for the database is hunter2.")
+        };
+        let (clean, findings) = Guard::default().redact(claim.clone());
+        let expected = Claim {
+            value: Some("[redacted:password]".into()),
+            content: "The password for the database is [redacted:spoken-password].".into(),
+            ..claim
+        };
+        assert_eq!(*clean, expected);
+        assert_eq!(findings, Findings::from([("password", 1), ("spoken-password", 1)]));
+        let (again, findings) = Guard::default().redact(clean.clone().into_inner());
+        assert_eq!((again, findings), (clean, Findings::new()));
+    }
+
+    #[test]
+    fn ordinary_keys_leave_their_values() {
+        let claim = Claim {
+            key: Some("user.residence".into()),
+            value: Some("Berlin \"Mitte\" 10115".into()),
+            ..Claim::new(MemoryType::Semantic, "fact", "Residence", "The user lives in Berlin.")
+        };
+        assert_eq!(*Guard::default().redact(claim.clone()).0, claim);
+    }
+
+    #[test]
+    fn fields_of_json_are_judged_by_their_names() {
+        let value = json!({"name": "Ana", "login": {"password": "correct horse 7", "attempts": 3}, "list": ["token: a1b2c3d4e5f6"]});
+        let expected = json!({"name": "Ana", "login": {"password": "[redacted:password]", "attempts": 3}, "list": ["token: [redacted:secret]"]});
+        assert_eq!(*Guard::default().redact(value).0, expected);
+    }
+}
+
+#[cfg(test)]
+mod denied_tests {
+    use super::*;
+    use crate::guard::Guard;
+    use transcripts::{Role, Transcript};
+
+    fn call(text: &str) -> Message {
+        Message { kind: Kind::ToolCall, ..Message::assistant(text) }
+    }
+
+    fn answer(text: &str) -> Message {
+        Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, text) }
+    }
+
+    fn cleaned(guard: &Guard, messages: Vec<Message>) -> Vec<String> {
+        let (clean, _) = guard.clean_transcript(Transcript { messages, ..Transcript::default() });
+        clean.messages.iter().map(|message| message.text.clone()).collect()
+    }
+
+    #[test]
+    fn files_are_told_by_their_names_wherever_they_stand() {
+        let denied = Denied::default();
+        for text in [
+            "Read /home/ana/shop/.env",
+            "Bash cat ~/.ssh/id_rsa",
+            "Bash cat <.env.production",
+            "Read C:\\certs\\server.PEM",
+            "Read ~/.aws/credentials",
+            "Bash diff a.pem b.txt",
+            "Bash cat .env|head",
+            "Bash git show HEAD:.env",
+        ] {
+            assert!(denied.is_named_in(text), "{text}");
+        }
+        for text in [
+            "Read src/env.rs",
+            "Read .env.example",
+            "Read src/credentials.rs",
+            "Read ~/.ssh/id_rsa.pub",
+            "Read docs/environment.md",
+            "Bash cargo run --key x",
+            "Read .envy",
+        ] {
+            assert!(!denied.is_named_in(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_tool_shows_of_them_goes_and_the_rest_stays() {
+        let talk = vec![
+            call("Read .env"),
+            call("Read a.rs"),
+            answer("COLOR=blue"),
+            answer("fn main() {}"),
+            call("Read b.rs"),
+            answer("fn b() {}"),
+            Message { kind: Kind::Attachment, ..Message::user("[file: server.pem]\nabc") },
+            Message { kind: Kind::Attachment, ..Message::user("[file: plan.md]\nabc") },
+        ];
+        let expected = [
+            "Read .env",
+            "Read a.rs",
+            DENIED_MARKER,
+            DENIED_MARKER,
+            "Read b.rs",
+            "fn b() {}",
+            DENIED_MARKER,
+            "[file: plan.md]\nabc",
+        ];
+        assert_eq!(cleaned(&Guard::default(), talk), expected);
+    }
+
+    #[test]
+    fn the_names_are_a_persons_to_set() {
+        let guard = Guard::default().denying(&["*.sql".to_owned()]);
+        let talk = || vec![call("Read dump.sql"), answer("a"), call("Read .env"), answer("b")];
+        assert_eq!(cleaned(&guard, talk()), ["Read dump.sql", DENIED_MARKER, "Read .env", "b"]);
+    }
+}
