@@ -56,21 +56,19 @@ pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
             context.out.line(format_args!("{} rows that hung on nothing are in that copy alone", repaired.rows))?;
         }
         for loss in &repaired.lost {
-            context.out.line(format_args!("{REMOVED}✗{REMOVED:#} {}", lost(loss)))?;
+            context.out.line(format_args!("{REMOVED}✗{REMOVED:#} {}", loss_line(loss)))?;
         }
         tell(&repaired.left.flaws, context.out)?;
     }
-    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.iter().all(|loss| loss.lost == Some(0));
+    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.is_empty();
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
-/// Says what became of a table of which not everything could be read.
-fn lost(loss: &Loss) -> String {
-    let Loss { table, kept, lost, pages, restored } = loss;
-    let lost = lost.map_or_else(|| "nothing tells how many are lost".to_owned(), |lost| format!("{lost} lost"));
-    let pages = counted(u64::try_from(*pages).unwrap_or(u64::MAX), "page");
-    let restored = if *restored > 0 { format!(", {restored} taken from the history") } else { String::new() };
-    format!("{table}: {pages} could not be read, or not wholly; {kept} rows kept{restored}, {lost}")
+/// Describes a table that could not be read completely.
+fn loss_line(loss: &Loss) -> String {
+    let Loss { table, kept, restored } = loss;
+    let restored = if *restored > 0 { format!(", {restored} restored from the history") } else { String::new() };
+    format!("{table}: not completely readable; {kept} rows kept{restored}")
 }
 
 fn tell(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {

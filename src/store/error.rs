@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::cipher::KeyPlace;
+use super::file::keys::KeyPlace;
 
 /// Why the store could not do what was asked; one variant per thing a caller does differently.
 #[derive(Debug, thiserror::Error)]

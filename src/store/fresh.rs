@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::StoreError;
 use super::evidence::place;
-use super::near_index::filed;
+use super::index::near::filed;
+use super::index::search::entry;
+use super::index::words::Entry;
 use super::row::Spelled;
-use super::search::entry;
 use super::terms::Stems;
-use super::word_index::Entry;
 use super::writer::{New, to_json};
 use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
 use crate::memory::{Evidence, Memory};

@@ -15,9 +15,9 @@ use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 
 use super::evidence::{INSERT_PIECE, fill_row as fill_piece};
 use super::fresh::{Fresh, FreshPiece};
+use super::index::words::{PUT_WAITING, put_new};
 use super::row::{INSERT_MEMORY, INSERT_USAGE, fill_row, fill_usage};
 use super::terms::Stems;
-use super::word_index::{PUT_WAITING, put_new};
 use super::{StoreError, Writer};
 use crate::changeset::Action;
 use crate::guard::Redacted;

@@ -112,7 +112,7 @@ impl Store {
     pub fn optimise(&self) -> Result<(), StoreError> {
         self.read(|conn| {
             let merging = rusqlite::Transaction::new_unchecked(conn, rusqlite::TransactionBehavior::Immediate)?;
-            super::segments::merge(&merging)?;
+            super::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
             // Readers of other processes may keep the WAL from being emptied; it is then when they are done.

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::filter::{Clauses, Filter, Order};
-use super::near_rows::of_key;
+use super::index::near::of_key;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};

@@ -10,16 +10,12 @@
 
 mod aliases;
 mod audit;
-mod backup;
 mod carried;
-mod check;
-mod cipher;
 mod edits;
-mod concepts;
-mod erase;
 mod error;
 mod evidence;
 mod failures;
+mod file;
 mod files;
 mod filter;
 mod fresh;
@@ -27,6 +23,7 @@ mod glances;
 mod health;
 mod history;
 mod inbox;
+mod index;
 mod inserting;
 mod job_rows;
 mod jobs;
@@ -36,28 +33,17 @@ mod leases;
 mod ledger;
 mod maintain;
 mod memories;
-mod near;
-mod near_index;
-mod near_rows;
 mod near_words;
 mod normal;
-mod open;
 mod outlines;
-mod postings;
 mod passes;
 mod past;
 mod pending;
-mod place;
 mod project_list;
 mod projects;
-mod ranking;
 mod relations;
-mod repair;
 mod row;
 mod runs;
-mod salvage;
-mod search;
-mod segments;
 mod sessions;
 mod settled;
 mod short_ids;
@@ -70,11 +56,6 @@ mod tombstones;
 mod undo;
 mod upkeep;
 mod usage;
-mod vectors;
-mod word_index;
-#[cfg(test)]
-mod word_index_tests;
-mod word_search;
 mod words;
 mod work;
 mod writer;
@@ -86,13 +67,9 @@ mod inserting_tests;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
-mod near_tests;
-#[cfg(test)]
 mod project_tests;
 #[cfg(test)]
 pub(crate) mod samples;
-#[cfg(test)]
-mod search_tests;
 #[cfg(test)]
 mod snapshot;
 #[cfg(test)]
@@ -110,27 +87,33 @@ use rusqlite::Connection;
 
 pub use aliases::Alias;
 pub use audit::{AuditEntry, AuditLog, Deed, Through};
-pub use backup::{Backup, Restored};
 pub use carried::Carried;
-pub use check::{Checked, Flaw, FlawKind};
-pub use cipher::{CAN_ENCRYPT, Converted, KeyHome, KeyPlace};
-pub use concepts::concepts;
-pub use erase::{Conversation, Erased, Scope, Sealed};
 pub use error::StoreError;
 pub use failures::FailedWindow;
+pub use file::backup::{Backup, Restored};
+pub use file::check::{Checked, Flaw, FlawKind};
+pub use file::cipher::{CAN_ENCRYPT, Converted};
+pub use file::erase::{Conversation, Erased, Scope, Sealed};
+pub use file::keys::{KeyHome, KeyPlace};
+pub use file::repair::{Loss, Repaired};
 pub use files::{FileOutcome, FileRead};
 pub use filter::{Filter, Order, Within};
 pub use glances::Glance;
 pub use health::Health;
 pub use history::HistoryEntry;
 pub use inbox::Waiting;
+pub use index::concepts::concepts;
+pub use index::near::Around;
+pub use index::nearest::Near;
+pub use index::ranking::{Ranked, Said, Seq};
+pub use index::search::{Hit, Likeness};
+pub use index::vectors::{Coverage, NewVector, Unembedded, VectorModel};
 pub use inserting::CleanMemory;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
 pub use known_context::KnownLine;
 pub use leases::Leased;
 pub use ledger::{SeenTranscript, TranscriptId};
 pub use maintain::Purged;
-pub use near::Around;
 pub use near_words::near_words;
 pub use normal::{normalised, normalised_hash};
 pub use outlines::Outline;
@@ -138,18 +121,13 @@ pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
 pub use project_list::Project;
 pub use projects::Placement;
-pub use ranking::{Ranked, Said, Seq};
-pub use repair::Repaired;
 pub use runs::{Run, RunId, RunStatus};
-pub use salvage::Loss;
-pub use search::{Hit, Likeness};
 pub use sessions::{FailedCommand, Fired, Step};
 pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
-pub use vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use words::STOP_WORDS;
 pub use work::{
     Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
@@ -164,13 +142,13 @@ pub struct Database {
     /// The file, for messages; `:memory:` where there is none.
     path: PathBuf,
     /// Where keys are looked for when it is opened again, or a copy of it.
-    keys: cipher::Keys,
+    keys: file::keys::Keys,
     /// Words that need not be counted again.
-    common: RefCell<near::CommonWords>,
+    common: RefCell<index::near::CommonWords>,
     /// Terms of words that were met.
     stems: RefCell<terms::Stems>,
     /// Short forms of vectors that were read.
-    vectors: RefCell<vectors::VectorCache>,
+    vectors: RefCell<index::nearest::VectorCache>,
     /// New memories by row that are not in the index of what is near yet, with the words they go under. Only within a
     /// transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
@@ -190,7 +168,7 @@ impl Deref for Store {
 }
 
 impl Database {
-    fn new(conn: Connection, path: PathBuf, keys: cipher::Keys) -> Self {
+    fn new(conn: Connection, path: PathBuf, keys: file::keys::Keys) -> Self {
         Self {
             conn,
             path,

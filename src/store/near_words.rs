@@ -8,7 +8,7 @@ use std::fmt;
 
 use unicode_normalization::char::decompose_canonical;
 
-use super::concepts::heard;
+use super::index::concepts::heard;
 use super::normalised;
 use super::words::{Run, folded, is_stop, pairs_or_single, signed_words, split_runs};
 use crate::memory::{Claim, Namespace};

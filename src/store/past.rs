@@ -2,8 +2,8 @@
 
 use rusqlite::params;
 
+use super::index::near::of_key;
 use super::memories::rows;
-use super::near_rows::of_key;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use super::{Database, StoreError, normalised_hash};
 use crate::memory::{Evidence, Memory, Namespace, Status};

@@ -188,7 +188,7 @@ pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, St
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
     if let Some(seq) = seq {
-        super::word_index::remove(conn, seq)?;
+        super::index::words::remove(conn, seq)?;
         conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)

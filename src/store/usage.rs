@@ -85,7 +85,7 @@ impl Store {
     fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
         let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
             let written = write();
-            self.conn.busy_timeout(super::open::BUSY_TIMEOUT)?;
+            self.conn.busy_timeout(super::file::schema::BUSY_TIMEOUT)?;
             written
         });
         if let Err(error) = &written {

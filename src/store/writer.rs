@@ -116,7 +116,7 @@ impl Store {
         let written = change(&Writer::new(&self.db, run, now));
         let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
         self.db.file_waiting()?;
-        super::word_index::settle(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
+        super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         point("write.commit");
         transaction.commit().map_err(name)?;
         point("write.done");

@@ -1,0 +1,313 @@
+//! Copies of the file: made by hand, before a migration and before a repair, and restored.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags, params};
+use serde::Serialize;
+
+use super::cipher;
+use super::keys::Keys;
+use super::path::{create_folder, create_private, refuse_folder, with_suffix};
+use super::schema::{known_version, schema_version};
+use crate::fault::point;
+use crate::store::{Database, Store, StoreError};
+
+/// What an automatic copy is called behind the name of the file.
+const ENDING: &str = "backup";
+/// How long a copy may take to be made; what is older and not finished was left by a process that was killed.
+const UNFINISHED: Duration = Duration::from_hours(1);
+
+/// A copy that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Backup {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Memories in it, of every status.
+    pub memories: usize,
+}
+
+/// What taking a copy back has done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// A copy of what was there before; `None` if there was nothing.
+    pub former: Option<PathBuf>,
+    /// Memories that are there now, of every status.
+    pub memories: usize,
+}
+
+impl Store {
+    /// Copies the file as it is at this moment to `path`, readable by its owner only, while others go on with it.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
+    pub fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
+        refuse_folder(path)?;
+        if path.exists() {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
+        // Named by its full path, so that `forget` can tell later which copies there are.
+        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.read(|conn| {
+            let values = params![now.as_millisecond(), full.to_string_lossy()];
+            Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
+        })?;
+        let copied = open_copy(path, &self.keys)?;
+        let bytes = fs::metadata(path).map_or(0, |data| data.len());
+        Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
+    }
+
+    /// Puts the copy at `from` in the place of everything in the file at `path`; what was there is copied first.
+    ///
+    /// Other processes see all of it or nothing. A copy of an earlier version is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going;
+    /// [`StoreError::MixedKeys`] if only one of both is encrypted.
+    pub fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
+        Self::restore_backup_with(path, from, &Keys::default(), now)
+    }
+
+    pub(in crate::store) fn restore_backup_with(
+        path: &Path,
+        from: &Path,
+        keys: &Keys,
+        now: Timestamp,
+    ) -> Result<Restored, StoreError> {
+        let copy = open_copy(from, keys)?;
+        let sound: String = copy
+            .query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))
+            .map_err(|error| StoreError::from(error).at(from))?;
+        if sound != "ok" {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            let source = rusqlite::Error::SqliteFailure(code, Some(sound));
+            return Err(StoreError::Corrupt { path: from.to_owned(), source });
+        }
+        if !path.exists() {
+            create_folder(path)?;
+            self::copy(&copy, path, keys, None).map_err(|error| error.at(path))?;
+            let store = Self::open_with(path, keys)?;
+            return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
+        }
+        refuse_mixture(path, from, &copy, keys)?;
+        let former = Some(set_aside(path, keys, now)?);
+        point("restore.begin");
+        let mut store = Self::open_with(path, keys)?;
+        if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
+            return Err(StoreError::RunInProgress { id: run.id.to_string() });
+        }
+        let pages = |to: &mut Connection| {
+            let backup = rusqlite::backup::Backup::new(&copy, to)?;
+            // All pages in one step, so that nobody sees a half of each.
+            backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
+        };
+        pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
+        point("restore.placed");
+        drop(store);
+        let store = Self::open_with(path, keys)?;
+        let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
+        Ok(Restored { former, memories })
+    }
+
+    /// Removes the copies that were made beside the file before an update of its schema, and returns them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`] if one cannot be removed.
+    pub fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
+        for path in &found {
+            fs::remove_file(path)
+                .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
+        }
+        Ok(found)
+    }
+}
+
+impl Database {
+    /// Returns the copies of this file that are known and still there: those beside it, and those made by `backup`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut found = beside(&self.path, ".");
+        found.extend(unfinished(&self.path));
+        let noted: Vec<String> = self.read(|conn| {
+            let mut statement = conn.prepare("SELECT DISTINCT detail FROM audit WHERE action = 'backup'")?;
+            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
+        })?;
+        found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+}
+
+/// Copies a file of an earlier schema before it is brought up to date, unless another process has done so meanwhile.
+pub(in crate::store) fn before_migration(
+    conn: &Connection,
+    path: &Path,
+    keys: &Keys,
+    found: i64,
+) -> Result<(), StoreError> {
+    let copy_path = named(path, &format!("schema-{found}"));
+    if copy_path.exists() {
+        return Ok(());
+    }
+    copy(conn, &copy_path, keys, Some(found))
+}
+
+/// Copies the file as it is at this moment, and returns where to.
+pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copy_path = unused(path, now);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let copied = cipher::open(path, path, flags, keys).and_then(|conn| {
+        conn.execute_batch("PRAGMA temp_store = MEMORY")?;
+        copy(&conn, &copy_path, keys, None)
+    });
+    match copied {
+        Ok(()) => Ok(copy_path),
+        // What cannot be read as a database is copied byte by byte, so that nothing of it is lost.
+        Err(_) => copy_bytes(path, now),
+    }
+}
+
+/// Copies a file and the log beside it byte by byte, and returns where to. The copy is private, as the file is.
+pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let copy_path = unused(path, now);
+    // The log first: what it holds and the file has not yet may be in both, but is never in neither.
+    for ending in ["-wal", ""] {
+        let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
+        if !from.exists() && !ending.is_empty() {
+            continue;
+        }
+        let copied = create_private(&to).and_then(|()| {
+            fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
+        });
+        if let Err(error) = copied {
+            // A part of a copy is none.
+            for ending in ["-wal", ""] {
+                fs::remove_file(with_suffix(&copy_path, ending)).ok();
+            }
+            return Err(error);
+        }
+    }
+    Ok(copy_path)
+}
+
+/// Returns the name of a copy that is not there yet.
+fn unused(path: &Path, now: Timestamp) -> PathBuf {
+    let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+    // One that is there already must stay: it may be the only copy of what it holds.
+    let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
+    names.find(|name| !name.exists()).expect("numbers do not end")
+}
+
+/// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
+fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
+    // They hold everything that the file held then.
+    for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
+        fs::remove_file(left).ok();
+    }
+    let fresh = with_suffix(to, &format!(".{}.new", uuid::Uuid::now_v7()));
+    // SQLite would make it readable by all.
+    create_private(&fresh)?;
+    point("copy.begin");
+    let copied = copy_into(conn, &fresh, keys, version);
+    point("copy.made");
+    let placed = match copied {
+        Ok(true) => fs::rename(&fresh, to),
+        Ok(false) | Err(_) => fs::remove_file(&fresh),
+    };
+    copied?;
+    point("copy.placed");
+    placed.map_err(|source| StoreError::Unwritable { path: to.to_owned(), source: Box::new(source) })
+}
+
+fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>) -> Result<bool, StoreError> {
+    // What is encrypted is copied with its key.
+    conn.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
+    let copied = cipher::open(fresh, fresh, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
+    let is_wanted = version.is_none_or(|version| schema_version(&copied).is_ok_and(|found| found == version));
+    fs::File::open(fresh).and_then(|file| file.sync_all()).ok();
+    Ok(is_wanted)
+}
+
+/// Opens a copy for reading, if it is one that this version can take.
+fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
+    if !path.exists() {
+        return Err(StoreError::NoBackup { path: path.to_owned() });
+    }
+    refuse_folder(path)?;
+    let open = || -> Result<Connection, StoreError> {
+        let conn = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
+        let (found, known) = (schema_version(&conn)?, known_version());
+        match found {
+            0 => Err(StoreError::NotADatabase { path: path.to_owned() }),
+            found if found > known => Err(StoreError::TooNew { path: path.to_owned(), found, known }),
+            _ => Ok(conn),
+        }
+    };
+    open().map_err(|error| error.at(path))
+}
+
+/// Pages of an encrypted file cannot be put in the place of open ones, nor the other way round.
+fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
+    // What cannot be opened is told later.
+    let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };
+    if cipher::is_encrypted(&there)? == cipher::is_encrypted(copy)? {
+        return Ok(());
+    }
+    Err(StoreError::MixedKeys { from: from.to_owned(), path: path.to_owned() })
+}
+
+fn memories_in(conn: &Connection) -> Result<usize, StoreError> {
+    Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?)
+}
+
+fn named(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{what}.{ENDING}"));
+    PathBuf::from(name)
+}
+
+/// Returns the copies beside the file whose name goes on with `mark`, by name.
+fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
+    named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
+}
+
+/// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
+fn unfinished(path: &Path) -> Vec<PathBuf> {
+    let is_unfinished = |rest: &str| {
+        let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
+        id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
+    };
+    named_like(path, ".", is_unfinished)
+}
+
+/// Whether nobody can be making this copy any more.
+fn is_left(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|data| data.modified());
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
+}
+
+/// Returns the files beside this one whose name goes on with `mark` and has such a rest, by name.
+fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let begin = format!("{name}{mark}");
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let rest = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix(&begin).map(|rest| format!("{mark}{rest}"));
+    let mut found: Vec<PathBuf> = names.filter(|path| rest(path).is_some_and(|rest| is_wanted(&rest))).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+#[path = "backup_tests.rs"]
+mod tests;

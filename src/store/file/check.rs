@@ -1,0 +1,452 @@
+//! Checks of a file: its pages, its links, its indexes, and its history against its rows.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use serde::Serialize;
+
+use crate::changeset::Entity;
+use crate::memory::{Evidence, Memory, MemoryId, Usage};
+use crate::store::index::words::unpacked;
+use crate::store::index::words::{TERM_BYTES, Texts};
+use crate::store::row::{MEMORY_COLUMNS, MEMORY_TABLES, json, memory_from_row, spelled};
+use crate::store::terms::Stems;
+use crate::store::{Database, StoreError};
+
+/// Flaws of one kind that are named one by one; the rest is counted.
+const NAMED: usize = 3;
+/// What SQLite says of an index that does not agree with its table.
+const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
+
+/// What is amiss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlawKind {
+    /// Pages of the file cannot be read, or contradict each other.
+    Damaged,
+    /// A row hangs on one that is not there.
+    Dangling,
+    /// A memory has no counts of its uses, so that it is found nowhere.
+    Uncounted,
+    /// The index of words lacks a memory, holds one that is not there, or says something else of one.
+    WordIndex,
+    /// The index of near claims lacks a memory or holds one that is not there.
+    NearIndex,
+    /// A vector is not of its memory.
+    Vectors,
+    /// A memory or its evidence is not as its history says.
+    History,
+}
+
+impl FlawKind {
+    /// Whether `repair` mends it.
+    #[must_use]
+    pub const fn is_mended(self) -> bool {
+        !matches!(self, Self::Damaged | Self::History)
+    }
+}
+
+/// Something that is amiss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Flaw {
+    /// What kind of flaw.
+    pub kind: FlawKind,
+    /// What exactly, with the first places where it is so.
+    pub what: String,
+    /// How often; 1 where that is not counted.
+    pub count: usize,
+}
+
+/// What a check came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Memories that were looked at, of every status.
+    pub memories: usize,
+    /// Lines of history that were looked at.
+    pub history: usize,
+    /// What is amiss, in the order of kinds.
+    pub flaws: Vec<Flaw>,
+}
+
+impl Checked {
+    fn add(&mut self, kind: FlawKind, what: impl Into<String>, count: usize) {
+        if count > 0 {
+            self.flaws.push(Flaw { kind, what: what.into(), count });
+        }
+    }
+
+    fn add_each(&mut self, kind: FlawKind, what: &str, places: &[String]) {
+        let more = if places.len() > NAMED { ", …" } else { "" };
+        let named = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        self.add(kind, format!("{what}: {named}{more}"), places.len());
+    }
+}
+
+impl Database {
+    /// Looks at everything in the file, as it is at one moment. Reads only.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read at all; damage that can be told is a flaw.
+    pub fn check(&self) -> Result<Checked, StoreError> {
+        self.at_once(|db| {
+            let mut checked = Checked::default();
+            db.check_pages(&mut checked)?;
+            if checked.flaws.is_empty() {
+                db.check_links(&mut checked)?;
+                db.check_words(&mut checked)?;
+                db.check_near(&mut checked)?;
+                db.check_vectors(&mut checked)?;
+                db.check_history(&mut checked)?;
+            }
+            checked.flaws.sort_by_key(|flaw| flaw.kind);
+            Ok(checked)
+        })
+    }
+
+    /// Whether pages cannot be read, or contradict each other in a way that making indexes anew does not mend.
+    pub(super) fn pages_are_damaged(&self) -> Result<bool, StoreError> {
+        let said = self.page_report("integrity_check");
+        let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
+        match said {
+            Ok(said) => Ok(!said.iter().all(is_of_index)),
+            Err(StoreError::Corrupt { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Looks at the pages alone, which is quick: whether they can be read and hang together.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read at all.
+    pub fn check_quickly(&self) -> Result<Vec<Flaw>, StoreError> {
+        let mut checked = Checked::default();
+        self.examine_pages("quick_check", &mut checked)?;
+        Ok(checked.flaws)
+    }
+}
+
+/// Messages about damage that are asked for.
+const MOST: usize = 20;
+
+impl Database {
+    fn check_pages(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        self.examine_pages("integrity_check", checked)
+    }
+
+    /// Damage that keeps the check itself from going on is a flaw like any other.
+    fn examine_pages(&self, pragma: &str, checked: &mut Checked) -> Result<(), StoreError> {
+        match self.page_report(pragma) {
+            Ok(said) => {
+                let amiss: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
+                checked.add_each(FlawKind::Damaged, "pages contradict each other", &amiss);
+            }
+            Err(error @ StoreError::Corrupt { .. }) => checked.add(FlawKind::Damaged, error.to_string(), 1),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Returns what SQLite says about the pages.
+    fn page_report(&self, pragma: &str) -> Result<Vec<String>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
+            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
+        })
+    }
+
+    fn check_links(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        self.read(|conn| {
+            checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
+            checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
+            let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
+            let dangling = statement.query_map((), |row| {
+                let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(format!(
+                    "{table} {} without its row in {parent}",
+                    row.map_or_else(String::new, |row| row.to_string())
+                ))
+            })?;
+            let dangling: Vec<String> = dangling.collect::<Result<_, _>>()?;
+            checked.add_each(FlawKind::Dangling, "rows hang on nothing", &dangling);
+            let mut statement = conn
+                .prepare("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_usage) ORDER BY id")?;
+            let uncounted: Vec<String> = statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
+            checked.add_each(FlawKind::Uncounted, "memories without counts of their uses", &uncounted);
+            Ok(())
+        })
+    }
+}
+
+/// The texts of all memories, as they are indexed.
+const TEXTS: &str = "
+    SELECT m.seq, m.title, m.content, ifnull(m.summary, ''),
+        ifnull((SELECT group_concat(value, ' ') FROM json_each(m.tags)), ''), ifnull(m.subject, ''),
+        ifnull(m.key, '') || ' ' || ifnull(m.value, ''),
+        ifnull((SELECT group_concat(quote, char(10)) FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
+    FROM memories m ORDER BY m.seq";
+
+/// The terms of one memory, in a form that takes little room: how many there are, and a sum that tells which.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    count: u32,
+    sum: u64,
+}
+
+impl Sum {
+    const fn add(&mut self, term: i64, weight: u8) {
+        self.count += 1;
+        // Any order of the same terms comes to the same sum.
+        let mixed = (term.cast_unsigned() ^ ((weight as u64) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.sum = self.sum.wrapping_add(mixed ^ (mixed >> 29));
+    }
+
+    fn of(terms: impl IntoIterator<Item = (i64, u8)>) -> Self {
+        let mut sum = Self::default();
+        terms.into_iter().for_each(|(term, weight)| sum.add(term, weight));
+        sum
+    }
+}
+
+impl Database {
+    fn check_words(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let strange = places(
+                conn,
+                "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs)
+                 WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
+            )?;
+            checked.add_each(FlawKind::WordIndex, "words of memories that are not there, by row", &strange);
+            let several = places(
+                conn,
+                "SELECT m.id FROM memories m WHERE (SELECT count(*) FROM search_recent r WHERE r.seq = m.seq)
+                 + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
+            )?;
+            checked.add_each(FlawKind::WordIndex, "memories that are not indexed once", &several);
+            let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
+            checked.add_each(FlawKind::WordIndex, "memories that are indexed by other words, by row", &other);
+            Ok(())
+        })
+    }
+
+    fn check_near(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let missing = places(
+                conn,
+                "SELECT id FROM memories WHERE seq NOT IN (SELECT id FROM memory_near_docsize) ORDER BY seq",
+            )?;
+            checked.add_each(FlawKind::NearIndex, "memories that are not filed", &missing);
+            let strange = places(
+                conn,
+                "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
+            )?;
+            checked.add_each(FlawKind::NearIndex, "filed memories that are not there, by row", &strange);
+            Ok(())
+        })
+    }
+
+    fn check_vectors(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let amiss = places(
+                conn,
+                "SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
+                 JOIN memories m ON m.seq = v.seq
+                 WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8
+                 OR v.namespace <> m.namespace OR m.status = 'forgotten' ORDER BY v.seq",
+            )?;
+            checked.add_each(FlawKind::Vectors, "vectors that are not of their memory, by row", &amiss);
+            Ok(())
+        })
+    }
+}
+
+fn places(conn: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = conn.prepare(sql)?;
+    let found = statement.query_map((), |row| {
+        let value: rusqlite::types::Value = row.get(0)?;
+        Ok(match value {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => format!("{other:?}"),
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns the rows whose words the index does not hold as they are.
+fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
+    let sums = sums_of_segments(conn)?;
+    let mut document = conn.prepare("SELECT doc FROM search_docs WHERE seq = ?1")?;
+    let mut waiting = conn.prepare("SELECT terms FROM search_recent WHERE seq = ?1")?;
+    let (mut stems, mut other) = (Stems::new(), Vec::new());
+    let mut all = conn.prepare(TEXTS)?;
+    let mut rows = all.query(())?;
+    while let Some(row) = rows.next()? {
+        let seq: i64 = row.get(0)?;
+        let text: Vec<String> = (1..8).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+        let texts = Texts {
+            title: &text[0],
+            content: &text[1],
+            summary: &text[2],
+            tags: &text[3],
+            subject: &text[4],
+            key: &text[5],
+            evidence: &text[6],
+        };
+        let wanted = Sum::of(texts.terms(&mut stems).weights);
+        let doc: Option<i64> = document.query_row([seq], |row| row.get(0)).optional()?;
+        let found = match doc {
+            Some(doc) => sums.get(&doc).copied().unwrap_or_default(),
+            None => waiting.query_row([seq], |row| Ok(waiting_sum(row.get_ref(0)?.as_blob().unwrap_or_default())))?,
+        };
+        if found != wanted {
+            other.push(seq.to_string());
+        }
+    }
+    Ok(other)
+}
+
+fn waiting_sum(bytes: &[u8]) -> Sum {
+    Sum::of(bytes.chunks_exact(TERM_BYTES).filter_map(|bytes| {
+        let (number, weight) = bytes.split_first_chunk::<8>()?;
+        Some((i64::from_be_bytes(*number), *weight.first()?))
+    }))
+}
+
+/// Returns what the segments say of each document, the void ones included.
+fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
+    let mut sums: HashMap<i64, Sum> = HashMap::new();
+    let mut statement = conn
+        .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let (first, term): (i64, i64) = (row.get(0)?, row.get(1)?);
+        unpacked(row.get_ref(2)?.as_blob().unwrap_or_default(), &(0..u32::MAX), |posting| {
+            sums.entry(first + i64::from(posting.document)).or_default().add(term, posting.weight);
+        });
+    }
+    Ok(sums)
+}
+
+const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHERE entity IN ('memory', 'evidence') ORDER BY memory_id, id";
+
+/// What makes a piece of evidence this piece.
+type EvidenceKey = (String, String, String);
+
+/// What the history says of the memory itself.
+#[derive(Default)]
+enum Recorded {
+    /// Nothing, or the last line was emptied when something was erased.
+    #[default]
+    Nothing,
+    /// It is gone.
+    Gone,
+    /// It is like this.
+    Like(Box<Memory>),
+}
+
+/// What the history says that a memory has come to.
+#[derive(Default)]
+struct Rereplayed {
+    memory: Recorded,
+    evidence: BTreeSet<EvidenceKey>,
+}
+
+impl Rereplayed {
+    fn replay(&mut self, entity: Entity, before: Option<&str>, after: Option<&str>) -> rusqlite::Result<()> {
+        match entity {
+            Entity::Memory => {
+                self.memory = match (before, after) {
+                    (_, Some(text)) => Recorded::Like(Box::new(json(text, 3)?)),
+                    (Some(_), None) => Recorded::Gone,
+                    (None, None) => Recorded::Nothing,
+                };
+            }
+            Entity::Evidence => {
+                if let Some(text) = before {
+                    self.evidence.remove(&evidence_key(&json(text, 2)?));
+                }
+                if let Some(text) = after {
+                    self.evidence.insert(evidence_key(&json(text, 3)?));
+                }
+            }
+            Entity::Relation | Entity::Tombstone => {}
+        }
+        Ok(())
+    }
+}
+
+fn evidence_key(evidence: &Evidence) -> EvidenceKey {
+    let message = evidence.messages.first().cloned().unwrap_or_default();
+    (evidence.transcript.clone(), message, evidence.quote.clone())
+}
+
+impl Database {
+    fn check_history(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        let (mut memories, mut evidence) = (Vec::new(), Vec::new());
+        self.read(|conn| {
+            let mut statement = conn.prepare(ENTRIES)?;
+            let mut rows = statement.query(())?;
+            let (mut current, mut replayed): (Option<String>, Rereplayed) = (None, Rereplayed::default());
+            while let Some(row) = rows.next()? {
+                let id: String = row.get(0)?;
+                if current.as_ref() != Some(&id) {
+                    if let Some(done) = current.replace(id) {
+                        self.compare(&done, &replayed, &mut memories, &mut evidence)?;
+                    }
+                    replayed = Rereplayed::default();
+                }
+                replay_row(&mut replayed, row)?;
+            }
+            if let Some(done) = current {
+                self.compare(&done, &replayed, &mut memories, &mut evidence)?;
+            }
+            Ok(())
+        })?;
+        checked.add_each(FlawKind::History, "memories that are not as their history says", &memories);
+        checked.add_each(FlawKind::History, "memories whose evidence is not as their history says", &evidence);
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        id: &str,
+        replayed: &Rereplayed,
+        memories: &mut Vec<String>,
+        evidence: &mut Vec<String>,
+    ) -> Result<(), StoreError> {
+        let found = self.read(|conn| {
+            let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
+            Ok(conn.prepare_cached(&sql)?.query_row([id], memory_from_row).optional()?)
+        })?;
+        let is_so = match &replayed.memory {
+            Recorded::Nothing => return Ok(()),
+            Recorded::Gone => found.is_none(),
+            Recorded::Like(wanted) => {
+                found.as_ref().is_some_and(|found| without_counts(found) == without_counts(wanted))
+            }
+        };
+        if !is_so {
+            memories.push(id.to_owned());
+        }
+        let rests: BTreeSet<EvidenceKey> =
+            self.evidence(&MemoryId::from_stored(id))?.iter().map(evidence_key).collect();
+        if found.is_some() && rests != replayed.evidence {
+            evidence.push(id.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Uses are counted without a line of history.
+fn without_counts(memory: &Memory) -> Memory {
+    Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
+}
+
+fn replay_row(replayed: &mut Rereplayed, row: &Row<'_>) -> Result<(), StoreError> {
+    let text = |index: usize| -> rusqlite::Result<Option<String>> { row.get(index) };
+    Ok(replayed.replay(spelled(row, 1)?, text(2)?.as_deref(), text(3)?.as_deref())?)
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

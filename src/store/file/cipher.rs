@@ -1,0 +1,397 @@
+//! Encrypted files: recognised, opened with their key, and converted to and from plain files.
+//!
+//! With the feature `encryption` the file is read and written through `SQLCipher`, page by page, its write-ahead log and
+//! all copies with it. Without it, such a file is refused by name. A file that is not encrypted is opened by both.
+//!
+//! To convert a file, a new one is written and checked, and takes the place of the old one. Whenever the process ends,
+//! one of the two stands under the name, complete. Nobody else has the file open meanwhile, and a process that waits for
+//! it finds the old one overwritten, so that it cannot be taken for the new one.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
+use secrecy::ExposeSecret as _;
+use serde::Serialize;
+
+use super::keys::{Key, Keys, sync_folder, unwritable};
+use super::path::{create_private, refuse_folder, with_suffix};
+use super::schema::{BUSY_TIMEOUT, check_ours};
+use crate::fault::point;
+use crate::store::{Database, Store, StoreError};
+
+/// Whether this build can encrypt.
+pub const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
+/// Bytes of a page, of which an encrypted file has a whole number.
+const PAGE: usize = 4_096;
+/// With what a file begins that is not encrypted.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Least entropy of what looks random, in bits of a byte: a page of ours has more than 7.9, texts have less than 6.
+const RANDOM: f64 = 7.5;
+
+/// Files that this process has opened with a key. They are not looked into again: closing a file lets go of all locks
+/// that other connections of the process hold on it.
+static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
+
+/// Opens the file at `path` by the name `name`, which may be a URI, with the key that it needs, and makes sure that it is ours.
+///
+/// A new file is encrypted where a key is given. Nothing is written, whether a key fits or not.
+pub(in crate::store) fn open(
+    name: &Path,
+    path: &Path,
+    flags: OpenFlags,
+    keys: &Keys,
+) -> Result<Connection, StoreError> {
+    let is_new = fs::metadata(path).is_ok_and(|data| data.len() == 0);
+    let given = if is_new { keys.given()? } else { None };
+    if let Some(key) = given.as_ref().filter(|_| !CAN_ENCRYPT) {
+        return Err(StoreError::CannotEncrypt { path: path.to_owned(), place: key.place().clone() });
+    }
+    match open_with(name, path, flags, given.as_ref()) {
+        Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {}
+        opened => return opened,
+    }
+    if !CAN_ENCRYPT {
+        return Err(if looks_encrypted(path) {
+            StoreError::CannotDecrypt { path: path.to_owned() }
+        } else {
+            StoreError::NotADatabase { path: path.to_owned() }
+        });
+    }
+    let key = match keys.find_for(path) {
+        Ok(key) => key,
+        Err(_) if !looks_encrypted(path) => return Err(StoreError::NotADatabase { path: path.to_owned() }),
+        Err(error) => return Err(error),
+    };
+    match open_with(name, path, flags, Some(&key)) {
+        Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {}
+        opened => return opened,
+    }
+    if looks_encrypted(path) {
+        return Err(StoreError::WrongKey { path: path.to_owned(), place: key.place().clone() });
+    }
+    // It may have been decrypted meanwhile.
+    match open_with(name, path, flags, None) {
+        Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {
+            Err(StoreError::NotADatabase { path: path.to_owned() })
+        }
+        opened => opened,
+    }
+}
+
+fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> Result<Connection, StoreError> {
+    let conn = Connection::open_with_flags(name, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    // Who cannot read a file must not write its log back either.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    if let Some(key) = key {
+        unlock(&conn, key)?;
+    }
+    check_ours(&conn, path)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    if key.is_some()
+        && let Ok(mut opened) = OPENED.lock()
+    {
+        opened.insert(path.to_owned());
+    }
+    Ok(conn)
+}
+
+/// Gives a connection its key, before anything is read through it.
+pub(in crate::store) fn unlock(conn: &Connection, key: &Key) -> Result<(), StoreError> {
+    // It would tell of pages that it cannot read on standard error, beside the error that it returns.
+    conn.pragma_update(None, "cipher_log_level", "NONE")?;
+    conn.pragma_update(None, "key", key.secret().expose_secret())?;
+    Ok(())
+}
+
+/// Whether what is read through `conn` lies encrypted on the disk.
+pub(in crate::store) fn is_encrypted(conn: &Connection) -> Result<bool, StoreError> {
+    if !CAN_ENCRYPT {
+        return Ok(false);
+    }
+    let salt: Option<String> = conn.query_row("PRAGMA cipher_salt", (), |row| row.get(0)).optional()?;
+    Ok(salt.is_some_and(|salt| !salt.is_empty()))
+}
+
+fn is_unreadable(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
+}
+
+/// Whether a file that cannot be read without a key is one of random bytes, a whole number of pages of them.
+fn looks_encrypted(path: &Path) -> bool {
+    if OPENED.lock().is_ok_and(|opened| opened.contains(path)) {
+        return true;
+    }
+    let Ok(mut file) = fs::File::open(path) else { return false };
+    let mut page = vec![0; PAGE];
+    let is_whole = file.metadata().is_ok_and(|data| data.len() > 0 && data.len() % PAGE as u64 == 0);
+    is_whole && file.read_exact(&mut page).is_ok() && !page.starts_with(MAGIC) && entropy(&page) > RANDOM
+}
+
+/// Returns the entropy of the bytes, in bits of a byte.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
+    let all = f64::from(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all);
+    shares.map(|share| -share * share.log2()).sum()
+}
+
+/// How long it is waited for others to close the file.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What the new file is called behind the name of the old one until it takes its place.
+const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
+/// Bytes that are overwritten at a time.
+const BLOCK: usize = 1 << 20;
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Converted {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Memories in it, of every status.
+    pub memories: usize,
+    /// Where the key came from.
+    pub key: String,
+    /// Copies of the file that are known and still as they were: after encrypting, they can be read by whoever has them.
+    pub copies: Vec<PathBuf>,
+}
+
+impl Store {
+    /// Encrypts the file at `path` with the key in `key_file`, or else with the one that is found, and overwrites what lay
+    /// open; `None` if it is encrypted already.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] where there is no key; else
+    /// [`StoreError`] if the file cannot be read or the new one not be written. The file is as it was, then.
+    pub fn encrypt(path: &Path, key_file: Option<&Path>, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+        let keys = key_file.map_or(Keys::Outside, |path| Keys::File(path.to_owned()));
+        convert(path, &keys, true, now)
+    }
+
+    /// Writes the file at `path` anew without encryption; `None` if it is not encrypted.
+    ///
+    /// # Errors
+    /// As for [`Store::encrypt`].
+    pub fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+        convert(path, &Keys::default(), false, now)
+    }
+
+    /// Returns what was left beside the file at `path` by a process that ended while it encrypted or decrypted.
+    #[must_use]
+    pub fn half_converted(path: &Path) -> Vec<PathBuf> {
+        ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
+    }
+}
+
+impl Database {
+    /// Whether the file lies encrypted on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite does not tell.
+    pub fn is_encrypted(&self) -> Result<bool, StoreError> {
+        is_encrypted(&self.conn)
+    }
+}
+
+fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+    if !path.exists() {
+        return Err(StoreError::Missing { path: path.to_owned() });
+    }
+    refuse_folder(path)?;
+    if encrypt && !CAN_ENCRYPT {
+        return Err(StoreError::CannotConvert { path: path.to_owned() });
+    }
+    let store = Store::open_with(path, keys)?;
+    if store.is_encrypted()? == encrypt {
+        return Ok(None);
+    }
+    let key = keys.find_for(path)?;
+    if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
+        return Err(StoreError::RunInProgress { id: run.id.to_string() });
+    }
+    // Its log is overwritten below.
+    store.leave_log()?;
+    drop(store);
+    let source = Source::hold(path, keys)?;
+    let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
+    let written = source.write_to(&fresh, encrypt.then_some(&key));
+    if let Err(error) = written {
+        fs::remove_file(&fresh).ok();
+        return Err(error);
+    }
+    point("convert.written");
+    source.replace_by(&fresh)?;
+    if let Ok(mut opened) = OPENED.lock() {
+        opened.remove(path);
+    }
+    let store = Store::open_with(path, keys)?;
+    let memories = store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?))?;
+    Ok(Some(Converted {
+        path: path.to_owned(),
+        bytes: fs::metadata(path).map_or(0, |data| data.len()),
+        memories,
+        key: key.place().to_string(),
+        copies: store.backups()?,
+    }))
+}
+
+/// The old file, which nobody else has open.
+struct Source<'a> {
+    path: &'a Path,
+    conn: Connection,
+    /// The file and its write-ahead log, by which they can still be overwritten when they have no name any more. They are
+    /// closed after the connection, whose locks would go with them.
+    old: Vec<fs::File>,
+}
+
+impl<'a> Source<'a> {
+    fn hold(path: &'a Path, keys: &Keys) -> Result<Self, StoreError> {
+        let conn = open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX, keys)?;
+        let handle = |path: &Path| fs::OpenOptions::new().write(true).open(path);
+        let log = handle(&with_suffix(path, "-wal")).ok();
+        let mut source = Self { path, conn, old: log.into_iter().collect() };
+        source.lock().map_err(|error| match error {
+            StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
+            error => error.at(path),
+        })?;
+        // Only now: closing it would let go of the locks of another connection of this process.
+        source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
+        Ok(source)
+    }
+
+    /// Leaving the write-ahead log is only possible for who has the file alone.
+    fn lock(&self) -> Result<(), StoreError> {
+        self.conn.busy_timeout(PATIENCE)?;
+        self.conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;")?;
+        let mode: String = self.conn.query_row("PRAGMA journal_mode = DELETE", (), |row| row.get(0))?;
+        if mode != "delete" {
+            return Err(StoreError::InUse { path: self.path.to_owned() });
+        }
+        self.conn.execute_batch("BEGIN EXCLUSIVE; COMMIT;")?;
+        Ok(())
+    }
+
+    /// Writes all of it into a new file, with `key` or without one, and makes sure that it is there.
+    fn write_to(&self, fresh: &Path, key: Option<&Key>) -> Result<(), StoreError> {
+        match fs::remove_file(fresh) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unwritable(fresh, error)),
+            Ok(()) | Err(_) => create_private(fresh)?,
+        }
+        self.export(fresh, key).map_err(|error| error.at(fresh))?;
+        point("convert.copied");
+        let keys = Target(key);
+        let written = keys.open(fresh)?;
+        for check in
+            [Some("PRAGMA integrity_check"), key.map(|_| "PRAGMA cipher_integrity_check")].into_iter().flatten()
+        {
+            let said: Vec<String> = all(&written, check).map_err(|error| error.at(fresh))?;
+            if let Some(flaw) = said.into_iter().find(|line| line != "ok") {
+                return Err(differs(fresh, &flaw));
+            }
+        }
+        let (before, after) = (census(&self.conn)?, census(&written)?);
+        drop(written);
+        if before != after {
+            return Err(differs(fresh, "it does not hold as much"));
+        }
+        fs::File::open(fresh).and_then(|file| file.sync_all()).map_err(|source| unwritable(fresh, source))
+    }
+
+    fn export(&self, fresh: &Path, key: Option<&Key>) -> Result<(), StoreError> {
+        let conn = &self.conn;
+        let secret = key.map_or("", |key| key.secret().expose_secret());
+        conn.execute("ATTACH DATABASE ?1 AS fresh KEY ?2", [fresh.to_string_lossy().as_ref(), secret])?;
+        conn.query_row("SELECT sqlcipher_export('fresh')", (), |_| Ok(()))?;
+        for pragma in ["application_id", "user_version"] {
+            let value: i64 = conn.query_row(&format!("PRAGMA main.{pragma}"), (), |row| row.get(0))?;
+            conn.pragma_update(Some("fresh"), pragma, value)?;
+        }
+        Ok(conn.execute_batch("DETACH DATABASE fresh")?)
+    }
+
+    /// Puts the new file in the place of the old one, and overwrites that and its log.
+    fn replace_by(self, fresh: &Path) -> Result<(), StoreError> {
+        let failed = |source| unwritable(self.path, source);
+        fs::rename(fresh, self.path).map_err(failed)?;
+        sync_folder(self.path).map_err(failed)?;
+        point("convert.placed");
+        for file in &self.old {
+            overwrite(file).map_err(failed)?;
+        }
+        point("convert.wiped");
+        // In this order: who waits for the locks must find the old file overwritten.
+        drop(self.conn);
+        drop(self.old);
+        Ok(())
+    }
+}
+
+/// The new file, whose key is not the one of the old file.
+struct Target<'a>(Option<&'a Key>);
+
+impl Target<'_> {
+    fn open(&self, path: &Path) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        open_with(path, path, flags, self.0).map_err(|error| error.at(path))
+    }
+}
+
+/// Returns how many rows there are in each table, and what else tells two files apart.
+fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
+    let mut counts = Vec::new();
+    for table in all::<String>(conn, tables)? {
+        let sql = format!("SELECT count(*) FROM \"{}\"", table.replace('"', "\"\""));
+        counts.push((table, conn.query_row(&sql, (), |row| row.get(0))?));
+    }
+    for sql in ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema"] {
+        counts.push((sql.to_owned(), conn.query_row(sql, (), |row| row.get(0))?));
+    }
+    Ok(counts)
+}
+
+fn all<T: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Result<Vec<T>, StoreError> {
+    let mut statement = conn.prepare(sql)?;
+    Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// Overwrites what is in a file with zeros, to its end.
+fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
+    let zeros = vec![0; BLOCK];
+    let mut left = file.metadata()?.len();
+    while left > 0 {
+        let part = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK);
+        file.write_all(&zeros[..part])?;
+        left -= part as u64;
+    }
+    file.sync_all()
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    with_suffix(path, &format!(".{ending}"))
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn differs(path: &Path, why: &str) -> StoreError {
+    unwritable(path, std::io::Error::other(format!("what was written differs from the file: {why}")))
+}
+
+#[cfg(feature = "encryption")]
+#[cfg(test)]
+#[path = "cipher_tests.rs"]
+mod tests;

@@ -1,0 +1,603 @@
+//! Erasure of everything learnt from some conversations, as if they had never been read.
+//!
+//! What rests on them alone goes, with its history; what rests on others, too, lives on without them. The change is one
+//! transaction, and the file is written anew after it, so that nothing is left in its freed parts: see [`Store::seal`].
+//! The conversations are withdrawn: no later run reads them, unless that is asked for.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, ErrorCode, Row, params};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use transcripts::{hex, true_path};
+
+use crate::changeset::{Action, Entity};
+use crate::fault::point;
+use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
+use crate::store::history::HistoryEntry;
+use crate::store::row::time_or_none;
+use crate::store::work::forget_requests_about;
+use crate::store::writer::to_json;
+use crate::store::{Database, Store, StoreError, Writer};
+
+/// What was erased, or would be; memories by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// The conversations, by key.
+    pub conversations: Vec<Conversation>,
+    /// Memories that are gone: they rested on these conversations alone.
+    pub memories: Vec<MemoryId>,
+    /// Memories that live on without these conversations.
+    pub kept: Vec<MemoryId>,
+    /// Those of the kept ones that say again what they said before these conversations.
+    pub reverted: Vec<MemoryId>,
+    /// Those of the kept ones whose words come from these conversations and from others: a person should look at them.
+    pub mixed: Vec<MemoryId>,
+    /// Memories that hold again, since what had taken their place is gone.
+    pub restored: Vec<MemoryId>,
+    /// Pieces of evidence that are gone from memories that live on.
+    pub evidence: usize,
+    /// Windows that are gone from the ledger.
+    pub windows: usize,
+    /// Replies of models that are gone; all, since a reply does not tell what it is about.
+    pub replies: usize,
+}
+
+impl Erased {
+    /// Whether there is nothing to erase.
+    #[must_use]
+    pub const fn is_nothing(&self) -> bool {
+        self.conversations.is_empty() && self.memories.is_empty()
+    }
+}
+
+/// How a change ends that is only looked at.
+enum Ended {
+    Seen(Box<Erased>),
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Store {
+    /// Returns what [`Store::erase`] would do, and changes nothing.
+    ///
+    /// # Errors
+    /// As for [`Store::erase`].
+    pub fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
+        let looked = self.write(None, now, |w| match w.erase(scope) {
+            Ok(erased) => Err::<(), _>(Ended::Seen(Box::new(erased))),
+            Err(error) => Err(Ended::Failed(error)),
+        });
+        match looked {
+            Err(Ended::Seen(erased)) => Ok(*erased),
+            Err(Ended::Failed(error)) => Err(error),
+            Ok(()) => Ok(Erased::default()),
+        }
+    }
+
+    /// Erases what came of the conversations of `scope`, in one transaction. It cannot be undone; [`Store::seal`] is to follow.
+    ///
+    /// # Errors
+    /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else [`StoreError`]
+    /// if the file cannot be written.
+    pub fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
+        // A byte that is freed within a page is not reached by writing the file anew.
+        self.conn.pragma_update(None, "secure_delete", "ON")?;
+        let erased = self.write(None, now, |w| w.erase(scope));
+        self.conn.pragma_update(None, "secure_delete", "FAST")?;
+        erased
+    }
+}
+
+impl Writer<'_> {
+    fn erase(&self, scope: &Scope) -> Result<Erased, StoreError> {
+        if let Some(run) = self.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(self.now)) {
+            return Err(StoreError::RunInProgress { id: run.id.to_string() });
+        }
+        let mut erased = Erased { conversations: self.conversations_in(scope)?, ..Erased::default() };
+        let keys: Vec<&str> = erased.conversations.iter().map(|one| one.key.as_str()).collect();
+        let keys = to_json(&keys)?;
+        let (alone, others) = self.based_on(&keys, scope)?;
+        if erased.conversations.is_empty() && alone.is_empty() {
+            return Ok(erased);
+        }
+        let held = self.superseded_by(&alone)?;
+        for id in &others {
+            self.take_from(id, &keys, &mut erased)?;
+        }
+        for id in &alone {
+            self.purge(id)?;
+        }
+        erased.restored = self.reactivate(held)?;
+        (erased.memories, erased.kept) = (alone, others);
+        self.erase_ledger(&keys, scope, &mut erased)?;
+        self.note_erasure(&erased)?;
+        Ok(erased)
+    }
+
+    /// Writes down that something was erased and how much, and that the file has yet to be written anew.
+    fn note_erasure(&self, erased: &Erased) -> Result<(), StoreError> {
+        let detail = format!("{} conversations, {} memories", erased.conversations.len(), erased.memories.len());
+        let now = self.now.as_millisecond();
+        self.read(|conn| {
+            conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
+            conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
+            Ok(())
+        })
+    }
+}
+
+/// What is to be erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// One conversation: its key, its id, or the id of the session that it is a part of.
+    Session(String),
+    /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a source
+    /// that is none, such as `import:notes`.
+    Source(String),
+    /// Everything of one project.
+    Project(Namespace),
+    /// Every conversation that ended before this moment; those of unknown time stay.
+    Before(Timestamp),
+}
+
+/// A conversation that something is known of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Conversation {
+    /// `source:external_id`.
+    pub key: String,
+    /// Where it was read; empty where only memories tell of it.
+    pub origin: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// The earliest time known of it.
+    pub started_at: Option<Timestamp>,
+    /// The latest time known of it.
+    pub ended_at: Option<Timestamp>,
+    #[serde(skip)]
+    namespace: String,
+}
+
+/// What was read, and what only evidence tells of.
+const ALL: &str = "
+    SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
+    UNION ALL
+    SELECT e.transcript, '', NULL, min(e.said_at), max(e.said_at), m.namespace
+        FROM evidence e JOIN memories m ON m.id = e.memory_id
+        WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
+    ORDER BY 1";
+/// Sources that are no conversations, such as imports: only who names one means it.
+const OTHERS: &str = "
+    SELECT source, '', NULL, NULL, NULL, namespace FROM memories
+    WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
+    GROUP BY source ORDER BY 1";
+
+impl Database {
+    /// Returns the conversations of `scope`, by key.
+    fn conversations_in(&self, scope: &Scope) -> Result<Vec<Conversation>, StoreError> {
+        self.read(|conn| {
+            let mut all: Vec<Conversation> = Vec::new();
+            for sql in [ALL, OTHERS].iter().take(if matches!(scope, Scope::Source(_)) { 2 } else { 1 }) {
+                let mut statement = conn.prepare(sql)?;
+                all.extend(statement.query_map((), conversation_from_row)?.collect::<Result<Vec<_>, _>>()?);
+            }
+            all.retain(|one| scope.holds(one));
+            Ok(all)
+        })
+    }
+
+    /// Whether a person had this conversation erased, so that it is not read again unasked.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            Ok(conn.prepare_cached("SELECT 1 FROM withdrawn WHERE key_hash = ?1")?.exists([key_hash(key)])?)
+        })
+    }
+}
+
+impl Store {
+    /// Lets a conversation be read again that was erased; returns whether it was.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn readmit(&self, key: &str) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            Ok(conn.prepare_cached("DELETE FROM withdrawn WHERE key_hash = ?1")?.execute(params![key_hash(key)])? > 0)
+        })
+    }
+}
+
+impl Scope {
+    fn holds(&self, one: &Conversation) -> bool {
+        let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
+        match self {
+            // Agents of a session have its id as a part of theirs.
+            Self::Session(text) => one.key == *text || id == text || id.split(['/', '#']).any(|part| part == text),
+            Self::Source(text) => one.key == *text || source == text || lies_under(&one.origin, text),
+            Self::Project(namespace) => {
+                let within = one.namespace.strip_prefix(&namespace.to_string());
+                within.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+            Self::Before(at) => one.ended_at.or(one.started_at).is_some_and(|ended| ended < *at),
+        }
+    }
+}
+
+/// Whether what was read at `origin` is the log or lies in the folder or archive that `text` names.
+fn lies_under(origin: &str, text: &str) -> bool {
+    if origin.is_empty() || text.is_empty() {
+        return false;
+    }
+    // Several conversations of one file are told apart behind a mark.
+    let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
+    let origins = [Some(origin), file.map(|(file, _)| file)];
+    origins.into_iter().flatten().any(|origin| {
+        Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
+    })
+}
+
+/// Returns what stands for a conversation that nothing is to be left of.
+fn key_hash(key: &str) -> String {
+    hex(&Sha256::digest(key.as_bytes()))
+}
+
+fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+    Ok(Conversation {
+        key: row.get(0)?,
+        origin: row.get(1)?,
+        title: row.get(2)?,
+        started_at: time_or_none(row, 3)?,
+        ended_at: time_or_none(row, 4)?,
+        namespace: row.get(5)?,
+    })
+}
+
+/// `?1` is a list of keys in JSON, `?2` the namespace of a project that goes as a whole.
+const RESTING: &str = "
+    SELECT m.id,
+        EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id
+            AND e.transcript NOT IN (SELECT value FROM json_each(?1))),
+        m.extraction_method = 'auto' OR m.source IN (SELECT value FROM json_each(?1)),
+        m.namespace = ?2 OR substr(m.namespace, 1, length(?2) + 1) = ?2 || '/'
+    FROM memories m
+    WHERE m.source IN (SELECT value FROM json_each(?1))
+        OR m.id IN (SELECT memory_id FROM evidence WHERE transcript IN (SELECT value FROM json_each(?1)))
+        OR m.namespace = ?2 OR substr(m.namespace, 1, length(?2) + 1) = ?2 || '/'
+    ORDER BY m.id";
+
+impl Database {
+    /// Returns the memories that rest on these conversations alone, and those that rest on others, too: on other words,
+    /// or on what a person wrote or imported. What lies in a project that goes as a whole goes with it.
+    fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
+        let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
+        self.read(|conn| {
+            let mut statement = conn.prepare(RESTING)?;
+            let mut rows = statement.query(params![keys, space])?;
+            let (mut alone, mut others) = (Vec::new(), Vec::new());
+            while let Some(row) = rows.next()? {
+                let (elsewhere, extracted, within): (bool, bool, Option<bool>) =
+                    (row.get(1)?, row.get(2)?, row.get(3)?);
+                let goes = !elsewhere && (extracted || within == Some(true));
+                if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
+            }
+            Ok((alone, others))
+        })
+    }
+
+    /// Returns the superseded memories whose place only memories of `gone` have taken.
+    fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
+        let gone = to_json(&gone)?;
+        self.read(|conn| {
+            let mut statement = conn.prepare(
+                "SELECT m.id FROM memories m WHERE m.status = 'superseded'
+                 AND m.id NOT IN (SELECT value FROM json_each(?1))
+                 AND m.id IN (SELECT to_id FROM relations WHERE type = 'supersedes'
+                    AND from_id IN (SELECT value FROM json_each(?1)))
+                 AND NOT EXISTS (SELECT 1 FROM relations WHERE type = 'supersedes' AND to_id = m.id
+                    AND from_id NOT IN (SELECT value FROM json_each(?1)))
+                 ORDER BY m.id",
+            )?;
+            let found = statement.query_map([gone], |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Makes memories active again whose successors are gone.
+    fn reactivate(&self, held: Vec<MemoryId>) -> Result<Vec<MemoryId>, StoreError> {
+        for id in &held {
+            let mut memory = self.memory(id)?;
+            memory.claim.valid_to = None;
+            let reason = Some("what had taken its place was erased");
+            self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
+        }
+        Ok(held)
+    }
+
+    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be told.
+    fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
+        self.bump(id)?;
+        let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
+        let lost: Vec<i64> = self.evidence_entries(id, keys)?;
+        erased.evidence += self.read(|conn| {
+            let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
+            Ok(conn.prepare_cached(sql)?.execute(params![id.as_str(), keys])?)
+        })?;
+        let memory = self.memory(id)?;
+        if let Some(former) = before_any(&entries, &lost) {
+            if texts_of(&former) != texts_of(&memory.claim) {
+                if changed_only_with(&entries, &lost) {
+                    let claim = put_back(&memory.claim, former);
+                    self.replace(Memory { claim, updated_at: self.now, ..memory.clone() }, Action::Withdraw, None)?;
+                    erased.reverted.push(id.clone());
+                } else {
+                    erased.mixed.push(id.clone());
+                }
+            }
+        } else {
+            erased.mixed.push(id.clone());
+        }
+        self.rest_on_what_is_left(id, keys)?;
+        self.scrub(id, &entries, &lost)?;
+        self.index(id)
+    }
+
+    /// Returns the lines of history in which a memory came to rest on these conversations, the first one first.
+    fn evidence_entries(&self, id: &MemoryId, keys: &str) -> Result<Vec<i64>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
+                 AND coalesce(after ->> '$.transcript', before ->> '$.transcript') IN (SELECT value FROM json_each(?2))
+                 ORDER BY id",
+            )?;
+            let found = statement.query_map(params![id.as_str(), keys], |row| row.get(0))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Names another source of a memory whose own is gone.
+    fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
+        let memory = self.memory(id)?;
+        let is_gone = self.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT 1 FROM json_each(?1) WHERE value = ?2")?
+                .exists(params![keys, memory.source])?)
+        })?;
+        let source = self.evidence(id)?.into_iter().next().map(|piece| piece.transcript);
+        match source.filter(|_| is_gone) {
+            Some(source) => self.replace(Memory { source, ..memory }, Action::Withdraw, None).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Empties what the history of a memory says since it first rested on these conversations. What else it says of them, such
+    /// as the word that it was changed, stays.
+    fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
+        let Some(from) = first_write(entries, lost) else { return Ok(()) };
+        self.read(|conn| {
+            conn.prepare_cached(
+                "UPDATE history SET before = NULL, after = NULL, reason = NULL
+                 WHERE (memory_id = ?1 AND entity = 'memory' AND id >= ?2) OR (other_id = ?1 AND id >= ?2)",
+            )?
+            .execute(params![id.as_str(), from])?;
+            Ok(())
+        })
+    }
+}
+
+/// Returns where the write begins in which a memory first came to rest on what is gone. A write has one time and one run.
+fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
+    let first = entries.iter().find(|entry| Some(&entry.id) == lost.first())?;
+    let settled = entries.iter().rev().find(|entry| entry.entity == Entity::Evidence && entry.id < first.id);
+    let same = |entry: &&HistoryEntry| entry.at == first.at && entry.run == first.run;
+    let begun = entries.iter().filter(same).map(|entry| entry.id).min().unwrap_or(first.id);
+    Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
+}
+
+/// Returns what the memory said before it rested on what is gone; `None` if it began with that.
+fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
+    let Some(from) = first_write(entries, lost) else {
+        // Nothing tells when it came to rest on it: what it says is taken for its own.
+        let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
+        return claim_of(last);
+    };
+    claim_of(entries.iter().rev().find(|entry| entry.entity == Entity::Memory && entry.id < from)?)
+}
+
+fn claim_of(entry: &HistoryEntry) -> Option<Claim> {
+    serde_json::from_value::<Memory>(entry.after.clone()?).ok().map(|memory| memory.claim)
+}
+
+/// Whether what the memory says has changed since then only in writes that brought what is gone.
+fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
+    let Some(from) = first_write(entries, lost) else { return true };
+    let brought = |entry: &HistoryEntry| {
+        entries.iter().any(|other| lost.contains(&other.id) && other.at == entry.at && other.run == entry.run)
+    };
+    let texts = |value: &Option<serde_json::Value>| {
+        let memory: Option<Memory> = value.clone().and_then(|value| serde_json::from_value(value).ok());
+        memory.map(|memory| memory.claim)
+    };
+    entries.iter().filter(|entry| entry.entity == Entity::Memory && entry.id >= from).all(|entry| {
+        match (texts(&entry.before), texts(&entry.after)) {
+            (Some(before), Some(after)) => texts_of(&before) == texts_of(&after) || brought(entry),
+            _ => false,
+        }
+    })
+}
+
+/// The words of a claim.
+fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<&Structured>) {
+    let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
+    (&claim.title, &claim.content, &claim.tags, others, claim.structured.as_ref())
+}
+
+/// Returns the claim with the words of an earlier one.
+fn put_back(claim: &Claim, former: Claim) -> Claim {
+    Claim { importance: claim.importance, confidence: claim.confidence, scope: claim.scope, ..former }
+}
+
+impl Writer<'_> {
+    /// Erases conversations from the ledger and from all that was kept for later, and withdraws them.
+    fn erase_ledger(&self, keys: &str, scope: &Scope, erased: &mut Erased) -> Result<(), StoreError> {
+        let ids: Vec<_> = erased.memories.iter().chain(&erased.kept).collect();
+        let ids = to_json(&ids)?;
+        self.read(|conn| {
+            forget_words(conn, keys, &ids)?;
+            erased.windows = conn.query_row(
+                "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+                 WHERE t.key IN (SELECT value FROM json_each(?1))",
+                [keys],
+                |row| row.get(0),
+            )?;
+            erased.replies = forget_requests_about(conn, keys, &ids)?;
+            let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
+            conn.execute(
+                "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
+                [to_json(&origins)?],
+            )?;
+            conn.execute("DELETE FROM transcripts WHERE key IN (SELECT value FROM json_each(?1))", [keys])?;
+            let mut withdraw = conn.prepare("INSERT OR IGNORE INTO withdrawn (key_hash, at) VALUES (?1, ?2)")?;
+            for one in &erased.conversations {
+                withdraw.execute(params![key_hash(&one.key), self.now.as_millisecond()])?;
+            }
+            match scope {
+                Scope::Project(namespace) => forget_project(conn, namespace),
+                Scope::Source(text) => forget_context(conn, text),
+                Scope::Session(_) | Scope::Before(_) => Ok(()),
+            }
+        })
+    }
+}
+
+/// Words of the conversations in the history, in notes of what was rejected, and in what hooks have seen.
+fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreError> {
+    conn.execute(
+        "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE entity = 'evidence'
+         AND coalesce(after ->> '$.transcript', before ->> '$.transcript') IN (SELECT value FROM json_each(?1))",
+        [keys],
+    )?;
+    conn.execute(
+        "UPDATE tombstones SET reason = NULL, key = NULL, value_hash = NULL
+         WHERE memory_id IN (SELECT value FROM json_each(?1)) AND memory_id NOT IN (SELECT id FROM memories)",
+        [ids],
+    )?;
+    conn.execute("DELETE FROM hook_told WHERE memory_id NOT IN (SELECT id FROM memories)", ())?;
+    for table in ["hook_told", "hook_failures"] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE session IN (SELECT value FROM json_each(?1)) OR session IN
+             (SELECT external_id FROM transcripts WHERE key IN (SELECT value FROM json_each(?1)))"
+        );
+        conn.execute(&sql, [keys])?;
+    }
+    Ok(())
+}
+
+/// What is known of the project itself.
+fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreError> {
+    let within = "(namespace = ?1 OR substr(namespace, 1, length(?1) + 1) = ?1 || '/')";
+    conn.execute(
+        &format!("DELETE FROM project_paths WHERE project IN (SELECT id FROM projects WHERE {within})"),
+        [namespace.to_string()],
+    )?;
+    for table in ["projects", "project_aliases", "project_merges", "known_context", "judged", "passes"] {
+        conn.execute(&format!("DELETE FROM {table} WHERE {within}"), [namespace.to_string()])?;
+    }
+    Ok(())
+}
+
+/// What agents are told at every start, from the files that `text` names.
+fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
+    let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
+    let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    for origin in origins.iter().filter(|origin| lies_under(origin, text)) {
+        conn.execute("DELETE FROM known_context WHERE origin = ?1", [origin])?;
+    }
+    Ok(())
+}
+
+/// How far the file was written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sealed {
+    /// It was; nothing is left.
+    Wholly,
+    /// Another process is at the file, so freed parts or the write-ahead log may hold what was erased until this is done
+    /// again: `maintain` does.
+    Waiting,
+}
+
+impl Database {
+    /// Whether something was erased and the file has not been written anew since.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn is_unsealed(&self) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let there = conn.table_exists(None, "unsealed")?;
+            Ok(there && conn.prepare_cached("SELECT 1 FROM unsealed")?.exists(())?)
+        })
+    }
+}
+
+impl Store {
+    /// Writes the file anew and empties its write-ahead log, which takes as long as copying it. An erasure whose process
+    /// ended before this came to its end is remembered, see [`Database::is_unsealed`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.
+    pub fn seal(&self) -> Result<Sealed, StoreError> {
+        match self.write_anew() {
+            Ok(true) => Ok(Sealed::Wholly),
+            Ok(false) => Ok(Sealed::Waiting),
+            Err(StoreError::Sqlite(error)) if is_busy(&error) => Ok(Sealed::Waiting),
+            Err(error) => Err(error.at(&self.db.path)),
+        }
+    }
+
+    fn write_anew(&self) -> Result<bool, StoreError> {
+        let conn = &self.conn;
+        point("seal.begin");
+        // The words of what is gone stay in its segments until these are merged.
+        conn.execute("INSERT INTO memory_near (memory_near) VALUES ('optimize')", ())?;
+        self.forget_samples()?;
+        conn.execute_batch("VACUUM")?;
+        point("seal.written");
+        if !self.empty_wal()? {
+            return Ok(false);
+        }
+        conn.execute("DELETE FROM unsealed", ())?;
+        point("seal.done");
+        self.empty_wal()
+    }
+
+    /// The planner keeps samples of what stands in indexes.
+    pub(in crate::store) fn forget_samples(&self) -> Result<(), StoreError> {
+        if self.conn.table_exists(None, "sqlite_stat4")? {
+            self.conn.execute("DELETE FROM sqlite_stat4", ())?;
+        }
+        Ok(())
+    }
+
+    fn empty_wal(&self) -> Result<bool, StoreError> {
+        let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
+        Ok(busy == 0)
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+#[path = "erase_tests.rs"]
+mod tests;

@@ -1,0 +1,362 @@
+//! Keys of encrypted files: where they are looked for, and how a new one is made.
+
+use std::fmt;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use super::path::create_private;
+use crate::config::Folders;
+use crate::store::{Store, StoreError};
+
+/// The environment variable that holds a key.
+const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
+/// The environment variable that names a file with a key.
+const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
+/// What a file with a key is called in the folder of the person's settings.
+const FILE_NAME: &str = "db.key";
+/// Fewest characters of a key that is not 64 hex digits.
+const MIN_CHARACTERS: usize = 12;
+/// Largest file with a key, in bytes.
+const MAX_BYTES: u64 = 4_096;
+/// Digits of a key that is taken as it is; any other is a passphrase, from which a key is made at each opening.
+const HEX_DIGITS: usize = 64;
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// The environment variable `AFTERTHOUGHT_DB_KEY`.
+    Environment,
+    /// A file.
+    File(PathBuf),
+    /// The keyring of the system.
+    Keyring,
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment => write!(f, "${VARIABLE}"),
+            Self::File(path) => write!(f, "the file {}", path.display()),
+            Self::Keyring => f.write_str("the system keyring"),
+        }
+    }
+}
+
+/// A key, and where it came from; shown without its text.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Key {
+    secret: SecretString,
+    place: KeyPlace,
+}
+
+impl Key {
+    /// Returns what `text` means as a key.
+    pub(super) fn new(text: &str, place: KeyPlace) -> Result<Self, StoreError> {
+        let text = text.trim_end_matches(['\n', '\r']);
+        let is_raw = text.len() == HEX_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_raw {
+            return Ok(Self { secret: format!("x'{text}'").into(), place });
+        }
+        let why = if text.chars().count() < MIN_CHARACTERS {
+            "it has fewer than 12 characters"
+        } else if text.contains(['\0', '\n']) {
+            "it has more than one line"
+        } else {
+            return Ok(Self { secret: text.into(), place });
+        };
+        Err(StoreError::BadKey { place, why: why.to_owned() })
+    }
+
+    /// The key in the spelling of `SQLCipher`.
+    pub(super) const fn secret(&self) -> &SecretString {
+        &self.secret
+    }
+
+    pub(in crate::store) const fn place(&self) -> &KeyPlace {
+        &self.place
+    }
+}
+
+/// Where keys are looked for.
+#[derive(Debug, Clone, Default)]
+pub(in crate::store) enum Keys {
+    /// The environment, a file, and for a file that is encrypted the keyring.
+    #[default]
+    Outside,
+    /// This file.
+    File(PathBuf),
+    /// One that is known, or none at all.
+    #[cfg(test)]
+    Only(Option<Key>),
+}
+
+impl Keys {
+    /// Returns the key that is given by the environment or a file, for files that are yet to be made.
+    pub(in crate::store) fn given(&self) -> Result<Option<Key>, StoreError> {
+        match self {
+            Self::Outside => given(&|name| std::env::var(name).ok(), default_file().as_deref()),
+            Self::File(path) => from_file(path).map(Some),
+            #[cfg(test)]
+            Self::Only(key) => Ok(key.clone()),
+        }
+    }
+
+    /// Returns the key for the file at `path`, which cannot do without one.
+    pub(super) fn find_for(&self, path: &Path) -> Result<Key, StoreError> {
+        let missing = |keyring: Option<String>| StoreError::NoKey { path: path.to_owned(), keyring };
+        match self.find() {
+            Ok(Some(key)) => Ok(key),
+            Ok(None) => Err(missing(None)),
+            Err(StoreError::Keyring { said }) => Err(missing(Some(said))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the key for a file that is encrypted: from the environment, else a file, else the keyring.
+    pub(in crate::store) fn find(&self) -> Result<Option<Key>, StoreError> {
+        match self {
+            Self::Outside => match self.given()? {
+                Some(key) => Ok(Some(key)),
+                None => keyring::key(),
+            },
+            Self::File(path) => from_file(path).map(Some),
+            #[cfg(test)]
+            Self::Only(key) => Ok(key.clone()),
+        }
+    }
+}
+
+/// Returns where a key file lies unless another is named.
+fn default_file() -> Option<PathBuf> {
+    Some(Folders::of_platform().ok()?.user_file.with_file_name(FILE_NAME))
+}
+
+fn given(environment: &dyn Fn(&str) -> Option<String>, default_file: Option<&Path>) -> Result<Option<Key>, StoreError> {
+    let set = |name: &str| environment(name).filter(|value| !value.is_empty());
+    if let Some(text) = set(VARIABLE) {
+        return Key::new(&text, KeyPlace::Environment).map(Some);
+    }
+    if let Some(path) = set(FILE_VARIABLE) {
+        return from_file(Path::new(&path)).map(Some);
+    }
+    default_file.filter(|path| path.exists()).map(from_file).transpose()
+}
+
+fn from_file(path: &Path) -> Result<Key, StoreError> {
+    let bad = |why: String| StoreError::BadKey { place: KeyPlace::File(path.to_owned()), why };
+    let data = fs::metadata(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+    if !data.is_file() || data.len() > MAX_BYTES {
+        return Err(bad("it is no file of one line".to_owned()));
+    }
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(bad(format!("others can read it ({mode:o}); `chmod 600 {}`", path.display())));
+        }
+    }
+    let text = fs::read_to_string(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+    Key::new(&text, KeyPlace::File(path.to_owned()))
+}
+
+/// Where a new key is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyHome {
+    /// In a file that is made for it, 0600.
+    File(PathBuf),
+    /// In the keyring of the system.
+    Keyring,
+}
+
+impl Store {
+    /// Makes a random key and keeps it at `home`, for [`Store::encrypt`].
+    ///
+    /// # Errors
+    /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name; else
+    /// [`StoreError`] if the key cannot be kept.
+    pub fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
+        if let Some(key) = Keys::Outside.given()? {
+            return Err(StoreError::KeyGiven { place: key.place().clone() });
+        }
+        let text = random_key()?;
+        match home {
+            KeyHome::File(path) => {
+                write_key(path, &text)?;
+                Ok(KeyPlace::File(path.clone()))
+            }
+            KeyHome::Keyring => {
+                if keyring::key()?.is_some() {
+                    return Err(StoreError::KeyGiven { place: KeyPlace::Keyring });
+                }
+                keyring::keep(&text)?;
+                Ok(KeyPlace::Keyring)
+            }
+        }
+    }
+
+    /// Returns where a key file is looked for unless another is named; `None` where the platform has no such folder.
+    #[must_use]
+    pub fn default_key_file() -> Option<PathBuf> {
+        default_file()
+    }
+
+    /// Where the key of the file came from or would come from; `None` where none is given, and the keyring is to be asked.
+    ///
+    /// # Errors
+    /// [`StoreError::BadKey`] if what is given cannot be used.
+    pub fn key_given() -> Result<Option<KeyPlace>, StoreError> {
+        Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
+    }
+}
+
+fn random_key() -> Result<String, StoreError> {
+    #[cfg(feature = "encryption")]
+    {
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).map_err(|source| StoreError::Random { said: source.to_string() })?;
+        Ok(transcripts::hex(&bytes))
+    }
+    #[cfg(not(feature = "encryption"))]
+    Err(StoreError::Random { said: "this build cannot encrypt".to_owned() })
+}
+
+fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(StoreError::Taken { path: path.to_owned() });
+    }
+    create_private(path)?;
+    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut file| {
+        writeln!(file, "{text}")?;
+        file.sync_all()
+    });
+    written.and_then(|()| sync_folder(path)).map_err(|source| unwritable(path, source))
+}
+
+/// Makes sure that a name that was given outlives a failure of power.
+pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+pub(super) fn unwritable(path: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) }
+}
+
+#[cfg(feature = "encryption")]
+mod keyring {
+    //! The keyring of the system: Secret Service, Keychain or Credential Manager.
+
+    use std::sync::OnceLock;
+
+    use keyring::Entry;
+
+    use super::{Key, KeyPlace, StoreError};
+
+    /// Asked once a process; a keyring that is locked now may be open later.
+    static FOUND: OnceLock<Key> = OnceLock::new();
+
+    fn entry() -> Result<Entry, StoreError> {
+        Entry::new("afterthought", "database").map_err(|source| {
+            // The reason stands where the keyring was first asked for.
+            let why = Entry::store_status().as_ref().err().map_or_else(|| source.to_string(), ToString::to_string);
+            StoreError::Keyring { said: why }
+        })
+    }
+
+    pub(super) fn key() -> Result<Option<Key>, StoreError> {
+        if let Some(key) = FOUND.get() {
+            return Ok(Some(key.clone()));
+        }
+        match entry()?.get_password() {
+            Ok(text) => {
+                let key = Key::new(&text, KeyPlace::Keyring)?;
+                Ok(Some(FOUND.get_or_init(|| key).clone()))
+            }
+            Err(keyring::Error::NoEntry) => Ok(None),
+            Err(source) => Err(StoreError::Keyring { said: source.to_string() }),
+        }
+    }
+
+    pub(super) fn keep(text: &str) -> Result<(), StoreError> {
+        entry()?.set_password(text).map_err(|source| StoreError::Keyring { said: source.to_string() })
+    }
+}
+
+#[cfg(not(feature = "encryption"))]
+mod keyring {
+    //! A build that cannot encrypt asks no keyring.
+
+    use super::{Key, StoreError};
+
+    #[expect(clippy::unnecessary_wraps, reason = "the other build can fail")]
+    pub(super) const fn key() -> Result<Option<Key>, StoreError> {
+        Ok(None)
+    }
+
+    pub(super) fn keep(_: &str) -> Result<(), StoreError> {
+        Err(StoreError::Keyring { said: "this build does not use it".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    const HEX: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+    fn file(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db.key");
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        (folder, path)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_environment_comes_before_the_named_file_and_that_before_the_default_one() {
+        let (_a, named) = file("a passphrase that is named\n", 0o600);
+        let (_b, default) = file(HEX, 0o600);
+        let found = |variable: Option<&str>, file: Option<&Path>| {
+            let environment = |name: &str| match name {
+                VARIABLE => variable.map(str::to_owned),
+                FILE_VARIABLE => file.map(|path| path.display().to_string()),
+                _ => None,
+            };
+            let key = given(&environment, Some(&default)).unwrap().unwrap();
+            (key.secret().expose_secret().to_owned(), key.place().clone())
+        };
+        let spelled = format!("x'{HEX}'");
+        assert_eq!(found(Some("twelve or more"), Some(&named)), ("twelve or more".into(), KeyPlace::Environment));
+        assert_eq!(found(Some(""), Some(&named)), ("a passphrase that is named".into(), KeyPlace::File(named.clone())));
+        assert_eq!(found(None, None), (spelled, KeyPlace::File(default.clone())));
+        assert!(given(&|_| None, None).unwrap().is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_cannot_be_used_is_named_with_its_place_and_never_shown() {
+        let (_a, open) = file(HEX, 0o644);
+        let (_b, short) = file("hunter2\n", 0o600);
+        let (_c, long) = file("first line of it\nsecond line of it", 0o600);
+        let said = |path: &Path| from_file(path).unwrap_err().to_string();
+        assert_eq!(
+            said(&open),
+            format!(
+                "the key from the file {0} cannot be used: others can read it (644); `chmod 600 {0}`",
+                open.display()
+            )
+        );
+        assert!(said(&short).ends_with("cannot be used: it has fewer than 12 characters"), "{}", said(&short));
+        assert!(!said(&short).contains("hunter2"));
+        assert!(said(&long).ends_with("it has more than one line"), "{}", said(&long));
+        assert!(said(Path::new("/none/such")).contains("the file /none/such cannot be used: it cannot be read"));
+        let key = Key::new("a secret passphrase", KeyPlace::Environment).unwrap();
+        assert!(!format!("{key:?}").contains("passphrase"), "{key:?}");
+    }
+}

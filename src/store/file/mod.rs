@@ -1,0 +1,20 @@
+//! The database file: opening, migrations, copies, encryption, checks, repair and erasure.
+
+pub(in crate::store) mod backup;
+pub(in crate::store) mod check;
+pub(in crate::store) mod cipher;
+pub(in crate::store) mod erase;
+pub(in crate::store) mod keys;
+mod open;
+pub(in crate::store) mod path;
+pub(in crate::store) mod repair;
+pub(in crate::store) mod schema;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+/// Lets SQLite cache as much of the file as searches and large writes read; its default is 2 MB.
+pub(in crate::store) fn enlarge_cache(conn: &Connection) -> Result<(), StoreError> {
+    Ok(conn.execute_batch("PRAGMA cache_size = -65536")?)
+}

@@ -1,0 +1,413 @@
+//! Opens the file: its folder, its permissions, its settings, its schema.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use rusqlite_migration::Migrations;
+
+use super::cipher;
+use super::keys::{Key, Keys};
+use super::path::{create_private, refuse_folder};
+use super::schema::{
+    APPLICATION_ID, BUSY_TIMEOUT, MIGRATIONS, configure, known_version, prepare_once, schema_version, unmigrated,
+};
+use super::{backup, enlarge_cache};
+use crate::fault::point;
+use crate::store::{Database, Store, StoreError};
+
+/// Pause between two attempts at opening a file that another process is just making.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
+/// Pages of a file from which on it is large.
+const ROOM_IN_PAGES: i64 = 4_096;
+
+impl Store {
+    /// Opens the memories at `path`, creating folder (0700) and file (0600) where they are missing.
+    ///
+    /// # Errors
+    /// [`StoreError`], naming the file and what to do about it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path.as_ref(), &Keys::default())
+    }
+
+    pub(in crate::store) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
+        refuse_folder(path)?;
+        create_private(path)?;
+        let begun = Instant::now();
+        loop {
+            match connect(path, keys).map_err(|error| error.at(path)) {
+                Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
+                // Switching to WAL and making the schema do not wait for another process that is at the same.
+                Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
+                    std::thread::sleep(RETRY_PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Opens the memories at `path` for reading; neither the file nor its folder needs to be writable.
+    ///
+    /// # Errors
+    /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] where there is none.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_read_only_with(path.as_ref(), &Keys::default())
+    }
+
+    pub(in crate::store) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        refuse_folder(path)?;
+        let read = || -> Result<Self, StoreError> {
+            let conn = connect_read_only(path, keys).map_err(|error| error.at(path))?;
+            Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) })
+        };
+        let store = read()?;
+        let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
+        if (0..known_version()).contains(&version) {
+            // Of an earlier version, or empty: brought up to date where it can be written, else as a copy.
+            return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
+        }
+        Ok(store)
+    }
+
+    /// Returns a copy in memory that takes no writes, since they would be gone with it; errors name `path`.
+    fn copy_to_read(&self, path: &Path) -> Result<Self, StoreError> {
+        let mut copy = self.copy_in_memory()?;
+        copy.db.conn.pragma_update(None, "query_only", true)?;
+        path.clone_into(&mut copy.db.path);
+        Ok(copy)
+    }
+
+    /// Returns an empty store that is gone when it is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite has no memory left.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::in_memory_with(None)
+    }
+
+    /// With a key, pages have the form of an encrypted file, and can be copied from one.
+    fn in_memory_with(key: Option<&Key>) -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let mut conn = Connection::open_in_memory()?;
+        key.map_or(Ok(()), |key| cipher::unlock(&conn, key))?;
+        configure(&conn)?;
+        migrate(&mut conn, &path, &Keys::default())?;
+        Ok(Self { db: Database::new(conn, path, Keys::default()) })
+    }
+
+    /// Returns a copy of everything, as it is now, that is gone when it is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn copy_in_memory(&self) -> Result<Self, StoreError> {
+        let key = if cipher::is_encrypted(&self.conn)? { self.keys.find()? } else { None };
+        let mut copy = Self::in_memory_with(key.as_ref())?;
+        let pages = |from: &Connection, to: &mut Connection| {
+            let backup = rusqlite::backup::Backup::new(from, to)?;
+            // All pages in one step, so that no other process writes in between.
+            backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
+        };
+        pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
+        // The file may be of an earlier version, and only open for reading.
+        migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
+        Ok(copy)
+    }
+}
+
+impl Store {
+    /// Leaves what is written in the log beside the file, when this is the last connection to close, and makes nothing sure
+    /// against a failure of power. For notes of which it is no matter if the last are lost; the next connection that closes
+    /// brings them into the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite refuses.
+    pub fn leave_log(&self) -> Result<(), StoreError> {
+        self.db.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Returns the path of the file; `None` for a store that is gone when it is dropped.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        (self.path != Path::new(":memory:")).then_some(&*self.path)
+    }
+
+    /// Whether the file was opened for reading only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
+        is_kept_from_writing || self.conn.is_readonly("main").unwrap_or(true)
+    }
+}
+
+pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = cipher::open(path, path, flags, keys)?;
+    if conn.is_readonly("main")? {
+        let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
+    }
+    configure(&conn)?;
+    migrate(&mut conn, path, keys)?;
+    let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
+    if pages > ROOM_IN_PAGES {
+        enlarge_cache(&conn)?;
+    }
+    Ok(conn)
+}
+
+/// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
+/// has left one, the file is taken as it stands.
+pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
+        let conn = cipher::open(name, path, flags, keys)?;
+        conn.execute_batch("PRAGMA temp_store = MEMORY")?;
+        enlarge_cache(&conn)?;
+        prepare_once(&conn)?;
+        let found = schema_version(&conn)?;
+        if found > known_version() {
+            return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
+        }
+        Ok(conn)
+    };
+    match open(path, flags) {
+        Err(StoreError::Sqlite(error)) if is_unopenable(&error) => {
+            let uri = format!("file:{}?immutable=1", uri_path(path));
+            open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        result => result,
+    }
+}
+
+fn is_unopenable(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly))
+}
+
+fn uri_path(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}
+
+fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreError> {
+    let (known, found) = (known_version(), schema_version(conn)?);
+    if found > known {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
+        backup::before_migration(conn, path, keys, found)?;
+    }
+    // Set first: a file in which only this happened is still recognised as ours.
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    point("migrate.begin");
+    let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
+    migrated.map_err(|source| unmigrated(path, source))?;
+    point("migrate.done");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::samples::{clean, day, insert, memory, write};
+    use crate::store::{AccessKind, Filter};
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/er/memories.db");
+        (folder, path)
+    }
+
+    fn message(error: &StoreError, path: &Path) -> String {
+        error.to_string().replace(&path.display().to_string(), "FILE")
+    }
+
+    #[test]
+    fn migrations_apply_and_a_second_opening_changes_nothing() {
+        Migrations::from_slice(&MIGRATIONS).validate().unwrap();
+        let (_folder, path) = place();
+        insert(&Store::open(&path).unwrap(), &memory("Tea", "The user drinks tea."));
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.count(&Filter::default()).unwrap(), 1);
+        assert_eq!(schema_version(&store.conn).unwrap(), known_version());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folder_and_files_are_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        insert(&store, &memory("Tea", "The user drinks tea."));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(mode(path.parent().unwrap().parent().unwrap()), 0o700);
+        for suffix in ["", "-wal", "-shm"] {
+            let file = PathBuf::from(format!("{}{suffix}", path.display()));
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
+
+    #[test]
+    fn settings_hold_on_every_connection() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        let pragma =
+            |name: &str| store.conn.query_row(&format!("PRAGMA {name}"), (), |row| row.get::<_, i64>(0)).unwrap();
+        let found = ["foreign_keys", "synchronous", "temp_store", "secure_delete", "busy_timeout"].map(pragma);
+        assert_eq!(found, [1, 1, 2, 2, 10_000]);
+        let mode: String = store.conn.query_row("PRAGMA journal_mode", (), |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_named_and_left_alone() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = "Dear diary, ".repeat(1000);
+        fs::write(&path, &text).unwrap();
+        let expected = "FILE is not a memory database; choose another file with --db, or move it away";
+        assert_eq!(message(&Store::open(&path).unwrap_err(), &path), expected);
+        assert_eq!(message(&Store::open_read_only(&path).unwrap_err(), &path), expected);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_left_alone() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
+        assert_eq!(schema_version(&other).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        for number in 0..200 {
+            insert(&store, &memory("Tea", &format!("The user drinks tea number {number}.")));
+        }
+        store.optimise().unwrap();
+        drop(store);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[4096..].fill(0x5a);
+        fs::write(&path, bytes).unwrap();
+        let read = |store: Store| store.list(&Filter::default(), crate::store::Order::Id, 500, 0).map(drop);
+        let error = Store::open(&path).and_then(read).unwrap_err();
+        let expected = "FILE is damaged; `afterthought db repair` saves what can be read of it, or restore a backup";
+        assert_eq!(message(&error, &path), expected);
+    }
+
+    #[test]
+    fn a_newer_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        Store::open(&path).unwrap().conn.pragma_update(None, "user_version", 99).unwrap();
+        let expected = format!(
+            "FILE has schema 99, and this version knows up to {}; update afterthought, or choose another file with --db",
+            known_version()
+        );
+        assert_eq!(message(&Store::open(&path).unwrap_err(), &path), expected);
+        assert_eq!(message(&Store::open_read_only(&path).unwrap_err(), &path), expected);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_made_is_an_error_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Store::open(file.join("sub/memories.db")).unwrap_err();
+        assert!(matches!(&error, StoreError::Folder { path, .. } if *path == file.join("sub")), "{error:?}");
+        for opened in [Store::open(folder.path()), Store::open_read_only(folder.path())] {
+            let error = opened.map(drop).unwrap_err();
+            assert!(matches!(&error, StoreError::IsFolder { path } if path == folder.path()), "{error:?}");
+        }
+        let error = Store::open_read_only(folder.path().join("none.db")).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_file_without_its_wal_is_read_without_being_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd ?#% name.db");
+        let tea = memory("Tea", "The user drinks tea.");
+        insert(&Store::open(&path).unwrap(), &tea);
+        let store = Store::open_read_only(&path).unwrap();
+        assert_eq!(store.memory(&tea.id).unwrap(), tea);
+        assert_eq!(store.search_candidates("tea", &Filter::default(), 5).unwrap().len(), 1);
+        assert!(!store.record_access(std::slice::from_ref(&tea.id), AccessKind::Read, day(0)));
+        let error = store
+            .write(None, day(0), |w| w.insert(&clean(memory("Milk", "No milk.")), &clean(Vec::new())))
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+        let uri = format!("file:{}?immutable=1", uri_path(&path));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let found: i64 = cipher::open(Path::new(&uri), &path, flags, &Keys::default())
+            .unwrap()
+            .query_row("SELECT count(*) FROM memories", (), |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, 1, "the way that serves where the folder cannot be written");
+    }
+
+    #[test]
+    fn a_copy_that_is_only_read_takes_no_write_that_would_be_lost_with_it() {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        let tea = memory("Tea", "The user drinks tea.");
+        insert(&store, &tea);
+        let copy = store.copy_to_read(&path).unwrap();
+        assert_eq!(copy.memory(&tea.id).unwrap(), tea);
+        let error =
+            copy.write(None, day(0), |w| w.insert(&clean(memory("Milk", "No milk.")), &clean(Vec::new()))).unwrap_err();
+        assert!(matches!(&error, StoreError::Unwritable { path: named, .. } if *named == path), "{error:?}");
+        assert!(copy.is_read_only() && !store.is_read_only());
+    }
+
+    #[test]
+    fn an_empty_file_becomes_a_store() {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        let store = Store::open(&path).unwrap();
+        write(&store, |w| w.revision(&crate::store::samples::shop()));
+    }
+
+    #[test]
+    fn many_can_open_a_new_file_at_once() {
+        let (_folder, path) = place();
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(&path).map(drop))).collect();
+            opening.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for result in opened {
+            result.unwrap();
+        }
+        let left: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [path], "nothing else is left behind");
+    }
+
+    #[test]
+    fn a_locked_file_is_an_error_with_a_remedy() {
+        let (_folder, path) = place();
+        let (one, other) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+        other.conn.busy_timeout(Duration::from_millis(10)).unwrap();
+        let error = one
+            .write::<_, StoreError>(None, day(0), |_| {
+                Ok(other.write(None, day(0), |w| w.revision(&crate::store::samples::shop())).unwrap_err())
+            })
+            .unwrap();
+        assert_eq!(message(&error, &path), "FILE is locked by another process; try again when it has finished");
+    }
+}

@@ -1,0 +1,51 @@
+//! Paths of the file and of its companions, created with private permissions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::store::StoreError;
+
+/// SQLite would only say that it cannot open it.
+pub(in crate::store) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
+}
+
+/// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
+pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
+    create_folder(path)?;
+    if path.exists() {
+        return Ok(());
+    }
+    let unwritable =
+        |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
+    let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&fresh).map_err(unwritable)?;
+    // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
+    // connections of this process hold on it.
+    let linked = fs::hard_link(&fresh, path);
+    let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
+    placed.map_err(unwritable)
+}
+
+/// Makes the folder of a file where it is missing, private.
+pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
+    }
+    Ok(())
+}
+
+/// Returns the file beside `path` whose name goes on with `ending`.
+pub(in crate::store) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,602 @@
+//! Repair of a file: rebuilds what is derived from other rows, and copies the readable rows of a damaged file.
+//!
+//! SQLite stops at the first page of a table that makes no sense. So a damaged table is read by ranges of row numbers,
+//! from both ends and then by halves, and every row that SQLite can read goes into a new file. What is below an
+//! unreadable inner page is lost, unless the history has it. A file whose header or list of tables is unreadable
+//! cannot be opened at all and needs a backup.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::types::{Value as SqlValue, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row as SqlRow, Transaction, TransactionBehavior, params_from_iter};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::backup::{copy_bytes, set_aside};
+use super::check::Checked;
+use super::path::{create_private, with_suffix};
+use super::schema::{APPLICATION_ID, BUSY_TIMEOUT, check_ours, known_version, make_version, schema_version};
+use crate::changeset::{Action, Entity, Row, RowChange};
+use crate::fault::point;
+use crate::memory::{Evidence, Memory, MemoryId, Usage};
+use crate::store::index::near::fill_near;
+use crate::store::index::words::fill as fill_words;
+use crate::store::row::{json as from_json, put_memory, spelled};
+use crate::store::writer::Mark;
+use crate::store::{Store, StoreError, Writer, evidence};
+
+/// Tables that are rebuilt from others, by the beginning of their names.
+const DERIVED: [&str; 2] = ["search_", "memory_near"];
+/// Ranges of one damaged table that are tried. Most of them are single rows on a page that is gone.
+const MAX_RANGES: usize = 20_000;
+
+/// Result of a repair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repaired {
+    /// A copy of the file as it was before.
+    pub backup: PathBuf,
+    /// Orphaned rows that were taken out, one a line of JSON; `None` if there were none, and where the file is encrypted:
+    /// they are only in the copy then.
+    pub put_aside: Option<PathBuf>,
+    /// Number of orphaned rows that were taken out.
+    pub rows: usize,
+    /// Tables that could not be read completely, by name.
+    pub lost: Vec<Loss>,
+    /// Flaws that remain.
+    pub left: Checked,
+}
+
+/// A table that could not be read completely.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// The table.
+    pub table: String,
+    /// Rows that were read.
+    pub kept: usize,
+    /// Rows that were taken from the history instead.
+    pub restored: usize,
+}
+
+impl Store {
+    /// Copies the file, rebuilds its indexes, drops vectors of other memories, and takes orphaned rows out. What a memory
+    /// says is never changed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be copied or written; it is unchanged then.
+    pub fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
+        let backup = set_aside(&self.path, &self.keys, now)?;
+        let aside = with_suffix(&backup, ".put-aside.jsonl");
+        let aside = (!self.is_encrypted()?).then_some(aside);
+        let rows = self.rebuild(aside.as_deref()).map_err(|error| error.at(&self.path))?;
+        let left = self.check()?;
+        Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
+    }
+
+    /// Does what [`Store::repair`] does with the file at `path`. Where its pages are damaged, the readable rows go into a
+    /// new file in its place, and the damaged one stays beside it with its log. No other process should use the file
+    /// then.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file is no memory database, is of a newer version, is too damaged to be opened, or cannot be
+    /// written; it is unchanged then.
+    pub fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
+        let opened = Self::open(path).and_then(|store| {
+            // The pages of an encrypted file can be read completely or not at all.
+            let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;
+            Ok((store, is_damaged))
+        });
+        match opened {
+            Ok((store, false)) => store.repair(now),
+            Ok((store, true)) => {
+                drop(store);
+                copy_readable_rows(path, now)
+            }
+            Err(
+                StoreError::Corrupt { .. }
+                | StoreError::Migration { .. }
+                | StoreError::BadRecord { .. }
+                | StoreError::Sqlite(_),
+            ) => copy_readable_rows(path, now),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rebuild(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
+        let conn = &self.conn;
+        let file = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+        // Indexes of SQLite itself first: what follows reads through them.
+        file.execute_batch("REINDEX")?;
+        let rows = take_out_orphans(&file, aside)?;
+        file.execute_batch(
+            "INSERT OR IGNORE INTO memory_usage (memory_id, confirmed_at)
+             SELECT id, (SELECT max(said_at) FROM evidence e WHERE e.memory_id = m.id) FROM memories m;
+             DELETE FROM search_recent; DELETE FROM search_docs; DELETE FROM search_segments;
+             DELETE FROM search_places; DELETE FROM search_postings;
+             INSERT INTO memory_near (memory_near) VALUES ('delete-all');
+             DELETE FROM vectors WHERE seq IN (SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
+                 JOIN memories m ON m.seq = v.seq WHERE length(v.vector) <> 4 * k.dimension
+                 OR length(v.code) <> 4 + (k.dimension + 7) / 8 OR v.namespace <> m.namespace
+                 OR m.status = 'forgotten');",
+        )?;
+        fill_words(&file)?;
+        fill_near(&file)?;
+        file.commit()?;
+        Ok(rows)
+    }
+}
+
+/// Copies the readable rows of the file at `path` into a new file, which takes its place.
+fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
+    // Opened before anything is written: a file that SQLite cannot open stays as it is.
+    let damaged = open_damaged(path).map_err(|error| error.at(path))?;
+    let backup = copy_bytes(path, now)?;
+    point("repair.begin");
+    let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
+    let remove = |path: &Path| {
+        for ending in ["", "-wal", "-shm"] {
+            fs::remove_file(with_suffix(path, ending)).ok();
+        }
+    };
+    let aside = with_suffix(&backup, ".put-aside.jsonl");
+    let copied = copy_into(&damaged, &fresh, &aside, now).map_err(|error| error.at(path)).inspect_err(|_| {
+        remove(&backup);
+        remove(&fresh);
+    });
+    drop(damaged);
+    let (lost, rows) = copied?;
+    point("repair.filled");
+    let placed = put_in_place(&fresh, path).map_err(|error| error.at(path));
+    point("repair.placed");
+    remove(&fresh);
+    placed?;
+    let left = Store::open(path)?.check()?;
+    Ok(Repaired { backup, put_aside: (rows > 0).then_some(aside), rows, lost, left })
+}
+
+fn open_damaged(path: &Path) -> Result<Connection, StoreError> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    // Closing must not bring the log into pages that are damaged.
+    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    check_ours(&conn, path)?;
+    Ok(conn)
+}
+
+/// Makes a file of the damaged one's version, with every readable row, and migrates it. Returns the tables that were not
+/// read completely, and how many orphaned rows were taken out.
+fn copy_into(
+    damaged: &Connection,
+    fresh: &Path,
+    aside: &Path,
+    now: Timestamp,
+) -> Result<(Vec<Loss>, usize), StoreError> {
+    let version = schema_version(damaged)?;
+    let version = if (1..=known_version()).contains(&version) { version } else { known_version() };
+    create_private(fresh)?;
+    let mut conn = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    make_version(&mut conn, fresh, version)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    // Rows come in any order, and the rows they refer to may be lost.
+    conn.execute_batch("PRAGMA foreign_keys = OFF")?;
+    let file = conn.transaction()?;
+    let triggers = drop_triggers(&file)?;
+    let mut lost = Vec::new();
+    for (table, has_row_numbers) in tables(&file)? {
+        file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
+        let mut copying = TableCopy::new(damaged, &file, &table)?;
+        if has_row_numbers {
+            copying.by_ranges()?
+        } else {
+            copying.by_key()?
+        }
+        let (is_damaged, kept) = (copying.is_damaged, copying.kept);
+        if is_damaged {
+            lost.push(Loss { table, kept, restored: 0 });
+        }
+    }
+    file.execute_batch(&triggers)?;
+    file.commit()?;
+    make_version(&mut conn, fresh, known_version())?;
+    drop(conn);
+    let store = Store::open(fresh)?;
+    let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
+    for loss in &mut lost {
+        match loss.table.as_str() {
+            "memories" => loss.restored = restored.memories,
+            "evidence" => loss.restored = restored.evidence,
+            _ => {}
+        }
+    }
+    Ok((lost, store.rebuild(Some(aside))?))
+}
+
+/// Returns the tables that are copied, and whether their rows have numbers.
+fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
+    let mut statement = conn.prepare(
+        "SELECT name, wr = 0 FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )?;
+    let found = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let is_own = |(name, _): &(String, bool)| !DERIVED.iter().any(|begin| name.starts_with(begin));
+    Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_own).collect())
+}
+
+/// Drops the triggers, and returns the statements that create them again.
+fn drop_triggers(conn: &Connection) -> Result<String, StoreError> {
+    let mut statement = conn.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")?;
+    let triggers: Vec<(String, String)> =
+        statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let mut created = String::new();
+    for (name, sql) in triggers {
+        conn.execute_batch(&format!("DROP TRIGGER \"{name}\""))?;
+        created += &sql;
+        created.push_str(";\n");
+    }
+    Ok(created)
+}
+
+/// One table while it is copied.
+struct TableCopy<'c> {
+    from: &'c Connection,
+    to: &'c Connection,
+    table: &'c str,
+    /// Its columns, quoted.
+    columns: String,
+    /// Columns of its key, for tables without row numbers.
+    key: Vec<String>,
+    insert: String,
+    kept: usize,
+    is_damaged: bool,
+}
+
+impl<'c> TableCopy<'c> {
+    fn new(from: &'c Connection, to: &'c Connection, table: &'c str) -> Result<Self, StoreError> {
+        let mut statement = to.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")?;
+        let found =
+            statement.query_map([table], |row| Ok((format!("\"{}\"", row.get::<_, String>(0)?), row.get(1)?)))?;
+        let columns: Vec<(String, usize)> = found.collect::<Result<_, _>>()?;
+        let mut key: Vec<&(String, usize)> = columns.iter().filter(|(_, place)| *place > 0).collect();
+        key.sort_by_key(|(_, place)| *place);
+        let key = key.into_iter().map(|(name, _)| name.clone()).collect();
+        let values = vec!["?"; columns.len()].join(", ");
+        let columns = columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        let insert = format!("INSERT INTO \"{table}\" ({columns}) VALUES ({values})");
+        Ok(Self { from, to, table, columns, key, insert, kept: 0, is_damaged: false })
+    }
+
+    fn by_ranges(&mut self) -> Result<(), StoreError> {
+        let mut ranges = VecDeque::from([(i64::MIN, i64::MAX)]);
+        for _ in 0..MAX_RANGES {
+            let Some((mut low, mut high)) = ranges.pop_front() else { break };
+            let (last, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid", &[low, high])?;
+            if is_done {
+                continue;
+            }
+            low = last.map_or(low, |last| last.saturating_add(1));
+            let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
+            high = first.map_or(high, |first| first.saturating_sub(1));
+            if !is_done && low < high {
+                let middle = i64::midpoint(low, high);
+                ranges.extend([(low, middle), (middle + 1, high)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn by_key(&mut self) -> Result<(), StoreError> {
+        let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
+        if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
+            self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
+        }
+        Ok(())
+    }
+
+    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last one, and whether all were read.
+    fn scan(&mut self, condition: &str, values: &[i64]) -> Result<(Option<i64>, bool), StoreError> {
+        let number = if values.is_empty() { "0" } else { "rowid" };
+        let sql = format!("SELECT {number}, {} FROM \"{}\" WHERE {condition}", self.columns, self.table);
+        let mut last = None;
+        let read = self.from.prepare_cached(&sql).and_then(|mut statement| {
+            let width = statement.column_count();
+            let mut rows = statement.query(params_from_iter(values))?;
+            while let Some(row) = rows.next()? {
+                last = Some(row.get(0)?);
+                // Text that is no UTF-8 is not ours.
+                let values: Result<Vec<SqlValue>, _> = (1..width).map(|index| row.get(index)).collect();
+                match values.and_then(|values| self.to.prepare_cached(&self.insert)?.execute(params_from_iter(values)))
+                {
+                    Ok(_) => self.kept += 1,
+                    Err(error) if is_of_row(&error) => self.is_damaged = true,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            Ok(Ok(()))
+        });
+        match read {
+            Ok(Ok(())) => Ok((last, true)),
+            // The new file cannot be written.
+            Ok(Err(error)) => Err(error.into()),
+            Err(error) if is_of_page(&error) => {
+                self.is_damaged = true;
+                Ok((last, false))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether a row does not fit its table, as when a page was overwritten by that of another.
+fn is_of_row(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+        || matches!(error, rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..))
+}
+
+fn is_of_page(error: &rusqlite::Error) -> bool {
+    let is_no_table = |text: &str| text.starts_with("no such table") || text.starts_with("no such column");
+    match error {
+        // The list of tables may be damaged, too.
+        rusqlite::Error::SqliteFailure(_, Some(text)) if is_no_table(text) => true,
+        rusqlite::Error::SqlInputError { msg, .. } if is_no_table(msg) => true,
+        error => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::TooBig | ErrorCode::OutOfMemory)
+        ),
+    }
+}
+
+/// Writes the pages of the new file over those of the damaged one, so that others see all of it or nothing; where that
+/// one is no database any more, the new file takes its place.
+fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
+    let written = || -> rusqlite::Result<()> {
+        let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let mut to = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        to.busy_timeout(BUSY_TIMEOUT)?;
+        let backup = rusqlite::backup::Backup::new(&from, &mut to)?;
+        backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
+    };
+    match written().map_err(|error| StoreError::from(error).at(path)) {
+        Err(StoreError::NotADatabase { .. } | StoreError::Corrupt { .. }) => {
+            let moved = ["-wal", "-shm"]
+                .into_iter()
+                .map(|ending| with_suffix(path, ending))
+                .filter(|beside| beside.exists())
+                .try_for_each(fs::remove_file)
+                .and_then(|()| fs::rename(fresh, path));
+            moved.map_err(|source| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) })
+        }
+        written => written,
+    }
+}
+
+const ENTRIES: &str = "SELECT entity, before, after FROM history
+    WHERE memory_id = ?1 AND entity IN ('memory', 'evidence') ORDER BY id";
+/// Reason of entries that a repair adds to the history.
+const REASON: &str = "the entries between were on a damaged page";
+
+/// Transcript, message and quote, by which pieces of evidence are told apart.
+type EvidenceKey = (String, String, String);
+
+/// A memory as the history has it.
+#[derive(Default)]
+struct Recorded {
+    is_known: bool,
+    memory: Option<Memory>,
+    evidence: BTreeMap<EvidenceKey, Evidence>,
+}
+
+/// Number of lost rows that came back from the history.
+#[derive(Debug, Clone, Copy, Default)]
+struct Restored {
+    memories: usize,
+    evidence: usize,
+}
+
+/// Restores the rows that the history has and no table does, if the history was read completely. Otherwise adds an entry
+/// to the history for each row that differs from it.
+fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
+    store.write(None, now, |writer| {
+        let mut restored = Restored::default();
+        // First of all: restored memories may get the row numbers of others.
+        writer.read(|conn| {
+            conn.execute_batch(
+                "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
+                 DELETE FROM vector_failures WHERE seq NOT IN (SELECT seq FROM memories);",
+            )?;
+            Ok(())
+        })?;
+        let ids: Vec<MemoryId> = writer.read(|conn| {
+            let mut statement = conn.prepare("SELECT DISTINCT memory_id FROM history ORDER BY memory_id")?;
+            let found = statement.query_map((), |row| row.get::<_, String>(0).map(MemoryId::from_stored))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })?;
+        for id in ids {
+            let recorded = recorded(writer, &id)?;
+            if recorded.is_known {
+                restore_memory(writer, &id, &recorded, is_history_whole, &mut restored)?;
+            }
+        }
+        Ok(restored)
+    })
+}
+
+fn recorded(writer: &Writer<'_>, id: &MemoryId) -> Result<Recorded, StoreError> {
+    writer.read(|conn| {
+        let mut statement = conn.prepare_cached(ENTRIES)?;
+        let (mut rows, mut recorded) = (statement.query([id.as_str()])?, Recorded::default());
+        while let Some(row) = rows.next()? {
+            recorded.replay(row)?;
+        }
+        Ok(recorded)
+    })
+}
+
+impl Recorded {
+    fn replay(&mut self, row: &SqlRow<'_>) -> rusqlite::Result<()> {
+        let (before, after): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+        match spelled::<Entity>(row, 0)? {
+            Entity::Memory => {
+                self.is_known = before.is_some() || after.is_some();
+                self.memory = after.map(|text| from_json(&text, 2)).transpose()?;
+            }
+            Entity::Evidence => {
+                if let Some(text) = before {
+                    self.evidence.remove(&evidence_key(&from_json(&text, 1)?));
+                }
+                if let Some(text) = after {
+                    let found: Evidence = from_json(&text, 2)?;
+                    self.evidence.insert(evidence_key(&found), found);
+                }
+            }
+            Entity::Relation | Entity::Tombstone => {}
+        }
+        Ok(())
+    }
+}
+
+fn restore_memory(
+    writer: &Writer<'_>,
+    id: &MemoryId,
+    recorded: &Recorded,
+    is_history_whole: bool,
+    restored: &mut Restored,
+) -> Result<(), StoreError> {
+    let found = find(writer, id)?;
+    let is_same = match (&found, &recorded.memory) {
+        (Some(found), Some(recorded)) => without_counts(found) == without_counts(recorded),
+        (found, recorded) => found.is_none() && recorded.is_none(),
+    };
+    match (&recorded.memory, is_history_whole) {
+        _ if is_same => {}
+        (Some(recorded), true) => {
+            writer.read(|conn| put_memory(conn, recorded))?;
+            restored.memories += usize::from(found.is_none());
+        }
+        _ => add_entry(writer, Row::memory(recorded.memory.clone(), found))?,
+    }
+    if find(writer, id)?.is_none() {
+        return Ok(());
+    }
+    let stored: BTreeMap<EvidenceKey, Evidence> =
+        writer.evidence(id)?.into_iter().map(|found| (evidence_key(&found), found)).collect();
+    for (_, lost) in recorded.evidence.iter().filter(|(key, _)| !stored.contains_key(*key)) {
+        if is_history_whole {
+            restored.evidence += usize::from(writer.read(|conn| evidence::insert_row(conn, id, lost))?);
+        } else {
+            add_entry(writer, Row::Evidence { memory: id.clone(), before: Some(lost.clone()), after: None })?;
+        }
+    }
+    for (_, unknown) in stored.iter().filter(|(key, _)| !recorded.evidence.contains_key(*key)) {
+        add_entry(writer, Row::new_evidence(id.clone(), unknown))?;
+    }
+    Ok(())
+}
+
+/// Returns a memory, also one whose usage counts are lost.
+fn find(writer: &Writer<'_>, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
+    writer.read(|conn| {
+        conn.prepare_cached("INSERT OR IGNORE INTO memory_usage (memory_id) SELECT id FROM memories WHERE id = ?1")?
+            .execute([id.as_str()])?;
+        Ok(())
+    })?;
+    writer.find(id)
+}
+
+fn add_entry(writer: &Writer<'_>, row: Row) -> Result<(), StoreError> {
+    writer.note(&RowChange::new(Action::Repair, row, Some(REASON)), Mark::Done)
+}
+
+fn evidence_key(evidence: &Evidence) -> EvidenceKey {
+    let message = evidence.messages.first().cloned().unwrap_or_default();
+    (evidence.transcript.clone(), message, evidence.quote.clone())
+}
+
+/// Counts of use change without an entry in the history.
+fn without_counts(memory: &Memory) -> Memory {
+    Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
+}
+
+/// Writes orphaned rows into a file, if one is given, and then deletes them.
+fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, StoreError> {
+    let mut count = 0;
+    // What is removed may leave others without their row.
+    loop {
+        let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
+        let dangling = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?)))?;
+        let dangling: Vec<(String, Option<i64>)> = dangling.collect::<Result<_, _>>()?;
+        if dangling.is_empty() {
+            return Ok(count);
+        }
+        let before = count;
+        for (table, row) in dangling {
+            count += match row {
+                Some(row) => move_row(conn, aside, &table, &format!("rowid = {row}"))?,
+                None => move_row(conn, aside, &table, lacking(&table))?,
+            };
+        }
+        if count == before {
+            return Ok(count);
+        }
+    }
+}
+
+/// Returns the condition of orphaned rows in a table without row numbers.
+fn lacking(table: &str) -> &'static str {
+    match table {
+        "relations" => "from_id NOT IN (SELECT id FROM memories) OR to_id NOT IN (SELECT id FROM memories)",
+        "memory_usage" | "settled" => "memory_id NOT IN (SELECT id FROM memories)",
+        "project_paths" => "project NOT IN (SELECT id FROM projects)",
+        _ => "0",
+    }
+}
+
+fn move_row(conn: &Connection, aside: Option<&Path>, table: &str, condition: &str) -> Result<usize, StoreError> {
+    if let Some(aside) = aside {
+        copy_rows(conn, aside, table, condition)?;
+    }
+    Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
+}
+
+fn copy_rows(conn: &Connection, aside: &Path, table: &str, condition: &str) -> Result<(), StoreError> {
+    let mut statement = conn.prepare(&format!("SELECT * FROM \"{table}\" WHERE {condition}"))?;
+    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut rows = statement.query(())?;
+    let mut lines = String::new();
+    while let Some(row) = rows.next()? {
+        lines += &json!({"table": table, "row": values(row, &names)?}).to_string();
+        lines.push('\n');
+    }
+    append(aside, &lines).map_err(|source| StoreError::Unwritable { path: aside.to_owned(), source: Box::new(source) })
+}
+
+fn append(path: &Path, lines: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_all()
+}
+
+fn values(row: &SqlRow<'_>, names: &[String]) -> Result<Value, StoreError> {
+    let mut map = Map::new();
+    for (index, name) in names.iter().enumerate() {
+        let value = match row.get_ref(index)? {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => number.into(),
+            ValueRef::Real(number) => number.into(),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+            ValueRef::Blob(bytes) => json!({ "blob": transcripts::hex(bytes) }),
+        };
+        map.insert(name.clone(), value);
+    }
+    Ok(Value::Object(map))
+}
+
+#[cfg(test)]
+#[path = "repair_tests.rs"]
+mod tests;

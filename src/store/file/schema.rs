@@ -1,0 +1,131 @@
+//! The schema of the file: its migrations, its version, and the settings of every connection.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, Transaction};
+use rusqlite_migration::{HookError, M, Migrations};
+
+use crate::fault::point;
+use crate::store::StoreError;
+use crate::store::index::near::fill_near;
+use crate::store::index::words::fill as fill_words;
+
+/// How long an operation waits for another process to let go of the file.
+pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
+const STATEMENTS: usize = 64;
+/// Tells our files from those of other programs: `aftr` in ASCII.
+pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
+/// In order; a published one is never changed, only followed by another. Each is one transaction.
+pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
+    vec![
+        step(include_str!("../migrations/0001_memories.sql")),
+        step(include_str!("../migrations/0002_ledger.sql")),
+        step(include_str!("../migrations/0003_files.sql")),
+        step(include_str!("../migrations/0004_projects.sql")),
+        step(include_str!("../migrations/0005_known_context.sql")),
+        step(include_str!("../migrations/0006_packs.sql")),
+        step(include_str!("../migrations/0007_batches.sql")),
+        step(include_str!("../migrations/0008_lacking.sql")),
+        step(include_str!("../migrations/0009_settled.sql")),
+        step(include_str!("../migrations/0010_identity.sql")),
+        M::up_with_hook(include_str!("../migrations/0011_near.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            Ok(fill_near(file)?)
+        }),
+        step(include_str!("../migrations/0012_passes.sql")),
+        M::up_with_hook(include_str!("../migrations/0013_search.sql"), |file: &Transaction<'_>| {
+            point("migrate.step");
+            fill_words(file).map_err(|error| HookError::Hook(error.to_string()))
+        }),
+        step(include_str!("../migrations/0014_vectors.sql")),
+        step(include_str!("../migrations/0015_lifecycle.sql")),
+        step(include_str!("../migrations/0016_jobs.sql")),
+        step(include_str!("../migrations/0017_trust.sql")),
+        step(include_str!("../migrations/0018_changesets.sql")),
+        step(include_str!("../migrations/0019_requests.sql")),
+    ]
+});
+
+/// A step that is done with its statements.
+fn step(sql: &'static str) -> M<'static> {
+    M::up_with_hook(sql, |_: &Transaction<'_>| {
+        point("migrate.step");
+        Ok(())
+    })
+}
+
+pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
+    )?;
+    prepare_once(conn)?;
+    Ok(())
+}
+
+/// Keeps statements prepared whatever is bound to them. Left to itself, SQLite compares what is bound with the
+/// expressions of indexes, and plans such a statement anew for each value.
+pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
+/// Refuses a database that another program made, before anything in it is changed.
+pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
+    // Read second: another process that is making the file sets the id before the first table.
+    let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
+    let ours = id == APPLICATION_ID || (id == 0 && !used);
+    if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }
+}
+
+pub(in crate::store) fn known_version() -> i64 {
+    i64::try_from(MIGRATIONS.len()).expect("a table of a few rows")
+}
+
+pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
+    Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
+}
+
+/// A disk that is full, or pages that are damaged, are no fault of the schema.
+pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
+    match source {
+        rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
+            StoreError::Sqlite(err) => {
+                let source = rusqlite_migration::Error::RusqliteError { query, err };
+                StoreError::Migration { path: path.to_owned(), source }
+            }
+            // Another process may be at the same; whoever opens the file tries again.
+            named => named,
+        },
+        source => StoreError::Migration { path: path.to_owned(), source },
+    }
+}
+
+/// Makes the schema of this version in a file that has an earlier one or none, without a copy.
+pub(in crate::store) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    configure(conn)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    let version = usize::try_from(version).unwrap_or_default();
+    let made = Migrations::from_slice(&MIGRATIONS).to_version(conn, version);
+    made.map_err(|source| unmigrated(path, source))
+}
+
+/// How many versions of the schema there are.
+#[cfg(test)]
+pub(in crate::store) fn versions() -> usize {
+    MIGRATIONS.len()
+}
+
+/// Makes a file as the version left it that knew the first `version` migrations.
+#[cfg(test)]
+pub(in crate::store) fn of_version(path: &Path, version: usize) -> Connection {
+    let mut conn = Connection::open(path).unwrap();
+    make_version(&mut conn, path, i64::try_from(version).unwrap()).unwrap();
+    conn
+}

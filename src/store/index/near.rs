@@ -1,0 +1,432 @@
+//! Index of near claims: finds the claims that may say the same, at a cost that does not grow with the store.
+//!
+//! Words are looked up from the rarest on, until a claim that says the same stands out even if it uses other words for
+//! some of them. Claims are ranked by the words they share, each weighted by its rarity.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use crate::memory::{Claim, Memory, MemoryType, Namespace};
+use crate::store::memories::rows as limit_of;
+use crate::store::near_words::{Name, NearForms, subject_word};
+use crate::store::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row, spelled};
+use crate::store::writer::to_json;
+use crate::store::{Database, StoreError, Writer, normalised_hash};
+
+/// Claims that a word is looked up in before it counts as common.
+const PROBED: usize = 200;
+/// Claims that have a word at most if it is to be looked up at all.
+const MAX_SHARED: usize = 10_000;
+/// Claims of a store from which on pairs of words and all words at once are looked up, too: in a smaller one the words tell enough.
+const LARGE: f64 = 20_000.0;
+/// Words that are looked up at most.
+const MAX_LOOKED_UP: usize = 64;
+/// Words of a claim that another who says the same may well put otherwise.
+const PUT_OTHERWISE: usize = 2;
+/// Claims that share as much by chance, at most, when enough words have been looked up.
+const BY_CHANCE: f64 = 10.0;
+/// Claims whose status is looked at for each that is wanted, at most.
+const LOOKED_AT: usize = 8;
+/// Fewest claims that are returned where there are so many, however little they share.
+const LEAST: usize = 10;
+/// Part of the most that any claim shares that others share at least, beyond the fewest.
+const SHARED_ENOUGH: f64 = 0.3;
+/// Words remembered as common at most.
+const MAX_REMEMBERED: usize = 50_000;
+
+/// What claims are looked for by.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// Where to look.
+    pub namespace: &'a Namespace,
+    /// What is said.
+    pub claim: &'a Claim,
+    /// Spellings of its attribute; case and the marks between words do not matter.
+    pub keys: &'a [String],
+}
+
+/// Words found to stand in many claims, with how many of all claims have them as far as the first of those tell.
+pub(in crate::store) type CommonWords = HashMap<Name, f64>;
+
+/// How much each claim shares with the one that is asked about, one entry a shared word.
+struct Sharing {
+    everything: f64,
+    shared: Vec<(i64, f64)>,
+    weights: Vec<f64>,
+}
+
+/// Claims by how much they share, the most first.
+struct Scored(Vec<(i64, f64)>);
+
+impl Database {
+    /// Runs `read` with all its reads of one moment, which is also faster than to read anew each time.
+    ///
+    /// # Errors
+    /// What `read` returns, or [`StoreError`] if the file cannot be read.
+    pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if !self.conn.is_autocommit() {
+            return read(self);
+        }
+        self.read(|conn| {
+            let held = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
+            let found = read(self)?;
+            held.finish()?;
+            Ok(found)
+        })
+    }
+
+    /// Returns at most `limit` active and half as many pending memories that may be about the same as a claim: those
+    /// with the same words, of the same attribute, of the same subject, and with words in common, taken in turn.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| close(conn, around, &self.scored(conn, around)?, limit))
+    }
+
+    /// Returns what [`Database::around`] does, and besides at most `most` forgotten memories that share words with the
+    /// claim, the closest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn around_and_forgotten(
+        &self,
+        around: &Around<'_>,
+        limit: usize,
+        most: usize,
+    ) -> Result<(Vec<Memory>, Vec<Memory>), StoreError> {
+        self.read(|conn| {
+            let scored = self.scored(conn, around)?;
+            Ok((
+                close(conn, around, &scored, limit)?,
+                load(conn, &forgotten_of(conn, around.namespace, &scored.rows(), most)?)?,
+            ))
+        })
+    }
+
+    fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
+        self.file_waiting()?;
+        let newest = "SELECT ifnull(max(seq), 0) FROM memories";
+        let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
+        let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
+        let mut common = Vec::new();
+        let NearForms { words, concepts, pairs, whole } = NearForms::of(around.namespace, around.claim);
+        for word in words.into_iter().chain(concepts.iter().copied()).take(MAX_LOOKED_UP) {
+            if let Some(share) = self.common.borrow().get(&word) {
+                common.push((share * everything, word));
+                continue;
+            }
+            let found = holding(conn, word, PROBED + 1)?;
+            if found.len() <= PROBED {
+                sharing.note(&found);
+            } else {
+                let share = density(&found);
+                self.remember(word, share);
+                common.push((share * everything, word));
+            }
+        }
+        if everything > LARGE {
+            // What words mean stands in too many claims of a large store to tell them apart.
+            common.retain(|(_, word)| !concepts.contains(word));
+            for rare in pairs.into_iter().chain(whole) {
+                let found = holding(conn, rare, PROBED + 1)?;
+                if found.len() <= PROBED {
+                    sharing.note(&found);
+                }
+            }
+        }
+        common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        for (claims, word) in common {
+            if sharing.is_enough() || claims > count(MAX_SHARED) {
+                break;
+            }
+            sharing.note(&holding(conn, word, MAX_SHARED)?);
+        }
+        Ok(sharing.scored())
+    }
+
+    fn remember(&self, word: Name, share: f64) {
+        let mut common = self.common.borrow_mut();
+        if common.len() >= MAX_REMEMBERED {
+            common.clear();
+        }
+        common.insert(word, share);
+    }
+}
+
+impl Sharing {
+    fn note(&mut self, found: &[i64]) {
+        if !found.is_empty() {
+            let weight = (1.0 + self.everything / count(found.len())).ln();
+            self.weights.push(weight);
+            self.shared.extend(found.iter().map(|seq| (*seq, weight)));
+        }
+    }
+
+    /// Whether a claim that puts its rarest words otherwise still shares more than others do by chance: words of the
+    /// weights w are together in about `everything · exp(−Σ w)` claims.
+    fn is_enough(&self) -> bool {
+        let mut weights = self.weights.clone();
+        weights.sort_by(|a, b| b.total_cmp(a));
+        let left: f64 = weights.iter().skip(PUT_OTHERWISE).sum();
+        self.shared.len() >= LEAST && left >= (self.everything / BY_CHANCE).ln()
+    }
+
+    fn scored(mut self) -> Scored {
+        // Lists that are each in order are quickly put into one.
+        self.shared.sort_by_key(|(seq, _)| *seq);
+        self.shared.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        self.shared.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        Scored(self.shared)
+    }
+}
+
+impl Scored {
+    fn rows(&self) -> Vec<i64> {
+        self.0.iter().map(|(seq, _)| *seq).collect()
+    }
+
+    fn close_enough(&self, most: usize) -> Vec<i64> {
+        let least = self.0.first().map_or(0.0, |(_, shared)| shared * SHARED_ENOUGH);
+        let close = self.0.iter().enumerate().take_while(|(index, (_, shared))| *index < LEAST * 2 || *shared >= least);
+        close.map(|(_, (seq, _))| *seq).take(most).collect()
+    }
+}
+
+fn count(of: usize) -> f64 {
+    u32::try_from(of).map_or(f64::MAX, f64::from)
+}
+
+/// What part of all claims holds a word, from how densely the first of them lie.
+fn density(first: &[i64]) -> f64 {
+    let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
+    count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
+}
+
+/// Returns those to compare with, of what shares words and of what is the same in one respect.
+fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
+    let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
+        Some(word) => holding(conn, word, PROBED)?.into_iter().collect(),
+        None => HashSet::new(),
+    };
+    let mut same_subject: Vec<i64> = scored.rows().into_iter().filter(|seq| subject.contains(seq)).collect();
+    same_subject.truncate(limit);
+    let lists = [
+        same_words(conn, around, limit)?,
+        same_key(conn, around, limit)?,
+        same_subject,
+        scored.close_enough(limit * LOOKED_AT),
+    ];
+    let statuses = statuses(conn, around.namespace, &lists)?;
+    load(conn, &taken_in_turn(lists, &statuses, limit))
+}
+
+/// Takes the first of each list, then the second of each, and so on; a memory comes once. Those that wait do not take
+/// the place of those that hold.
+fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
+    let mut lists = lists.map(Vec::into_iter);
+    let (mut seen, mut taken) = (HashSet::new(), Vec::new());
+    let (mut holding, mut waiting) = (0, 0);
+    loop {
+        let mut any = false;
+        for list in &mut lists {
+            let next = list.find(|seq| {
+                active.get(seq).is_some_and(|active| if *active { holding < limit } else { waiting < limit / 2 })
+                    && seen.insert(*seq)
+            });
+            let Some(seq) = next else { continue };
+            any = true;
+            if active[&seq] {
+                holding += 1;
+            } else {
+                waiting += 1;
+            }
+            taken.push(seq);
+        }
+        if !any {
+            return taken;
+        }
+    }
+}
+
+/// Which memories are filed under a word, the first of them.
+fn holding(conn: &Connection, word: Name, limit: usize) -> Result<Vec<i64>, StoreError> {
+    let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
+    let found = statement.query_map(params![word.to_string(), limit_of(limit)], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// What says the same, the first learnt first.
+fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status IN ('active', 'pending')
+         ORDER BY created_at, id LIMIT ?3",
+    )?;
+    let values = params![normalised_hash(&around.claim.content), around.namespace.to_string(), limit_of(limit)];
+    let found = statement.query_map(values, |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Which of `close` are forgotten ones of the namespace, at most so many, in their order.
+fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: usize) -> Result<Vec<i64>, StoreError> {
+    let namespace = namespace.to_string();
+    let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
+    if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
+        return Ok(Vec::new());
+    }
+    let mut statement = conn.prepare_cached(
+        "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
+         WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
+    )?;
+    let values = params![to_json(&close)?, namespace, limit_of(most)];
+    let found = statement.query_map(values, |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// What holds now before what waits, the last changed first.
+fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
+    let sql = format!(
+        "SELECT m.seq FROM memories m WHERE {} AND m.namespace = ?2 AND m.status = ?3
+         ORDER BY m.updated_at DESC, m.id DESC LIMIT ?4",
+        of_key("?1"),
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let namespace = around.namespace.to_string();
+    let mut same = Vec::new();
+    for status in ["active", "pending"] {
+        for key in around.keys {
+            let values = params![key, namespace, status, limit_of(limit)];
+            let found = statement.query_map(values, |row| row.get(0))?;
+            same.extend(found.collect::<Result<Vec<i64>, _>>()?);
+        }
+    }
+    Ok(same)
+}
+
+/// Which of the memories are active; those that are neither active nor pending are missing.
+fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Result<HashMap<i64, bool>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT m.seq, m.status = 'active' FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
+         WHERE m.namespace = ?2 AND m.status IN ('active', 'pending')",
+    )?;
+    let wanted: Vec<&i64> = lists.iter().flatten().collect();
+    let found =
+        statement.query_map(params![to_json(&wanted)?, namespace.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns the memories in these rows, in their order.
+fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
+    let sql = format!(
+        "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
+         JOIN memory_usage u ON u.memory_id = m.id"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let found = statement
+        .query_map([to_json(&chosen)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
+    let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
+    Ok(chosen.iter().filter_map(|seq| found.remove(seq)).collect())
+}
+
+/// Returns the condition that the attribute of `m` is `value` but for case and marks, in the words of its index.
+pub(in crate::store) fn of_key(value: &str) -> String {
+    let plain = |key: &str| format!("replace(replace(replace(lower({key}), '-', '_'), ' ', '_'), '/', '_')");
+    format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
+}
+
+/// New memories that wait at most to be filed.
+const MOST_UNFILED: usize = 16_384;
+/// Of so many that are filed at once, it is seen to that FTS5 is set as below.
+const MANY: usize = 1_024;
+/// How FTS5 is to keep what it files, which the file remembers. It gathers less than its own 1 MB before it writes, so that
+/// what it gathers stays close to the processor, and puts eight parts together instead of four, so a word is written
+/// fewer times. With both, filing takes two thirds of the time.
+const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
+
+impl Database {
+    /// Files the new memories that wait for it.
+    pub(in crate::store) fn file_waiting(&self) -> Result<(), StoreError> {
+        let waiting = std::mem::take(&mut *self.unfiled.borrow_mut());
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        self.read(|conn| {
+            if waiting.len() >= MANY {
+                set_up(conn)?;
+            }
+            let mut insert = conn.prepare_cached("INSERT INTO memory_near (rowid, words) VALUES (?1, ?2)")?;
+            for (seq, words) in waiting {
+                insert.execute(params![seq, words])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn set_up(conn: &Connection) -> Result<(), StoreError> {
+    for (name, value) in KEPT {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memory_near_config WHERE k = ?1 AND v = ?2)";
+        if !conn.prepare_cached(sql)?.query_row(params![name, value], |row| row.get::<_, bool>(0))? {
+            conn.execute("INSERT INTO memory_near (memory_near, rank) VALUES (?1, ?2)", params![name, value])?;
+        }
+    }
+    Ok(())
+}
+
+impl Writer<'_> {
+    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] tells; at the latest
+    /// when the transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so many are
+    /// filed one after another.
+    pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
+        self.unfiled.borrow_mut().push((seq, words.to_owned()));
+    }
+
+    /// Files what waits for it if that is much.
+    pub(in crate::store) fn file_if_many(&self) -> Result<(), StoreError> {
+        let many = self.unfiled.borrow().len() >= MOST_UNFILED;
+        if many { self.file_waiting() } else { Ok(()) }
+    }
+
+    /// Files a memory under what it says, as it is given.
+    pub(in crate::store) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
+        self.file_waiting()?;
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
+            )?
+            .execute([memory.id.as_str(), &filed(&memory.namespace, &memory.claim)])?;
+            Ok(())
+        })
+    }
+}
+
+/// Files every memory of a file that was made before there was this index.
+pub(in crate::store) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
+    let mut all =
+        conn.prepare("SELECT seq, namespace, title, content, subject, key, value FROM memories ORDER BY seq")?;
+    let mut insert = conn.prepare("INSERT INTO memory_near (rowid, words) VALUES (?1, ?2)")?;
+    let mut rows = all.query(())?;
+    while let Some(row) = rows.next()? {
+        let claim = Claim {
+            subject: row.get(4)?,
+            key: row.get(5)?,
+            value: row.get(6)?,
+            ..Claim::new(MemoryType::Semantic, "", row.get::<_, String>(2)?, row.get::<_, String>(3)?)
+        };
+        let namespace: Namespace = spelled(row, 1)?;
+        insert.execute(params![row.get::<_, i64>(0)?, filed(&namespace, &claim)])?;
+    }
+    Ok(())
+}
+
+/// Returns the words that a claim is filed under.
+pub(in crate::store) fn filed(namespace: &Namespace, claim: &Claim) -> String {
+    NearForms::of(namespace, claim).spelled()
+}

@@ -1,0 +1,225 @@
+//! What is read of many memories to choose the few that are shown: little of each, by row number.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+use crate::memory::{Memory, MemoryId, MemoryType};
+use crate::store::filter::{Clauses, Filter};
+use crate::store::row::{
+    MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, spelled as text, time, time_or_none,
+};
+use crate::store::writer::to_json;
+use crate::store::{Database, StoreError};
+
+/// Pieces of evidence that are passed over to find one of another memory.
+const PASSED_OVER: i64 = 4;
+/// Places in conversations that are looked at of one memory.
+const PLACES: usize = 4;
+
+/// The row of a memory; only of use with the store that it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub(in crate::store) i64);
+
+/// What ranking needs to know of a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// Its row in the store.
+    pub seq: Seq,
+    /// Its id.
+    pub id: MemoryId,
+    /// What it says.
+    pub content: String,
+    /// 0–1.
+    pub importance: f64,
+    /// 0–1.
+    pub confidence: f64,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it was learnt.
+    pub created_at: Timestamp,
+    /// From when it held.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it held.
+    pub valid_to: Option<Timestamp>,
+    /// Times it was recalled.
+    pub access_count: u32,
+    /// When it was last recalled.
+    pub last_accessed_at: Option<Timestamp>,
+    /// When what it says was last said, as far as its evidence tells.
+    pub confirmed_at: Option<Timestamp>,
+    /// Its type.
+    pub memory_type: MemoryType,
+    /// Whether a person pinned it.
+    pub pinned: bool,
+    /// Where in conversations it was learnt, in the order in which it was.
+    pub said: Vec<Said>,
+}
+
+/// A place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    transcript: String,
+    piece: i64,
+    /// Who said it.
+    pub speaker: Option<String>,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+impl Database {
+    /// Returns what ranking needs of those of `rows` that pass `filter`, in no order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn ranked_rows(&self, rows: &[Seq], filter: &Filter) -> Result<Vec<Ranked>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT m.seq, m.id, m.content, m.importance, m.confidence, m.updated_at, m.created_at, m.valid_from,
+             m.valid_to, u.access_count, u.last_accessed_at, u.confirmed_at, m.type, m.pinned
+             FROM json_each(?) wanted CROSS JOIN memories m ON m.seq = wanted.value
+             JOIN memory_usage u ON u.memory_id = m.id WHERE {}",
+            clauses.sql()
+        );
+        let wanted = Value::from(spelled(rows)?);
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found =
+                statement.query_map(params_from_iter(std::iter::once(wanted).chain(clauses.values)), |row| {
+                    Ok(Ranked {
+                        seq: Seq(row.get(0)?),
+                        id: MemoryId::from_stored(row.get::<_, String>(1)?),
+                        content: row.get(2)?,
+                        importance: row.get(3)?,
+                        confidence: row.get(4)?,
+                        updated_at: time(row, 5)?,
+                        created_at: time(row, 6)?,
+                        valid_from: time_or_none(row, 7)?,
+                        valid_to: time_or_none(row, 8)?,
+                        access_count: row.get(9)?,
+                        last_accessed_at: time_or_none(row, 10)?,
+                        confirmed_at: time_or_none(row, 11)?,
+                        memory_type: text(row, 12)?,
+                        pinned: row.get(13)?,
+                        said: Vec::new(),
+                    })
+                })?;
+            let mut found = found.collect::<Result<Vec<Ranked>, _>>()?;
+            said(conn, &mut found)?;
+            Ok(found)
+        })
+    }
+
+    /// Returns the rows of the memories with these ids; one that is not there is missing.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
+        let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value",
+            )?;
+            let found = statement.query_map([to_json(&ids)?], |row| {
+                Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the rows of the memories that were learnt just before and just after this one in its conversations, by
+    /// when they were said and then by when they were learnt; each once.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn beside(&self, memory: &Ranked) -> Result<Vec<Seq>, StoreError> {
+        self.read(|conn| {
+            let mut beside = Vec::new();
+            for said in &memory.said {
+                for queries in [BEFORE, AFTER] {
+                    beside.extend(nearest(conn, said, &memory.id, queries)?);
+                }
+            }
+            beside.sort_unstable();
+            beside.dedup();
+            Ok(beside)
+        })
+    }
+
+    /// Returns the memories in these rows, in their order; one that is not there is left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn in_rows(&self, rows: &[Seq]) -> Result<Vec<Memory>, StoreError> {
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN {MEMORY_TABLES}
+             WHERE m.seq = wanted.value"
+        );
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement
+                .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
+            let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
+            Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
+        })
+    }
+}
+
+/// Pieces said at the same time and learnt before, the nearest first; then those said before. Likewise after.
+const BEFORE: [&str; 2] = [
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) < ?2 AND e.id <> ?3
+     ORDER BY ifnull(e.said_at, 0) DESC, e.id DESC LIMIT ?4",
+];
+const AFTER: [&str; 2] = [
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4",
+    "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+     WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) > ?2 AND e.id <> ?3
+     ORDER BY ifnull(e.said_at, 0), e.id LIMIT ?4",
+];
+
+/// Returns the nearest other memory in one direction.
+fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -> Result<Option<Seq>, StoreError> {
+    for sql in queries {
+        let mut statement = conn.prepare_cached(sql)?;
+        let at = said.at.map_or(0, Timestamp::as_millisecond);
+        let mut rows = statement.query(params![said.transcript, at, said.piece, PASSED_OVER])?;
+        while let Some(row) = rows.next()? {
+            if row.get_ref(1)?.as_str().unwrap_or_default() != own.as_str() {
+                return Ok(Some(Seq(row.get(0)?)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Notes where each was learnt, the first places of it.
+fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
+    let ids: Vec<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
+    let mut statement = conn.prepare_cached(
+        "SELECT w.key, e.transcript, e.id, e.speaker, e.said_at
+         FROM json_each(?1) w CROSS JOIN evidence e ON e.memory_id = w.value",
+    )?;
+    let mut rows = statement.query([to_json(&ids)?])?;
+    while let Some(row) = rows.next()? {
+        let said =
+            Said { transcript: row.get(1)?, piece: row.get(2)?, speaker: row.get(3)?, at: time_or_none(row, 4)? };
+        if let Some(memory) = memories.get_mut(row.get::<_, usize>(0)?) {
+            memory.said.push(said);
+        }
+    }
+    for memory in memories {
+        memory.said.sort_unstable_by_key(|said| said.piece);
+        memory.said.truncate(PLACES);
+    }
+    Ok(())
+}
+
+fn spelled(rows: &[Seq]) -> Result<String, StoreError> {
+    to_json(&rows.iter().map(|row| row.0).collect::<Vec<i64>>())
+}

@@ -1,0 +1,477 @@
+//! Word search by BM25.
+//!
+//! All memories are in the index whatever their status, and the filter is a join: one path serves search, the inbox
+//! and the search for what was forgotten, and a change of status costs no re-indexing.
+//!
+//! Nothing is left out to be fast: of each word, all postings of the namespaces in question are read, and the scores are
+//! added up in a list with a place for each memory. How rare a word is depends on those namespaces alone, so that the
+//! ranking in one does not depend on another.
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use rusqlite::{Connection, params_from_iter};
+
+use super::ranking::Seq;
+use super::words::{self, Entry, Texts, length_code, length_of, unpacked, weight_in};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+use crate::store::filter::{Clauses, Filter};
+use crate::store::languages::Languages;
+use crate::store::memories::rows;
+use crate::store::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
+use crate::store::terms::Stems;
+use crate::store::words::{Query, folded};
+use crate::store::writer::to_json;
+use crate::store::{Database, StoreError, Writer, normalised_hash};
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The memory.
+    pub memory: Memory,
+    /// BM25 over all indexed texts, below 0: lower is better. 0 for one that was found by its letters alone.
+    pub bm25: f64,
+    /// Words of the query that stand in the memory itself, in the query's order and in lower case.
+    pub matched: Vec<String>,
+}
+
+/// What close memories are looked for by.
+#[derive(Debug, Clone, Copy)]
+pub struct Likeness<'a> {
+    /// Where to look.
+    pub namespace: &'a Namespace,
+    /// What the claim says.
+    pub text: &'a str,
+    /// Its attribute.
+    pub key: Option<&'a str>,
+    /// Its topic.
+    pub subject: Option<&'a str>,
+}
+
+impl Database {
+    /// Returns at most `limit` memories that hold any word of `query` and pass `filter`, best first.
+    ///
+    /// Any text is a query. Where it has no words, or none is found, memories that hold it letter by letter come
+    /// instead; a blank one finds nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn search_candidates(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, StoreError> {
+        self.at_once(|db| {
+            let hits = db.word_hits(query, filter, limit)?;
+            let memories = db.in_rows(&hits.iter().map(|(seq, _)| *seq).collect::<Vec<_>>())?;
+            let hit = |(memory, (_, score)): (Memory, (Seq, f64))| Hit {
+                matched: db.words_in(query, &memory),
+                memory,
+                bm25: -score,
+            };
+            Ok(memories.into_iter().zip(hits).map(hit).collect())
+        })
+    }
+
+    /// Returns the rows of [`Database::search_candidates`], each with a number that is greater the better it fits; 0
+    /// for one that was found by its letters alone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let hits = self.hits(&Query::of(query), filter, limit)?;
+        if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
+    }
+
+    /// Returns the words of `query` that stand in the memory's own texts, in the query's order and in lower case; a
+    /// longer word with the same beginning counts. All of the query where it has no words.
+    #[must_use]
+    pub fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
+        let claim = &memory.claim;
+        let subject = claim.subject.as_deref().unwrap_or_default();
+        let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
+        self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
+    }
+
+    /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
+    #[must_use]
+    pub fn words_of(&self, query: &str) -> Vec<String> {
+        let words = Query::of(query).words;
+        let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
+        words.into_iter().filter(|word| !word.is_empty()).collect()
+    }
+
+    /// Returns at most `limit` active or pending memories close to a claim: those with the same words, those with
+    /// the same attribute, and those that share words, taken in turn.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn neighbours(&self, likeness: &Likeness<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+        let filter = Filter {
+            statuses: vec![Status::Active, Status::Pending],
+            ..Filter::exactly(std::slice::from_ref(likeness.namespace))
+        };
+        let same_words = self.by_content(likeness.namespace, likeness.text)?;
+        let same_key = likeness.key.map(|key| self.by_key(likeness.namespace, key)).transpose()?.unwrap_or_default();
+        let asked = [likeness.subject.unwrap_or_default(), likeness.text].join(" ");
+        let similar = self.hits(&Query::of(&asked), &filter, limit)?;
+        let similar = self.in_rows(&similar.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>())?;
+        Ok(taken_in_turn([same_words, same_key, similar], limit))
+    }
+
+    /// Returns the active and pending memories with the same normalised content, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn by_content(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
+                 AND m.status IN ('active', 'pending') ORDER BY m.created_at, m.id"
+            );
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map([normalised_hash(content), namespace.to_string()], memory_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Whether `namespace` holds, or once held, a memory that says `content`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
+            let values = [normalised_hash(content), namespace.to_string()];
+            Ok(conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
+        })
+    }
+
+    fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        if query.sought.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.read(|conn| look_up(conn, &mut self.stems.borrow_mut(), query, filter)?.best(conn, filter, limit))
+    }
+
+    fn hits_by_letters(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let text = letters(query);
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut clauses = Clauses::of(filter);
+        clauses.containing(&text);
+        let sql = format!(
+            "SELECT m.seq FROM memories m WHERE {} ORDER BY m.updated_at DESC, m.id DESC LIMIT {}",
+            clauses.sql(),
+            rows(limit),
+        );
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map(params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// Returns what of a query is looked for letter by letter.
+fn letters(query: &str) -> String {
+    query.replace('\0', "").trim().chars().take(200).collect()
+}
+
+impl Writer<'_> {
+    /// Brings the index up to date with the memory and its evidence.
+    pub(in crate::store) fn index(&self, id: &MemoryId) -> Result<(), StoreError> {
+        let memory = self.memory(id)?;
+        self.index_words(&memory)?;
+        self.index_near(&memory)
+    }
+
+    /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
+    pub(in crate::store) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
+        let quotes: Vec<String> = self.evidence(&memory.id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
+        self.read(|conn| {
+            let seq = conn
+                .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
+                .query_row([memory.id.as_str()], |row| row.get(0))?;
+            let entry = entry(memory, &quotes, &mut self.stems.borrow_mut());
+            words::put(conn, seq, &memory.namespace.to_string(), &entry)
+        })
+    }
+}
+
+/// Returns what of a memory with these quotes is searched.
+pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], stems: &mut Stems) -> Entry {
+    let claim = &memory.claim;
+    let texts = Texts {
+        title: &claim.title,
+        content: &claim.content,
+        summary: claim.summary.as_deref().unwrap_or_default(),
+        tags: &claim.tags.join(" "),
+        subject: claim.subject.as_deref().unwrap_or_default(),
+        key: &[claim.key.as_deref(), claim.value.as_deref()].map(Option::unwrap_or_default).join(" "),
+        evidence: &quotes.join("\n"),
+    };
+    texts.entry(stems)
+}
+
+/// Takes the first of each list, then the second of each, and so on; a memory comes once.
+fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<Memory> {
+    let mut lists = lists.map(Vec::into_iter);
+    let mut seen = HashSet::new();
+    let mut taken = Vec::new();
+    loop {
+        let mut any = false;
+        for list in &mut lists {
+            let Some(memory) = list.find(|memory| !seen.contains(&memory.id)) else { continue };
+            if taken.len() == limit {
+                return taken;
+            }
+            any = true;
+            seen.insert(memory.id.clone());
+            taken.push(memory);
+        }
+        if !any {
+            return taken;
+        }
+    }
+}
+
+/// How soon more of a word in one memory counts no more.
+const K1: f64 = 1.2;
+/// How much the length of a memory counts.
+const B: f64 = 0.75;
+
+/// How many more are looked at where they are equally good, for each that is wanted.
+const EQUALLY_GOOD: usize = 8;
+
+/// A row of documents that are meant.
+struct Stretch {
+    segment: i64,
+    /// Counted from the first document of the segment.
+    documents: Range<u32>,
+    /// The number of the first one.
+    first: i64,
+    /// Its place in the list of scores.
+    place: usize,
+}
+
+/// A memory that is in no segment yet.
+struct Waiting {
+    seq: i64,
+    length: u8,
+    terms: Vec<u8>,
+}
+
+/// All memories in which words are looked up.
+struct Corpus {
+    stretches: Vec<Stretch>,
+    waiting: Vec<Waiting>,
+    /// Documents of the stretches.
+    documents: usize,
+    /// What the length of a memory adds, by its code.
+    norms: Vec<f64>,
+    languages: Languages,
+}
+
+/// The words found, best first.
+struct Scores {
+    corpus: Corpus,
+    /// By place in the list of scores; those that wait come last.
+    found: Vec<(f32, u32)>,
+}
+
+/// Returns what holds any word of `query` in the namespaces of `filter`; the rest of it is for [`Scores::best`].
+fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
+    let corpus = Corpus::of(conn, filter)?;
+    let mut scores = vec![0.0_f32; corpus.documents + corpus.waiting.len()];
+    let mut holders: Vec<(u32, u8, u8)> = Vec::new();
+    for sought in &query.sought {
+        holders.clear();
+        let terms = stems.sought(sought, corpus.languages);
+        for term in &terms {
+            corpus.holders(conn, *term, &mut holders)?;
+        }
+        if terms.len() > 1 {
+            // Forms of one word in one memory count once, the weightiest.
+            holders.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+            holders.dedup_by_key(|holder| holder.0);
+        }
+        let rarity = corpus.rarity(holders.len());
+        for (place, weight, length) in &holders {
+            let weight = f64::from(*weight) / 2.0;
+            let gain = rarity * weight * (K1 + 1.0) / (weight + corpus.norms[usize::from(*length)]);
+            scores[*place as usize] += single(gain);
+        }
+    }
+    let found = scores.iter().zip(0_u32..).filter(|(score, _)| **score > 0.0).map(|(score, place)| (*score, place));
+    Ok(Scores { found: found.collect(), corpus })
+}
+
+impl Scores {
+    /// Returns at most `limit` of what was found and passes `filter`, best first, equally good ones by row.
+    fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let mut best: Vec<(Seq, f64)> = Vec::new();
+        let mut step = limit.saturating_add(limit / 4).saturating_add(8);
+        while best.len() < limit && !self.found.is_empty() {
+            let taken = self.taken(step);
+            let mut passed = self.passed(conn, &taken, filter)?;
+            passed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            best.extend(passed);
+            step = step.saturating_mul(4);
+        }
+        best.truncate(limit);
+        Ok(best)
+    }
+
+    /// Takes the next best out, with those that are as good as the last of them, so that their rows can tell which come
+    /// first; of very many that are equally good, those of the lowest places.
+    fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
+        let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
+        let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {
+            return std::mem::take(&mut self.found);
+        };
+        let (worse, (last, _), _) = self.found.select_nth_unstable_by(left, order);
+        let last = *last;
+        let equal = worse.iter().filter(|(score, _)| score.total_cmp(&last).is_eq()).count();
+        let left = left - equal.min(count * EQUALLY_GOOD);
+        if equal > 0 {
+            self.found.select_nth_unstable_by(left, order);
+        }
+        self.found.split_off(left)
+    }
+
+    /// Returns those that are still there and pass `filter`, in no order.
+    fn passed(&self, conn: &Connection, taken: &[(f32, u32)], filter: &Filter) -> Result<Vec<(Seq, f64)>, StoreError> {
+        let (mut documents, mut waiting) = (BTreeMap::new(), BTreeMap::new());
+        for (score, place) in taken {
+            match (*place as usize).checked_sub(self.corpus.documents) {
+                None => documents.insert(self.corpus.document(*place as usize), f64::from(*score)),
+                Some(at) => waiting.insert(self.corpus.waiting[at].seq, f64::from(*score)),
+            };
+        }
+        let clauses = Clauses::of(filter);
+        let sources = [
+            (
+                "json_each(?) w CROSS JOIN search_docs d ON d.doc = w.value CROSS JOIN memories m ON m.seq = d.seq",
+                documents,
+            ),
+            ("json_each(?) w CROSS JOIN memories m ON m.seq = w.value", waiting),
+        ];
+        let mut passed = Vec::new();
+        for (source, scores) in sources {
+            if scores.is_empty() {
+                continue;
+            }
+            let sql = format!("SELECT w.value, m.seq FROM {source} WHERE {}", clauses.sql());
+            let mut statement = conn.prepare_cached(&sql)?;
+            let wanted = rusqlite::types::Value::from(to_json(&scores.keys().collect::<Vec<_>>())?);
+            let mut rows = statement.query(params_from_iter(std::iter::once(wanted).chain(clauses.values.clone())))?;
+            while let Some(row) = rows.next()? {
+                let score = scores.get(&row.get(0)?).copied().unwrap_or_default();
+                passed.push((Seq(row.get(1)?), score));
+            }
+        }
+        Ok(passed)
+    }
+}
+
+impl Corpus {
+    fn of(conn: &Connection, filter: &Filter) -> Result<Self, StoreError> {
+        let mut corpus =
+            Self { stretches: Vec::new(), waiting: Vec::new(), documents: 0, norms: Vec::new(), languages: 0 };
+        let words = corpus.read_segments(conn, filter)? + corpus.read_waiting(conn, filter)?;
+        let memories = corpus.documents + corpus.waiting.len();
+        let usual = if memories > 0 { (words / count(memories)).max(1.0) } else { 1.0 };
+        corpus.norms = (0..=u8::MAX).map(|code| K1 * (1.0 - B + B * length_of(code) / usual)).collect();
+        Ok(corpus)
+    }
+
+    /// Returns how many words the documents have.
+    fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
+        let clauses = Clauses::within_alone(filter);
+        let sql = if filter.namespaces.is_empty() {
+            "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
+                .to_owned()
+        } else {
+            format!(
+                "SELECT s.id, s.languages, s.first, m.first, m.docs, m.length
+                 FROM search_places m JOIN search_segments s ON s.id = m.segment WHERE {} ORDER BY m.first",
+                clauses.sql()
+            )
+        };
+        let mut statement = conn.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(clauses.values))?;
+        let mut words = 0.0;
+        while let Some(row) = rows.next()? {
+            let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
+            let from = u32::try_from(first - start).unwrap_or(u32::MAX);
+            let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
+            words += row.get::<_, f64>(5)?;
+            let place = self.documents;
+            self.documents += documents.len();
+            self.languages |= row.get::<_, i64>(1)?;
+            self.stretches.push(Stretch { segment: row.get(0)?, documents, first, place });
+        }
+        Ok(words)
+    }
+
+    /// Returns how many words those have that wait.
+    fn read_waiting(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
+        let clauses = Clauses::within_alone(filter);
+        let sql = format!("SELECT m.seq, m.length, m.languages, m.terms FROM search_recent m WHERE {}", clauses.sql());
+        let mut statement = conn.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(clauses.values))?;
+        let mut words = 0.0;
+        while let Some(row) = rows.next()? {
+            let length: u32 = row.get(1)?;
+            words += f64::from(length);
+            self.languages |= row.get::<_, i64>(2)?;
+            self.waiting.push(Waiting { seq: row.get(0)?, length: length_code(length), terms: row.get(3)? });
+        }
+        Ok(words)
+    }
+
+    /// Adds the places of what holds `term`, each with the term's weight and its own length.
+    fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
+        let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
+        for stretches in self.stretches.chunk_by(|a, b| a.segment == b.segment) {
+            let mut rows = statement.query([stretches[0].segment, term])?;
+            let Some(row) = rows.next()? else { continue };
+            let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
+            for stretch in stretches {
+                unpacked(bytes, &stretch.documents, |posting| {
+                    let place = stretch.place + (posting.document - stretch.documents.start) as usize;
+                    holders.push((u32::try_from(place).unwrap_or(u32::MAX), posting.weight, posting.length));
+                });
+            }
+        }
+        for (waiting, place) in self.waiting.iter().zip(self.documents..) {
+            let weight = weight_in(&waiting.terms, term);
+            if weight > 0 {
+                holders.push((u32::try_from(place).unwrap_or(u32::MAX), weight, waiting.length));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how much a word tells that so many memories hold; one that most hold still tells something, which matters
+    /// in a conversation of two whose every line bears a name.
+    fn rarity(&self, holders: usize) -> f64 {
+        let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
+        ((all - holders + 0.5) / (holders + 0.5)).ln_1p()
+    }
+
+    /// Returns the number of the document at this place in the list of scores.
+    fn document(&self, place: usize) -> i64 {
+        let after = self.stretches.partition_point(|stretch| stretch.place <= place);
+        let stretch = &self.stretches[after.saturating_sub(1)];
+        stretch.first + i64::try_from(place - stretch.place).unwrap_or_default()
+    }
+}
+
+fn count(of: usize) -> f64 {
+    u32::try_from(of).map_or(f64::MAX, f64::from)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a score of a few digits")]
+fn single(value: f64) -> f32 {
+    value as f32
+}

@@ -1,0 +1,572 @@
+//! Index of words, as segments of postings.
+//!
+//! A new or changed memory first waits as one row with all its terms. When many wait, they become a segment: for each
+//! term, the documents that have it. When there are many small segments, they become a large one. So a write costs one
+//! row, and a search reads what waits and, of each segment, only the terms that it asks for.
+//!
+//! A segment numbers its documents by namespace and then by memory, so that those of one namespace lie together. A
+//! changed memory loses its number and waits again: what segments say of a number that is not in `search_docs` is void,
+//! and gone with the next merge.
+//!
+//! ```text
+//! list  = blocks of 128 postings, then the table of blocks, then the number of postings (4 bytes)
+//! block = postings; the first one's document is relative to the start of the segment, the others' to the one before
+//! table = for each block: its first document, its first byte (4 bytes each)
+//! ```
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use rusqlite::{Connection, Statement, Transaction, params};
+
+use crate::store::StoreError;
+use crate::store::file::enlarge_cache;
+use crate::store::terms::{Stems, Terms};
+
+/// Memories that wait at most when a transaction ends.
+const WAITING: i64 = 512;
+/// Memories that wait at most within one transaction: of many at once, few and large segments are made.
+const WAITING_WITHIN: i64 = 16_384;
+/// How often it is looked whether enough wait within one transaction: each so many memories.
+const LOOKED_EVERY: i64 = 1_024;
+/// Bytes of a term of a memory that waits: its number and its weight.
+pub(in crate::store) const TERM_BYTES: usize = 9;
+
+/// The texts of a memory that are searched, each with its weight in half units.
+pub(in crate::store) struct Texts<'a> {
+    pub(in crate::store) title: &'a str,
+    pub(in crate::store) content: &'a str,
+    pub(in crate::store) summary: &'a str,
+    pub(in crate::store) tags: &'a str,
+    pub(in crate::store) subject: &'a str,
+    /// Attribute and value.
+    pub(in crate::store) key: &'a str,
+    pub(in crate::store) evidence: &'a str,
+}
+
+/// What of a memory waits to be indexed.
+#[derive(Debug)]
+pub(in crate::store) struct Entry {
+    length: u32,
+    languages: i64,
+    terms: Vec<u8>,
+}
+
+impl Texts<'_> {
+    pub(in crate::store) fn terms(&self, stems: &mut Stems) -> Terms {
+        stems.of(&[
+            (6, self.title),
+            (4, self.content),
+            (3, self.summary),
+            (4, self.tags),
+            (4, self.subject),
+            (4, self.key),
+            (2, self.evidence),
+        ])
+    }
+
+    /// Returns what of the texts goes into the index.
+    pub(in crate::store) fn entry(&self, stems: &mut Stems) -> Entry {
+        let Terms { length, languages, weights } = self.terms(stems);
+        let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
+        for (term, weight) in weights {
+            terms.extend(term.to_be_bytes());
+            terms.push(weight);
+        }
+        Entry { length, languages, terms }
+    }
+}
+
+/// Indexes a memory anew.
+pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
+    conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
+    put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
+}
+
+/// A memory that waits to be indexed; executed by [`put_new`].
+pub(in crate::store) const PUT_WAITING: &str =
+    "INSERT OR REPLACE INTO search_recent (seq, namespace, length, languages, terms) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Indexes a memory that is in no segment, by [`PUT_WAITING`].
+pub(in crate::store) fn put_new(
+    conn: &Connection,
+    put: &mut Statement<'_>,
+    seq: i64,
+    namespace: &str,
+    entry: &Entry,
+) -> Result<(), StoreError> {
+    put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
+    if seq % LOOKED_EVERY == 0 {
+        // Where so many are written, all that each of them touches is to stay at hand.
+        enlarge_cache(conn)?;
+        settle_beyond(conn, WAITING_WITHIN)?;
+    }
+    Ok(())
+}
+
+/// Takes a memory out of the index.
+pub(in crate::store) fn remove(conn: &Connection, seq: i64) -> Result<(), StoreError> {
+    conn.prepare_cached("DELETE FROM search_recent WHERE seq = ?1")?.execute([seq])?;
+    conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
+    Ok(())
+}
+
+/// Makes a segment of what waits if that is much, and one of several where those are many.
+pub(in crate::store) fn flush_if_many(conn: &Connection) -> Result<(), StoreError> {
+    settle_beyond(conn, WAITING)
+}
+
+fn settle_beyond(conn: &Connection, most: i64) -> Result<(), StoreError> {
+    let waiting: i64 = conn.prepare_cached("SELECT count(*) FROM search_recent")?.query_row((), |row| row.get(0))?;
+    if waiting >= most {
+        flush(conn)?;
+        tidy(conn)?;
+    }
+    Ok(())
+}
+
+/// Makes a segment of all that waits.
+pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
+    let mut segment = NewSegment::beyond_all(conn)?;
+    let mut entries: Vec<(i64, Posting)> = Vec::new();
+    let mut waiting =
+        conn.prepare("SELECT seq, namespace, length, languages, terms FROM search_recent ORDER BY namespace, seq")?;
+    let mut rows = waiting.query(())?;
+    while let Some(row) = rows.next()? {
+        let length: u32 = row.get(2)?;
+        let document = segment.add(row.get_ref(1)?.as_str().unwrap_or_default(), row.get(0)?, i64::from(length));
+        segment.languages |= row.get::<_, i64>(3)?;
+        let length = length_code(length);
+        let terms = terms(row.get_ref(4)?.as_blob().unwrap_or_default());
+        entries.extend(terms.map(|(term, weight)| (term, Posting { document, weight, length })));
+    }
+    drop(rows);
+    entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
+    let id = segment.write(conn)?;
+    let mut postings = Vec::new();
+    for same in entries.chunk_by(|a, b| a.0 == b.0) {
+        postings.clear();
+        postings.extend(same.iter().map(|(_, posting)| *posting));
+        write_postings(conn, id, same[0].0, &postings)?;
+    }
+    conn.execute("DELETE FROM search_recent", ())?;
+    Ok(())
+}
+
+/// Returns the terms of a memory that waits, by term.
+fn terms(bytes: &[u8]) -> impl Iterator<Item = (i64, u8)> + '_ {
+    bytes.chunks_exact(TERM_BYTES).map(term_at)
+}
+
+fn term_at(bytes: &[u8]) -> (i64, u8) {
+    match bytes {
+        [number @ .., weight] => (number.try_into().map_or(0, i64::from_be_bytes), *weight),
+        [] => (0, 0),
+    }
+}
+
+/// Returns the weight of a term in a memory that waits, 0 where it does not hold it.
+pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
+    let (mut low, mut high) = (0, bytes.len() / TERM_BYTES);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let (found, weight) = term_at(&bytes[middle * TERM_BYTES..(middle + 1) * TERM_BYTES]);
+        match found.cmp(&term) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => return weight,
+        }
+    }
+    0
+}
+
+/// Indexes every memory of a file that was made before there was this index.
+pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut all = file.prepare(
+        "SELECT m.seq, m.namespace, m.title, m.content, ifnull(m.summary, ''),
+             ifnull((SELECT group_concat(value, ' ') FROM json_each(m.tags)), ''), ifnull(m.subject, ''),
+             ifnull(m.key, '') || ' ' || ifnull(m.value, ''),
+             ifnull((SELECT group_concat(quote, char(10)) FROM evidence WHERE memory_id = m.id), '')
+         FROM memories m ORDER BY m.seq",
+    )?;
+    let mut stems = Stems::new();
+    let mut rows = all.query(())?;
+    while let Some(row) = rows.next()? {
+        let text: Vec<String> = (1..9).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+        let texts = Texts {
+            title: &text[1],
+            content: &text[2],
+            summary: &text[3],
+            tags: &text[4],
+            subject: &text[5],
+            key: &text[6],
+            evidence: &text[7],
+        };
+        put(file, row.get(0)?, &text[0], &texts.entry(&mut stems))?;
+    }
+    flush_if_many(file)
+}
+
+/// Segments of one size that become one.
+const SAME_SIZE: usize = 8;
+/// Documents from which on a segment stays as it is; also, what a write may have to rewrite at once is bounded by it.
+const FULL: i64 = WAITING * 64;
+
+/// A segment that is being made.
+struct NewSegment {
+    first: i64,
+    /// The row of each document.
+    seqs: Vec<i64>,
+    /// Each namespace with its first document, how many it has, and how many words those have.
+    places: Vec<(String, i64, i64, i64)>,
+    /// The languages of its words.
+    languages: i64,
+}
+
+impl NewSegment {
+    /// Returns an empty one whose numbers come after all that there are.
+    fn beyond_all(conn: &Connection) -> Result<Self, StoreError> {
+        let first = conn
+            .prepare_cached("SELECT ifnull(max(first + docs), 1) FROM search_segments")?
+            .query_row((), |row| row.get(0))?;
+        Ok(Self { first, seqs: Vec::new(), places: Vec::new(), languages: 0 })
+    }
+
+    /// Adds a document and returns its number within the segment; they come by namespace.
+    fn add(&mut self, namespace: &str, seq: i64, length: i64) -> u32 {
+        let document = self.seqs.len();
+        match self.places.last_mut() {
+            Some((last, _, docs, words)) if last == namespace => {
+                *docs += 1;
+                *words += length;
+            }
+            Some(_) | None => {
+                let first = self.first + i64::try_from(document).unwrap_or_default();
+                self.places.push((namespace.to_owned(), first, 1, length));
+            }
+        }
+        self.seqs.push(seq);
+        u32::try_from(document).unwrap_or(u32::MAX)
+    }
+
+    /// Writes everything but the postings, and returns the number under which those go.
+    fn write(self, conn: &Connection) -> Result<i64, StoreError> {
+        let docs = i64::try_from(self.seqs.len()).unwrap_or_default();
+        let length: i64 = self.places.iter().map(|place| place.3).sum();
+        conn.prepare_cached(
+            "INSERT INTO search_segments (level, first, docs, length, languages) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![size_of(docs), self.first, docs, length, self.languages])?;
+        let segment = conn.last_insert_rowid();
+        let mut number = conn.prepare_cached("INSERT INTO search_docs (doc, seq) VALUES (?1, ?2)")?;
+        for (doc, seq) in (self.first..).zip(self.seqs) {
+            number.execute([doc, seq])?;
+        }
+        let mut place = conn.prepare_cached(
+            "INSERT INTO search_places (namespace, first, segment, docs, length) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        for (namespace, first, docs, length) in self.places {
+            place.execute(params![namespace, first, segment, docs, length])?;
+        }
+        Ok(segment)
+    }
+}
+
+/// Writes which documents hold a term; terms come in their order.
+fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Posting]) -> Result<(), StoreError> {
+    conn.prepare_cached("INSERT INTO search_postings (segment, term, docs) VALUES (?1, ?2, ?3)")?.execute(params![
+        segment,
+        term,
+        packed(postings)
+    ])?;
+    Ok(())
+}
+
+/// Makes one segment of each size of which there are many.
+pub(in crate::store) fn tidy(conn: &Connection) -> Result<(), StoreError> {
+    loop {
+        let small = unfinished(conn)?;
+        let same = (0..).take_while(|size| *size < size_of(FULL)).find_map(|size| {
+            let same: Vec<Old> = small.iter().copied().filter(|old| size_of(old.docs) == size).collect();
+            (same.len() >= SAME_SIZE).then_some(same)
+        });
+        let Some(same) = same else { return Ok(()) };
+        merge_into_one(conn, &same)?;
+    }
+}
+
+/// Makes one segment of all that are not full, without what is void.
+pub(in crate::store) fn merge(conn: &Connection) -> Result<(), StoreError> {
+    let small = unfinished(conn)?;
+    if small.len() > 1 { merge_into_one(conn, &small) } else { Ok(()) }
+}
+
+/// A segment that becomes part of another.
+#[derive(Debug, Clone, Copy)]
+struct Old {
+    id: i64,
+    first: i64,
+    docs: i64,
+    languages: i64,
+}
+
+fn unfinished(conn: &Connection) -> Result<Vec<Old>, StoreError> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, first, docs, languages FROM search_segments WHERE docs < ?1 ORDER BY first")?;
+    let old = |row: &rusqlite::Row<'_>| {
+        Ok(Old { id: row.get(0)?, first: row.get(1)?, docs: row.get(2)?, languages: row.get(3)? })
+    };
+    Ok(statement.query_map([FULL], old)?.collect::<Result<_, _>>()?)
+}
+
+/// In which class of sizes a segment falls.
+fn size_of(docs: i64) -> i64 {
+    let steps = i64::try_from(SAME_SIZE).unwrap_or(i64::MAX);
+    std::iter::successors(Some(docs.min(FULL) / WAITING / steps), |left| Some(left / steps))
+        .take_while(|left| *left > 0)
+        .fold(0, |size, _| size + 1)
+}
+
+fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
+    let mut segment = NewSegment::beyond_all(conn)?;
+    segment.languages = old.iter().fold(0, |all, old| all | old.languages);
+    let numbers = renumbered(conn, old, &mut segment)?;
+    let lists = lists(conn, old)?;
+    for Old { id, first, docs, .. } in old {
+        conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
+        conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
+        conn.prepare_cached("DELETE FROM search_segments WHERE id = ?1")?.execute([id])?;
+    }
+    if segment.seqs.is_empty() {
+        return Ok(());
+    }
+    let id = segment.write(conn)?;
+    let mut postings = Vec::new();
+    for same in lists.chunk_by(|a, b| a.0 == b.0) {
+        postings.clear();
+        for (_, from, bytes) in same {
+            unpacked(bytes, &(0..u32::MAX), |posting| {
+                let number = numbers[*from].get(posting.document as usize).copied().flatten();
+                postings.extend(number.map(|document| Posting { document, ..posting }));
+            });
+        }
+        if !postings.is_empty() {
+            postings.sort_unstable_by_key(|posting| posting.document);
+            write_postings(conn, id, same[0].0, &postings)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds what is left of `old` to the new segment, and returns the new number of each of their documents. Takes their
+/// namespaces out.
+fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Result<Vec<Vec<Option<u32>>>, StoreError> {
+    let mut places: Vec<(String, i64, i64, i64, usize)> = Vec::new();
+    let mut all = conn.prepare_cached("SELECT namespace, first, docs, length, segment FROM search_places")?;
+    let mut rows = all.query(())?;
+    while let Some(row) = rows.next()? {
+        let of: i64 = row.get(4)?;
+        if let Some(from) = old.iter().position(|old| old.id == of) {
+            places.push((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, from));
+        }
+    }
+    drop(rows);
+    places.sort_unstable();
+    let mut numbers: Vec<Vec<Option<u32>>> =
+        old.iter().map(|old| vec![None; usize::try_from(old.docs).unwrap_or_default()]).collect();
+    let mut alive =
+        conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
+    let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
+    for (namespace, first, docs, length, from) in places {
+        // How long each one is, is not kept: those that are left count as long as those that are gone.
+        let until = |docs_before: i64| length * docs_before / docs.max(1);
+        let mut rows = alive.query([first, first + docs])?;
+        while let Some(row) = rows.next()? {
+            let doc: i64 = row.get(0)?;
+            let at = usize::try_from(doc - old[from].first).unwrap_or(usize::MAX);
+            if let Some(number) = numbers[from].get_mut(at) {
+                *number = Some(segment.add(&namespace, row.get(1)?, until(doc - first + 1) - until(doc - first)));
+            }
+        }
+        gone.execute(params![namespace, first])?;
+    }
+    Ok(numbers)
+}
+
+/// Returns the packed postings of all terms, by term.
+fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, StoreError> {
+    let mut lists = Vec::new();
+    let mut statement = conn.prepare_cached("SELECT term, docs FROM search_postings WHERE segment = ?1")?;
+    for (from, old) in old.iter().enumerate() {
+        let mut rows = statement.query([old.id])?;
+        while let Some(row) = rows.next()? {
+            lists.push((row.get(0)?, from, row.get_ref(1)?.as_blob().unwrap_or_default().to_vec()));
+        }
+    }
+    lists.sort_unstable_by_key(|(term, from, _)| (*term, *from));
+    Ok(lists)
+}
+
+/// Postings of one block.
+const BLOCK: usize = 128;
+/// Lengths up to which each has a code of its own.
+const EXACT: u32 = 64;
+/// Codes for each doubling of longer ones.
+const STEPS: f64 = 16.0;
+
+/// That a document holds a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct Posting {
+    /// The document, counted from the first of the segment.
+    pub(in crate::store) document: u32,
+    /// How much the term weighs in it, in half units.
+    pub(in crate::store) weight: u8,
+    /// How long it is, as [`length_code`] tells it.
+    pub(in crate::store) length: u8,
+}
+
+/// Returns the postings as bytes; they are in the order of their documents.
+fn packed(postings: &[Posting]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(postings.len() * 3 + 12);
+    let mut table = Vec::new();
+    for block in postings.chunks(BLOCK) {
+        let mut before = 0;
+        table.push((block[0].document, u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+        for posting in block {
+            put_number(posting.document - before, &mut bytes);
+            bytes.extend([posting.weight, posting.length]);
+            before = posting.document;
+        }
+    }
+    for (document, start) in &table {
+        bytes.extend(document.to_le_bytes());
+        bytes.extend(start.to_le_bytes());
+    }
+    bytes.extend(u32::try_from(postings.len()).unwrap_or(u32::MAX).to_le_bytes());
+    bytes
+}
+
+/// Calls `take` with the postings of the documents in `wanted`, in order. What is no list is none.
+pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(Posting)) {
+    let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
+    let count = u32::from_le_bytes(*count) as usize;
+    let blocks = count.div_ceil(BLOCK);
+    let Some(table_at) = rest.len().checked_sub(blocks * 8) else { return };
+    let (postings, table) = rest.split_at(table_at);
+    let entry = |block: usize, part: usize| {
+        let at = block * 8 + part * 4;
+        table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
+    };
+    // The last block that may hold the first one wanted.
+    let (mut first, mut after) = (0, blocks);
+    while after - first > 1 {
+        let middle = usize::midpoint(first, after);
+        if entry(middle, 0) <= wanted.start {
+            first = middle;
+        } else {
+            after = middle;
+        }
+    }
+    for block in first..blocks {
+        if entry(block, 0) >= wanted.end {
+            return;
+        }
+        let end = if block + 1 < blocks { entry(block + 1, 1) as usize } else { postings.len() };
+        let mut left = postings.get(entry(block, 1) as usize..end).unwrap_or_default();
+        let mut document = 0;
+        while let Some(step) = get(&mut left) {
+            document += step;
+            let [weight, length, rest @ ..] = left else { return };
+            if document >= wanted.end {
+                return;
+            }
+            if document >= wanted.start {
+                take(Posting { document, weight: *weight, length: *length });
+            }
+            left = rest;
+        }
+    }
+}
+
+fn put_number(mut value: u32, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value.to_le_bytes()[0]);
+}
+
+fn get(bytes: &mut &[u8]) -> Option<u32> {
+    let mut value = 0;
+    for shift in (0..32).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The length that each code stands for, ascending.
+static LENGTHS: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let beyond = |code: u32| f64::from(EXACT) * 2_f64.powf(f64::from(code - EXACT) / STEPS);
+    (0..=u32::from(u8::MAX)).map(|code| if code <= EXACT { f64::from(code) } else { beyond(code) }).collect()
+});
+
+/// Returns a length in one byte: exact to 64 words, then up to 5 % too long.
+pub(in crate::store) fn length_code(length: u32) -> u8 {
+    let code = LENGTHS.partition_point(|known| *known < f64::from(length));
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+/// Returns the length that a code stands for.
+pub(in crate::store) fn length_of(code: u8) -> f64 {
+    LENGTHS[usize::from(code)]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(bytes: &[u8], wanted: &Range<u32>) -> Vec<Posting> {
+        let mut all = Vec::new();
+        unpacked(bytes, wanted, |posting| all.push(posting));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_packed_comes_back(
+            documents in proptest::collection::btree_set(0_u32..200_000, 1..600), from in 0_u32..200_000, len in 0_u32..200_000,
+        ) {
+            let postings: Vec<Posting> = documents
+                .iter()
+                .map(|document| Posting { document: *document, weight: document.to_le_bytes()[0], length: document.to_le_bytes()[1] })
+                .collect();
+            let bytes = packed(&postings);
+            prop_assert_eq!(&all(&bytes, &(0..u32::MAX)), &postings);
+            let wanted = from..from + len;
+            let expected: Vec<Posting> =
+                postings.iter().copied().filter(|posting| wanted.contains(&posting.document)).collect();
+            prop_assert_eq!(all(&bytes, &wanted), expected);
+        }
+
+        #[test]
+        fn damaged_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            all(&bytes, &(0..u32::MAX));
+        }
+    }
+
+    #[test]
+    fn lengths_are_kept_within_five_percent() {
+        for length in (0..64).chain([65, 66, 70, 100, 500, 4_000, 100_000]) {
+            let kept = length_of(length_code(length));
+            assert!((kept - f64::from(length)).abs() <= 0.05 * f64::from(length), "{length} became {kept}");
+        }
+        assert_eq!(length_code(u32::MAX), u8::MAX);
+    }
+}
