@@ -1,4 +1,4 @@
-//! What must be found by which query, and that no query is an error.
+//! Tests of search: results of queries, and that no query is an error.
 
 use proptest::prelude::*;
 

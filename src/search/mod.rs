@@ -1,4 +1,4 @@
-//! Finding what is known: candidates from the store, ranked by one documented score.
+//! Search: candidates from the store, ranked by one documented score.
 //!
 //! ```text
 //! query ─▶ words ─┐
@@ -7,11 +7,7 @@
 //! ```
 
 pub mod brief;
-mod direct;
-mod fuse;
-mod highlight;
 mod rank;
-mod related;
 mod search;
 mod standing;
 mod vectors;
@@ -26,16 +22,12 @@ use serde::Serialize;
 use crate::memory::Memory;
 use crate::store::{Database, Filter, StoreError};
 
-pub use direct::{Direct, direct};
-pub use fuse::{Channel, Fit, WEIGHT_DATE, WEIGHT_NEIGHBOURS, WEIGHT_SPEAKER, WEIGHT_WORDS, Weights, spread};
-pub use highlight::{Highlight, highlight};
 pub use rank::{
-    FULL_USE, RECENCY_HALF_LIFE_DAYS, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE,
-    WEIGHT_USE,
+    Channel, FULL_USE, Fit, Parts, RECENCY_HALF_LIFE_DAYS, Score, WEIGHT_CONFIDENCE, WEIGHT_DATE, WEIGHT_IMPORTANCE,
+    WEIGHT_NEIGHBOURS, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_SPEAKER, WEIGHT_USE, WEIGHT_WORDS, Weights, relevances,
+    score, spread,
 };
-pub use rank::{Parts, Score, relevances, score};
-pub use related::Related;
-pub use search::Search;
+pub use search::{Direct, Highlight, Related, Search, direct, highlight};
 pub use standing::{STANDING, standing};
 pub use vectors::{by_meaning, by_vectors};
 

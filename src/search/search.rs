@@ -1,17 +1,18 @@
-//! The search itself: what the words and other channels found, with what stands beside it, ranked.
+//! Search: candidates of all channels, ranked by one score; and what of each result shows why it was found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
-use super::fuse::{Channel, Fit, Weights, spread};
-use super::highlight::{Highlight, highlight};
-use super::rank::{Parts, Score, relevances, score};
-use super::related::related;
+use super::rank::{Channel, Fit, Parts, Score, Weights, relevances, score, spread};
+use super::vectors::{by_meaning, standing_out};
 use super::when::Asked;
 use super::{Found, named, unexpired};
+use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::decay::{Certainty, HalfLives};
-use crate::memory::MemoryId;
+use crate::memory::{Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
 /// How many candidates are ranked for each memory asked for.
@@ -257,4 +258,200 @@ fn parts(memory: &Ranked, relevance: f64, half_lives: &HalfLives, now: Timestamp
 fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
     let scores: Vec<f64> = channel.scores.iter().map(|(_, score)| *score).collect();
     channel.scores.iter().map(|(row, _)| *row).zip(spread(&scores)).collect()
+}
+
+/// What was found, and how.
+#[derive(Debug, Default)]
+pub struct Direct {
+    /// The memories, best first.
+    pub found: Vec<Found>,
+    /// Those of all memories whose meaning is nearer to that of the query than that of the others by far.
+    pub stand_out: HashSet<MemoryId>,
+    /// Why the meaning was left out of account though vectors are configured.
+    pub without_meaning: Option<EmbedError>,
+}
+
+/// Returns at most `limit` memories that pass `filter` and fit `query` by words or, where there are `vectors`, by meaning;
+/// best first. The search is one by words where the vector of the query cannot be had in time.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn direct(
+    store: &Database,
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+    vectors: Option<&QueryVectors>,
+    now: Timestamp,
+) -> Result<Direct, StoreError> {
+    let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
+        None => (None, None),
+        Some(Ok(channel)) => (channel, None),
+        Some(Err(EmbedError::Store(error))) => return Err(error),
+        Some(Err(error)) => (None, Some(error)),
+    };
+    let near = channel.as_ref().map(|channel| standing_out(&channel.scores)).unwrap_or_default();
+    let stand_out = store.in_rows(&near)?.into_iter().map(|memory| memory.id).collect();
+    let channels: Vec<_> = channel.into_iter().collect();
+    let weights = Weights::default();
+    let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
+    let mut found = search.run(store)?;
+    // Something is always nearest in meaning.
+    found.retain(|hit| hit.fit.own(&weights) > 0.0);
+    Ok(Direct { found, stand_out, without_meaning })
+}
+
+/// A memory that another one is linked to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Related {
+    /// What the one is to the other.
+    pub relation: RelationType,
+    /// Whether the link goes from the memory that was found to this one, rather than back.
+    pub outward: bool,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+    /// This one.
+    pub memory: Memory,
+}
+
+/// Returns the memories that `id` is linked to and that pass `filter`: its own links first, each by time.
+fn related(store: &Database, id: &MemoryId, filter: &Filter) -> Result<Vec<Related>, StoreError> {
+    let links = store.relations(id)?;
+    let others: Vec<&MemoryId> =
+        links.iter().map(|link| if link.from == *id { &link.to } else { &link.from }).collect();
+    let rows = store.rows_of(&others)?;
+    let passed = store.ranked_rows(&rows.values().copied().collect::<Vec<_>>(), filter)?;
+    let mut related = Vec::new();
+    for (link, other) in links.iter().zip(&others) {
+        let Some(found) = passed.iter().find(|memory| memory.id == **other) else { continue };
+        related.extend(store.in_rows(&[found.seq])?.into_iter().map(|memory| Related {
+            relation: link.relation_type,
+            outward: link.from == *id,
+            reason: link.reason.clone(),
+            memory,
+        }));
+    }
+    Ok(related)
+}
+
+/// Longest excerpt, in characters.
+const MAX_CHARS: usize = 200;
+/// Characters shown before the first word that was found.
+const LEAD_CHARS: usize = 40;
+
+/// An excerpt, and where in it the words of the query stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Highlight {
+    /// At most 200 characters of the memory's content, with `…` where it is cut.
+    pub text: String,
+    /// Ranges of bytes in `text`, ascending and apart.
+    pub marks: Vec<Range<usize>>,
+}
+
+/// Returns the part of `content` around the first of the `words`, which are in lower case, with all of them marked.
+#[must_use]
+pub fn highlight(content: &str, words: &[String]) -> Highlight {
+    let first = content.char_indices().map(|(at, _)| at).find(|at| longest_at(&content[*at..], words).is_some());
+    let text = excerpt(content, first.unwrap_or(0));
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.char_indices() {
+        let free = marks.last().is_none_or(|mark| mark.end <= at);
+        if let Some(len) = longest_at(&text[at..], words).filter(|_| free) {
+            marks.push(at..at + len);
+        }
+    }
+    Highlight { text, marks }
+}
+
+fn excerpt(content: &str, first: usize) -> String {
+    let lead = content[..first].char_indices().rev().nth(LEAD_CHARS - 1).map_or(0, |(at, _)| at);
+    let whole = content.chars().nth(MAX_CHARS).is_none();
+    let start = if whole { 0 } else { lead };
+    let end = content[start..].char_indices().nth(MAX_CHARS - 2).map_or(content.len(), |(at, _)| start + at);
+    let (before, after) = (if start > 0 { "…" } else { "" }, if !whole && end < content.len() { "…" } else { "" });
+    let end = if whole { content.len() } else { end };
+    format!("{before}{}{after}", &content[start..end])
+}
+
+/// Returns the length in bytes of the longest word with which `text` begins.
+fn longest_at(text: &str, words: &[String]) -> Option<usize> {
+    words.iter().filter_map(|word| prefix_len(text, word)).max()
+}
+
+fn prefix_len(text: &str, word: &str) -> Option<usize> {
+    let mut wanted = word.chars().peekable();
+    let mut len = 0;
+    for character in text.chars() {
+        if wanted.peek().is_none() {
+            break;
+        }
+        if !character.to_lowercase().all(|lower| wanted.next() == Some(lower)) {
+            return None;
+        }
+        len += character.len_utf8();
+    }
+    (wanted.peek().is_none() && len > 0).then_some(len)
+}
+
+#[cfg(test)]
+mod direct_tests {
+    use super::*;
+    use crate::memory::Evidence;
+    use crate::store::Store;
+    use crate::store::samples::{clean, day, memory, quote, write};
+
+    #[test]
+    fn what_was_only_said_beside_a_hit_is_left_out() {
+        let store = Store::in_memory().unwrap();
+        for (place, content) in
+            ["The user drinks tea.", "The office moves in May.", "Tea comes from Assam."].iter().enumerate()
+        {
+            let evidence = Evidence { messages: vec![format!("m{place}")], ..quote(content) };
+            write(&store, |w| w.insert(&clean(memory("", content)), &clean(vec![evidence])));
+        }
+        let filter = Filter::default();
+        let contents = |limit| {
+            let direct = direct(&store, "tea", &filter, limit, None, day(2)).unwrap();
+            let mut contents: Vec<_> = direct.found.into_iter().map(|hit| hit.memory.claim.content).collect();
+            contents.sort();
+            contents
+        };
+        assert_eq!(contents(9), ["Tea comes from Assam.", "The user drinks tea."]);
+        assert_eq!((contents(1).len(), contents(0).len()), (1, 0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(content: &str, words: &[&str]) -> String {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let Highlight { text, marks } = highlight(content, &words);
+        let mut shown = text.clone();
+        for mark in marks.iter().rev() {
+            shown.insert(mark.end, ']');
+            shown.insert(mark.start, '[');
+        }
+        shown
+    }
+
+    #[test]
+    fn words_are_marked_where_they_stand() {
+        assert_eq!(marked("Deploy on Mondays, deploy early", &["deploy"]), "[Deploy] on Mondays, [deploy] early");
+        assert_eq!(marked("在东京部署", &["东京"]), "在[东京]部署");
+        assert_eq!(marked("ÉCOLE", &["école"]), "[ÉCOLE]");
+        assert_eq!(marked("nothing here", &["deploy"]), "nothing here");
+        assert_eq!(marked("", &["deploy"]), "");
+        assert_eq!(marked("a", &[""]), "a");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_around_the_first_word() {
+        let content = format!("{}needle{}", "x".repeat(300), "y".repeat(300));
+        let shown = marked(&content, &["needle"]);
+        assert!(shown.starts_with(&format!("…{}[needle]y", "x".repeat(40))), "{shown}");
+        assert!(shown.ends_with("y…"), "{shown}");
+        assert_eq!(shown.chars().count(), MAX_CHARS + 2, "{shown}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Standing instructions and preferences: what holds whatever is asked.
+//! Standing instructions and preferences, which apply to every request.
 //!
 //! A question about a deployment shares no word with "always answer in German", so these are not looked for by
 //! likeness. They come from a channel of their own, in which the query only tells which of them come first.

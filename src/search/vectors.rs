@@ -1,4 +1,4 @@
-//! What lies in the direction of a query, as a channel of the search.
+//! Search by meaning: the channel of memories whose vectors are near that of the query.
 
 use jiff::Timestamp;
 

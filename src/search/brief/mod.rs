@@ -1,4 +1,4 @@
-//! The brief: what a conversation is told of those before it, within a budget and fenced as data.
+//! The brief: context of earlier conversations for a new one, within a budget and fenced as data.
 //!
 //! ```text
 //! glances ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
@@ -7,16 +7,12 @@
 //! The same memories give the same bytes: nothing in a brief counts or tells the time, the clock decides only whether a
 //! memory's own time is over, and showing a memory is logged but not counted as a use of it.
 
-mod clean;
-mod given;
-mod line;
 mod query;
 mod render;
 mod request;
 mod select;
 #[cfg(test)]
 mod tests;
-mod weigh;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,9 +23,9 @@ use crate::embed::{EmbedError, QueryVectors};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
-pub use given::spell;
+pub use render::spell;
 pub use request::{BriefRequest, Counting, Format, MAX_CHARACTERS, Quotas, Section};
-pub use weigh::{
+pub use select::{
     Because, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
 

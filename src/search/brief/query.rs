@@ -1,4 +1,4 @@
-//! Which memories bear on what was asked, and how well.
+//! Memories that bear on a question, and how well they do.
 
 use std::collections::{BTreeSet, HashMap};
 

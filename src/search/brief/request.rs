@@ -1,4 +1,4 @@
-//! What is asked of a brief.
+//! Request for a brief: namespaces, format, budget and quotas.
 
 use serde::Serialize;
 

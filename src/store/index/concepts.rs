@@ -1,4 +1,4 @@
-//! What words mean, as far as a small thesaurus knows: by it, claims that say one thing in other words or in another
+//! Thesaurus: the concepts that a text names, so that claims that say one thing in other words or in another
 //! language find each other. It brings them together and decides nothing.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Which claims are found to be about the same, and which are not.
+//! Tests of the index of near claims.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What is read of many memories to choose the few that are shown: little of each, by row number.
+//! Facts of many memories for ranking, by row number: little of each, so that few rows are read in full.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What is found by which query, and that no query is an error.
+//! Tests of word search: results of queries, and that no query is an error.
 
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};

@@ -1,4 +1,4 @@
-//! That what is found does not depend on how the index lies in the file.
+//! Tests of the word index: results do not depend on how its segments lie in the file.
 
 use super::words::{flush, merge, tidy};
 use crate::changeset::Action;
