@@ -120,7 +120,7 @@ pub fn compose_with(
         }
         None => (None, None),
     };
-    let weighed = weigh::weigh(&glances, to_the_point.as_ref(), request);
+    let weighed = select::weigh(&glances, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
     Ok((select::select(weighed, texts, request), without_meaning))
 }
@@ -136,7 +136,7 @@ pub fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
 /// Returns the memories of which any may stand in the brief.
 fn texts(
     store: &Database,
-    weighed: &weigh::Weighed,
+    weighed: &select::Weighed,
     request: &BriefRequest,
 ) -> Result<HashMap<MemoryId, Memory>, StoreError> {
     let mut texts = HashMap::new();

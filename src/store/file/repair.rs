@@ -132,9 +132,11 @@ impl Store {
 /// Copies the readable rows of the file at `path` into a new file, which takes its place.
 fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
     // Opened before anything is written: a file that SQLite cannot open stays as it is.
-    let damaged = open_damaged(path).map_err(|error| error.at(path))?;
+    open_damaged(path).map(drop).map_err(|error| error.at(path))?;
+    // With no connection open: closing the copied file would drop its locks.
     let backup = copy_bytes(path, now)?;
     point("repair.begin");
+    let damaged = open_damaged(path).map_err(|error| error.at(path))?;
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
@@ -331,7 +333,7 @@ impl<'c> TableCopy<'c> {
 
 /// Whether a row does not fit its table, as when a page was overwritten by that of another.
 fn is_of_row(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch))
         || matches!(error, rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..))
 }
 
