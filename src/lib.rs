@@ -13,6 +13,7 @@ pub mod fault;
 pub mod memory;
 pub mod config;
 pub mod project;
+pub(crate) mod text;
 pub mod tokens;
 pub mod guard;
 pub mod changeset;

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::ground::Pool;
-use super::prompt::Shown;
+use super::check::{CUT_SHORT, Checked, EvidencePool, Item, Legible, check, is_mendable, quote};
 use super::reply::{entries, normalised};
 use super::schema::item_schema;
-use super::validate::{CUT_SHORT, Checked, Item, Legible, check, is_mendable};
-use super::{DropReason, Dropped, Task, quote};
+use super::prompt::Shown;
+use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 
 /// What an answer comes to, for each session that the request showed. Each entry of its list is one candidate or one
@@ -38,7 +37,7 @@ impl Answer {
             keep_citations_of(&mut value, session, shown);
             items[session].push(Item { place, value, may_be_cut });
         }
-        let pool = Pool::new(tasks, shown);
+        let pool = EvidencePool::new(tasks, shown);
         let sessions =
             items.into_iter().enumerate().map(|(session, items)| check(items, &pool, session, schema)).collect();
         Self { legible, sessions }

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use regex::Regex;
 use transcripts::{Kind, Message, MessageTime, Role, TimeSource};
 
+use crate::text::normalise::is_hidden;
 use crate::tokens;
 
 /// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
@@ -179,11 +180,6 @@ fn indented(text: &str) -> String {
         }
     }
     out
-}
-
-/// Whether `c` is a tag character or changes the direction of text, by which words are smuggled past a reader.
-pub(super) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `text` on one line, of at most `limit` characters, without the prompt's own tags.

@@ -1,16 +1,14 @@
 //! From a transcript to candidates: windows, and an extractor that reads each.
 
 mod answer;
+pub mod check;
 mod claim;
-mod ground;
 pub mod llm;
 mod message;
 pub mod prompt;
-mod quote;
 mod reply;
 pub mod rules;
 pub mod schema;
-pub mod validate;
 pub mod window;
 
 use serde::{Deserialize, Serialize};

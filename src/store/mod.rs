@@ -28,13 +28,11 @@ mod inserting;
 mod job_rows;
 mod jobs;
 mod known_context;
-mod languages;
 mod leases;
 mod ledger;
 mod maintain;
 mod memories;
 mod near_words;
-mod normal;
 mod outlines;
 mod passes;
 mod past;
@@ -56,7 +54,6 @@ mod tombstones;
 mod undo;
 mod upkeep;
 mod usage;
-mod words;
 mod work;
 mod writer;
 
@@ -115,7 +112,6 @@ pub use leases::Leased;
 pub use ledger::{SeenTranscript, TranscriptId};
 pub use maintain::Purged;
 pub use near_words::near_words;
-pub use normal::{normalised, normalised_hash};
 pub use outlines::Outline;
 pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
@@ -128,11 +124,12 @@ pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
-pub use words::STOP_WORDS;
 pub use work::{
     Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
     Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
 };
+pub use crate::text::normalise::normalised_hash;
+pub use crate::text::tokens::STOP_WORDS;
 pub use writer::{Applied, Writer};
 
 /// An open file, and everything that can be read from it.

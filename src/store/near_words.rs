@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use unicode_normalization::char::decompose_canonical;
-
 use super::index::concepts::heard;
-use super::normalised;
-use super::words::{Run, folded, is_stop, pairs_or_single, signed_words, split_runs};
 use crate::memory::{Claim, Namespace};
+use crate::text::normalise::{folded, normalised, trimmed};
+use crate::text::stem::{plain, root};
+use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
 /// Most words of one claim; the first ones are, subject, key and value before the rest.
 const MAX_WORDS: usize = 160;
@@ -19,12 +18,6 @@ const MAX_WORDS: usize = 160;
 const PAIRED: usize = 7;
 /// Words of a claim from which on they are filed as a whole, too.
 const WHOLE: usize = 2;
-/// Endings that are cut from English words, the longest first.
-const ENDINGS: &[&str] =
-    &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
-/// Fewest letters that are left of a word when its ending is cut.
-const MIN_ROOT: usize = 3;
-
 /// What stands for a claim in the index of those that may say the same.
 pub(super) struct NearForms {
     /// Its words; the first is its subject, if it has one.
@@ -146,7 +139,7 @@ pub(super) fn cut(folded: &str) -> Vec<Cut<'_>> {
                 Run::Unspaced(characters) => Cut::Unspaced(characters),
             });
         });
-        pieces.extend(signed_words(super::normal::trimmed(chunk)).into_iter().map(Cut::Signed));
+        pieces.extend(signed_words(trimmed(chunk)).into_iter().map(Cut::Signed));
     }
     pieces
 }
@@ -229,31 +222,4 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// Takes the accents off Latin letters.
-pub(super) fn plain(word: &str) -> Cow<'_, str> {
-    if word.is_ascii() {
-        return Cow::Borrowed(word);
-    }
-    let base = |c: char| {
-        let mut base = None;
-        decompose_canonical(c, |part| base = base.or(Some(part)));
-        base.filter(char::is_ascii_alphabetic).unwrap_or(c)
-    };
-    Cow::Owned(word.chars().map(base).collect())
-}
-
-/// Cuts one ending off an English word, and a letter that was doubled before it.
-pub(super) fn root(word: &str) -> &str {
-    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return word;
-    }
-    let cut = ENDINGS.iter().filter(|_| !word.ends_with("ss"));
-    let root = cut.filter_map(|ending| word.strip_suffix(ending)).find(|root| root.len() >= MIN_ROOT).unwrap_or(word);
-    match root.as_bytes() {
-        [.., a, b] if a == b && root.len() > MIN_ROOT => &root[..root.len() - 1],
-        [.., b'y' | b'i'] if root.len() > MIN_ROOT => &root[..root.len() - 1],
-        _ => root,
-    }
 }

@@ -5,8 +5,9 @@ use rusqlite::params;
 use super::index::near::of_key;
 use super::memories::rows;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use super::{Database, StoreError, normalised_hash};
+use super::{Database, StoreError};
 use crate::memory::{Evidence, Memory, Namespace, Status};
+use crate::text::normalise::normalised_hash;
 
 impl Database {
     /// Returns at most `limit` memories that are neither active nor pending and say these words or speak of an

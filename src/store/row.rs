@@ -7,9 +7,10 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params};
 use serde::de::DeserializeOwned;
 
+use super::StoreError;
 use super::writer::to_json;
-use super::{StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, MemoryId, Usage};
+use crate::text::normalise::normalised_hash;
 
 /// Column order is what [`memory_from_row`] reads; change both together.
 pub(super) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.content, m.summary, m.subject, m.key, \

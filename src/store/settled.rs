@@ -3,10 +3,10 @@
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use super::normal::normalised_hash;
 use super::runs::RunId;
 use super::{Database, StoreError, Writer};
 use crate::memory::{Evidence, MemoryId, Namespace};
+use crate::text::normalise::normalised_hash;
 use transcripts::hex;
 
 /// What makes two candidates one and the same: what they say, and the words that they rest on.

@@ -8,9 +8,32 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::languages::{LANGUAGES, Languages, language};
-use super::near_words::plain;
-use super::words::{Piece, Sought, folded, pieces};
+use crate::text::language::{Language, detect};
+use crate::text::normalise::folded;
+use crate::text::stem::{plain, snowball};
+use crate::text::tokens::{Piece, Sought, pieces};
+
+/// Languages beside English by whose stems words are indexed. Their places are part of the terms of existing databases.
+const LANGUAGES: [Language; 8] = [
+    Language::German,
+    Language::French,
+    Language::Spanish,
+    Language::Italian,
+    Language::Portuguese,
+    Language::Dutch,
+    Language::Swedish,
+    Language::Russian,
+];
+
+/// A set of [`LANGUAGES`], a bit for each place.
+pub(super) type Languages = i64;
+
+/// Returns the language of `text`, where it is one of [`LANGUAGES`].
+fn language(text: &str) -> Languages {
+    let among: Vec<Language> = LANGUAGES.into_iter().chain([Language::English]).collect();
+    let found = detect(text, &among).and_then(|found| LANGUAGES.iter().position(|one| *one == found));
+    found.map_or(0, |place| 1 << place)
+}
 
 /// Greatest number of half units in which the weight of a term is kept.
 const MOST: u8 = u8::MAX;
@@ -52,7 +75,7 @@ impl Stems {
     pub(super) fn new() -> Self {
         Self {
             english: Stemmer::create(Algorithm::English),
-            others: LANGUAGES.iter().map(|(algorithm, _)| Stemmer::create(*algorithm)).collect(),
+            others: LANGUAGES.into_iter().filter_map(snowball).map(Stemmer::create).collect(),
             known: HashMap::new(),
         }
     }
@@ -64,7 +87,7 @@ impl Stems {
         for (weight, text) in &texts {
             pieces(text, |piece| all.push((u32::from(*weight), piece)));
         }
-        let languages = language(all.iter().map(|(_, piece)| piece));
+        let languages = language(&texts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" "));
         let length = u32::try_from(all.len()).unwrap_or(u32::MAX);
         let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
         for (weight, piece) in &all {
@@ -116,7 +139,7 @@ impl Stems {
 
     fn others(&self, word: &str, languages: Languages) -> impl Iterator<Item = i64> {
         let wanted = self.others.iter().enumerate().filter(move |(place, _)| languages & (1 << place) != 0);
-        // Accents go last: stemmers go by them.
+        // Accents go last: stemmers use them.
         wanted.map(move |(place, stemmer)| hashed(&place.to_string(), &plain(&stemmer.stem(word))))
     }
 }
@@ -137,7 +160,7 @@ mod tests {
     fn found(text: &str, query: &str) -> bool {
         let mut stems = Stems::new();
         let terms = stems.of(&[(2, text)]);
-        let sought = super::super::words::Query::of(query).sought;
+        let sought = crate::text::tokens::Query::of(query).sought;
         let mut all = sought.iter().flat_map(|sought| stems.sought(sought, terms.languages));
         all.any(|term| terms.weights.binary_search_by_key(&term, |(term, _)| *term).is_ok())
     }

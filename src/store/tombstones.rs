@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use super::row::{spelled, time};
-use super::{Database, StoreError, Writer, normalised_hash};
+use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row, Tombstone};
 use crate::memory::{MemoryId, Namespace};
+use crate::text::normalise::normalised_hash;
 
 const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
 

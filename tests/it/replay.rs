@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use afterthought::extract::validate::quote_found;
+use afterthought::extract::check::quote_found;
 use afterthought::extract::window::WindowBudget;
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Limits, Replay};

@@ -1,16 +1,22 @@
-//! What the guards look at in a claim: who, how many, which names, whether, and when.
+//! Features of a claim that comparison looks at: polarity, numbers, names, people, time, and words of change.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use super::cues::{Heard, hear};
-use super::figures::{Figure, figure, leading_unit};
-use super::text::{Script, Word, normalise, words};
-use super::tokens::{Tongue, tokens_of, tongue_of};
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::lexicon::{CUES, Cue, NEVER};
+use super::tokens::{language_of, tokens_of};
+use crate::text::language::Language;
+use crate::text::normalise::comparable;
+use crate::text::number;
+use crate::text::script::Script;
+use crate::text::tokens::{Word, words};
 
 /// What a text says, in a shape that can be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Features {
-    /// The normalised text, see [`normalise`].
+    /// The normalised text, see [`comparable`].
     pub text: String,
     /// Content words, folded; without grammar, cues, numbers and dates.
     pub tokens: BTreeSet<String>,
@@ -76,7 +82,7 @@ impl Features {
         let words = words(text);
         let heard = hear(&words);
         let mut features = Self {
-            text: normalise(text),
+            text: comparable(text),
             polarity: polarity(heard.negations),
             time: time_scope(&heard),
             planned: heard.planned,
@@ -88,28 +94,28 @@ impl Features {
             settings: heard.settings,
             ..Self::default()
         };
-        let tongue = tongue_of(&words);
-        let german = tongue == Tongue::German;
+        let language = language_of(text);
+        let german = language == Language::German;
         features.entities =
             words.iter().filter(|word| is_entity(word, german)).map(|word| word.text.to_lowercase()).collect();
-        features.take_tokens(&heard.rest, tongue);
+        features.take_tokens(&heard.rest, language);
         features
     }
 
     /// Sorts what is left of the text into figures and content words.
-    fn take_tokens(&mut self, rest: &str, tongue: Tongue) {
+    fn take_tokens(&mut self, rest: &str, language: Language) {
         let (mut tokens, mut number) = (Vec::new(), None::<String>);
         for mut word in words(rest) {
             let unit = number.take().map(|digits| (leading_unit(&mut word), digits));
             if let Some((unit, digits)) = unit {
                 self.figures.insert(format!("{digits}{}", unit.unwrap_or_default()));
             }
-            match figure(&word.text, tongue) {
+            match figure(&word.text, language) {
                 Some(Figure::Bare(digits)) => number = Some(digits),
                 Some(Figure::Whole(figure)) => {
                     self.figures.insert(figure);
                 }
-                None => tokens_of(&word, tongue, &mut tokens),
+                None => tokens_of(&word, language, &mut tokens),
             }
         }
         self.figures.extend(number);
@@ -172,7 +178,262 @@ fn is_cue_like(text: &str) -> bool {
 }
 
 fn is_measure(text: &str) -> bool {
-    figure(text, Tongue::English).is_some()
+    figure(text, Language::English).is_some()
+}
+
+/// What the cues of a text tell, and the words that are left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
+struct Heard {
+    /// Number of cues that turn the claim round.
+    negations: usize,
+    /// `Once` was heard.
+    once: bool,
+    /// `Habit` was heard.
+    habit: bool,
+    /// `Except` was heard.
+    except: bool,
+    /// `Planned` was heard.
+    planned: bool,
+    /// `Changed` or `Ended` was heard.
+    changed: bool,
+    /// `Corrected` was heard.
+    corrected: bool,
+    /// `Actually` was heard.
+    actually: bool,
+    /// `Also` was heard.
+    also: bool,
+    /// People named by what they are to the user.
+    people: BTreeSet<&'static str>,
+    /// Surroundings named.
+    settings: BTreeSet<&'static str>,
+    /// Numbers and days in words.
+    figures: BTreeSet<&'static str>,
+    /// The text without grammar-like cues, words separated by spaces.
+    rest: String,
+}
+
+/// The compiled table: one automaton, and the cue of each of its patterns.
+struct Ear {
+    automaton: AhoCorasick,
+    cues: Vec<(Cue, bool)>,
+}
+
+static EAR: LazyLock<Ear> = LazyLock::new(|| {
+    let (mut patterns, mut cues) = (Vec::new(), Vec::new());
+    let never = NEVER.split('|').map(|text| (Cue::Negate, true, text));
+    let listed = CUES.iter().flat_map(|(cue, texts)| texts.split('|').map(move |text| (*cue, false, text)));
+    for (cue, always, text) in listed.chain(never) {
+        patterns.push(pattern(text.trim()));
+        cues.push((cue, always));
+    }
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(&patterns)
+        .expect("the table is far below the automaton's size limit");
+    Ear { automaton, cues }
+});
+
+/// Words of spaced scripts are matched whole; Han and kana stand inside their run; Korean begins a word.
+fn pattern(cue: &str) -> String {
+    let run = words(cue);
+    match run.first().map(|word| word.script) {
+        Some(Script::Han | Script::Katakana) => run.into_iter().map(|word| word.text).collect::<Vec<_>>().join("  "),
+        Some(Script::Hangul) if needs_whole_word(cue) => wrap(cue),
+        Some(Script::Hangul) => cue.split(' ').collect::<Vec<_>>().join("  "),
+        Some(Script::Spaced) | None => cue.split(' ').map(wrap).collect(),
+    }
+}
+
+/// Korean cues of one syllable are common inside of other words; the negations that end a verb are not.
+fn needs_whole_word(cue: &str) -> bool {
+    cue.chars().count() == 1 && !matches!(cue, "않" | "없" | "못")
+}
+
+fn wrap(word: &str) -> String {
+    format!(" {word} ")
+}
+
+/// Listens to `words` and returns what their cues tell.
+fn hear(words: &[Word]) -> Heard {
+    let text: String = words.iter().map(|word| wrap(&word.text.to_lowercase())).collect();
+    let text = &without_contrast(&text);
+    let (mut heard, mut end, mut given) = (Heard::default(), 0, false);
+    for found in EAR.automaton.find_iter(text) {
+        let (cue, always) = EAR.cues[found.pattern().as_usize()];
+        heard.rest.push_str(&text[end..found.start()]);
+        heard.rest.push(' ');
+        // What is denied in the reason is not the claim: `left, because nobody came`.
+        given |= cue == Cue::Reason && found.start() > 0;
+        if !(given && matches!(cue, Cue::Negate)) {
+            heard.note(cue, &text[found.start()..found.end()]);
+            heard.habit |= always;
+        }
+        end = found.end();
+    }
+    heard.rest.push_str(&text[end..]);
+    heard
+}
+
+/// Takes out the first word of `not X but Y`, which denies X and not the claim.
+fn without_contrast(text: &str) -> String {
+    const PAIRS: &[(&str, &str)] = &[
+        (" is  not ", " but "),
+        (" ist  nicht ", " sondern "),
+        (" nicht ", " sondern "),
+        (" no  es ", " sino "),
+        ("不是", "而是"),
+        ("不是", ",是"),
+        ("ではなく", ""),
+        ("じゃなく", ""),
+        ("이 아니라", ""),
+        ("가 아니라", ""),
+    ];
+    let mut text = text.to_owned();
+    for (denial, turn) in PAIRS {
+        if let Some(at) = text.find(denial).filter(|at| text[at + denial.len()..].contains(turn)) {
+            text.replace_range(at..at + denial.len(), "  ");
+        }
+    }
+    text
+}
+
+impl Heard {
+    fn note(&mut self, cue: Cue, found: &str) {
+        match cue {
+            Cue::Neutral => self.rest.push_str(found),
+            Cue::Negate => self.negations += 1,
+            Cue::Against(word) => {
+                self.negations += 1;
+                self.rest.push_str(word);
+            }
+            Cue::Means(word) => self.rest.push_str(word),
+            Cue::Once => self.once = true,
+            Cue::Habit => self.habit = true,
+            Cue::Except => self.except = true,
+            Cue::Planned => self.planned = true,
+            Cue::Changed => self.changed = true,
+            Cue::Ended => {
+                self.changed = true;
+                self.negations += 1;
+            }
+            Cue::Corrected => self.corrected = true,
+            Cue::Actually => self.actually = true,
+            Cue::Person(name) => {
+                self.people.insert(name);
+                // One name for `妈妈` and `母亲`.
+                self.rest.push(' ');
+                self.rest.push_str(name);
+            }
+            Cue::Setting(name) => {
+                self.settings.insert(name);
+                self.rest.push_str(found);
+            }
+            Cue::Reason => {}
+            Cue::Also => self.also = true,
+            // Its unit, if it has one, follows in the text.
+            Cue::Figure(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.rest.push(' ');
+                self.rest.push_str(name);
+            }
+            Cue::Figure(name) => {
+                self.figures.insert(name);
+            }
+        }
+        self.rest.push(' ');
+    }
+}
+
+/// A number as it stands in a text.
+enum Figure {
+    /// Without a unit; the next word may be one.
+    Bare(String),
+    /// With its unit, or a date.
+    Whole(String),
+}
+
+/// Returns the unit of a figure: a unit's one spelling, `:` for a time of day, `-` for a date; empty for a bare number.
+pub(super) fn unit(figure: &str) -> &str {
+    let rest = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match rest.chars().next() {
+        Some(':') => ":",
+        Some('-' | '/') => "-",
+        _ => rest,
+    }
+}
+
+/// Whether a figure says how much, how long or when, and does not merely number a thing.
+pub(super) fn is_measured(figure: &str) -> bool {
+    let unit = unit(figure);
+    !unit.is_empty() && !number::LABELS.contains(&unit)
+}
+
+/// Takes the unit off the beginning of the word after a number; scripts without spaces go on after it.
+fn leading_unit(word: &mut Word) -> Option<&'static str> {
+    let lower = word.text.to_lowercase();
+    let (unit, length) = match word.script {
+        Script::Spaced => (number::unit(&lower)?, lower.len()),
+        Script::Han | Script::Katakana | Script::Hangul => number::leading_wide_unit(&lower)?,
+    };
+    lower[length..].clone_into(&mut word.text);
+    Some(unit.name)
+}
+
+/// Returns the canonical spelling of a number, version or date.
+fn figure(text: &str, language: Language) -> Option<Figure> {
+    if !text.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let lower = ungrouped(&text.to_lowercase(), language);
+    if let Some((sign, digits)) = currency(&lower) {
+        return is_number(digits).then(|| Figure::Whole(format!("{digits}{sign}")));
+    }
+    let plain = lower.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(&lower);
+    if is_number(plain) {
+        return Some(Figure::Bare(plain.trim_end_matches(".0").to_owned()));
+    }
+    let split = plain.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (digits, suffix) = plain.split_at(split);
+    if digits.is_empty() {
+        return None;
+    }
+    let unit = number::unit(suffix.trim_start_matches('-'))?;
+    Some(Figure::Whole(format!("{digits}{}", unit.name)))
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '/' | ':'))
+}
+
+fn currency(text: &str) -> Option<(&'static str, &str)> {
+    [('$', "usd"), ('€', "eur"), ('£', "gbp"), ('¥', "cny")]
+        .iter()
+        .find_map(|(sign, name)| text.strip_prefix(*sign).map(|digits| (*name, digits)))
+}
+
+/// Writes `1,450` and, where a point groups digits, `1.450` as `1450`; a comma before decimals as a point.
+fn ungrouped(text: &str, language: Language) -> String {
+    let grouped = |mark: char| {
+        let mut groups = text.split(mark);
+        let head = groups.next().unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii_digit());
+        (1..=3).contains(&head.len())
+            && !head.starts_with('0')
+            && head.bytes().all(|byte| byte.is_ascii_digit())
+            && text.contains(mark)
+            && groups.all(|group| {
+                let digits = group.trim_end_matches(|c: char| !c.is_ascii_digit());
+                digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
+            })
+    };
+    let points_group = matches!(language, Language::Spanish | Language::German);
+    if grouped(',') {
+        text.replace(',', "")
+    } else if points_group && grouped('.') {
+        text.replace('.', "")
+    } else {
+        text.replace(',', ".")
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +475,106 @@ mod tests {
         for (a, b) in pairs {
             let (a, b) = (Features::of(a), Features::of(b));
             assert_eq!((a.tokens, a.polarity, b.polarity), (b.tokens, Polarity::Positive, Polarity::Negative));
+        }
+    }
+
+    fn heard(text: &str) -> Heard {
+        hear(&words(text))
+    }
+
+    #[test]
+    fn negation_is_heard_in_every_language_and_idioms_are_not() {
+        let rows = [
+            ("The user does not drink coffee", 1),
+            ("The user can't stand coffee", 1),
+            ("The user can't stop drinking coffee", 0),
+            ("The user no longer drinks coffee", 1),
+            ("The user stopped drinking coffee", 1),
+            ("The user hates coffee", 1),
+            ("The user never drinks coffee", 1),
+            ("The user doesn't hate coffee", 2),
+            ("The target is not Heroku but Fly.io", 0),
+            ("用户不喝咖啡", 1),
+            ("用户没有车", 1),
+            ("用户觉得这家店不错", 0),
+            ("用户讨厌咖啡", 1),
+            ("用户别人的车", 0),
+            ("不是柏林而是慕尼黑", 0),
+            ("ユーザーはコーヒーを飲まない", 1),
+            ("ユーザーはコーヒーを飲みません", 1),
+            ("ユーザーはテストを書かなければならない", 0),
+            ("사용자는 커피를 마시지 않는다", 1),
+            ("사용자는 안전 검사를 한다", 0),
+            ("El usuario no bebe café", 1),
+            ("El usuario ya no bebe café", 1),
+            ("Der Nutzer trinkt keinen Kaffee", 1),
+            ("Der Nutzer trinkt nicht mehr Kaffee", 1),
+        ];
+        for (text, negations) in rows {
+            assert_eq!(heard(text).negations, negations, "{text}");
+        }
+    }
+
+    #[test]
+    fn scope_plans_people_and_change_are_heard() {
+        assert!(heard("用户每天跑步").habit && !heard("用户每天跑步").once);
+        assert!(heard("The user skipped lunch yesterday").once);
+        assert!(heard("El usuario siempre cena tarde").habit);
+        assert!(heard("The user never eats meat").habit);
+        assert!(heard("用户打算搬到柏林").planned);
+        assert!(heard("Runs tests except on Windows").except);
+        assert_eq!(heard("用户的姐姐住在柏林").people, BTreeSet::from(["sister.elder"]));
+        assert_eq!(heard("Die Schwester wohnt in Berlin").people, BTreeSet::from(["sister"]));
+        assert!(heard("사용자는 이제 서울에 산다").changed);
+        assert!(heard("実は東京に住んでいる").actually);
+        assert_eq!(heard("Left the club because nobody came").negations, 0);
+        assert_eq!(heard("standup on Fridays").figures, heard("周五开会").figures);
+    }
+
+    #[test]
+    fn every_cue_is_found_where_it_stands_alone() {
+        for (cue, texts) in CUES {
+            for text in texts.split('|').map(str::trim) {
+                let found = EAR.automaton.find(&heard_form(text)).unwrap_or_else(|| panic!("{text}"));
+                assert_eq!(EAR.cues[found.pattern().as_usize()].0, *cue, "{text}");
+            }
+        }
+    }
+
+    fn heard_form(text: &str) -> String {
+        words(text).iter().map(|word| wrap(&word.text.to_lowercase())).collect()
+    }
+
+    fn spelled(text: &str, language: Language) -> Option<String> {
+        figure(text, language).map(|(Figure::Bare(text) | Figure::Whole(text))| text)
+    }
+
+    #[test]
+    fn numbers_are_read_as_their_language_groups_them() {
+        let rows = [
+            ("1,450", Language::English, "1450"),
+            ("62.000", Language::Spanish, "62000"),
+            ("62.000", Language::English, "62.000"),
+            ("2,5", Language::German, "2.5"),
+            ("1.95", Language::German, "1.95"),
+            ("$1,200", Language::English, "1200usd"),
+            ("v2.1", Language::English, "2.1"),
+            ("15min", Language::English, "15min"),
+            ("1,000,000", Language::English, "1000000"),
+        ];
+        for (text, language, expected) in rows {
+            assert_eq!(spelled(text, language).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(spelled("node-18", Language::English), None);
+    }
+
+    #[test]
+    fn measures_are_told_from_labels() {
+        for measured in ["30min", "18:30", "2026-05-08", "40l"] {
+            assert!(is_measured(measured), "{measured}");
+        }
+        for label in ["8080", "3no", "5.2ver"] {
+            assert!(!is_measured(label), "{label}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Keys and values: which attribute a claim speaks of, and whether it can have several values at a time.
 
 use super::features::Features;
-use super::text::normalise;
+use crate::text::normalise::comparable;
 
 /// How many values an attribute has at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,21 +15,9 @@ pub enum Arity {
 }
 
 /// Spellings of one attribute, the first being the one that is compared.
+#[rustfmt::skip]
 const ALIASES: &[&[&str]] = &[
-    &[
-        "residence",
-        "location",
-        "city",
-        "home_city",
-        "lives_in",
-        "place_of_residence",
-        "current_city",
-        "hometown_current",
-        "wohnort",
-        "ciudad",
-        "residencia",
-        "domicilio",
-    ],
+    &["residence", "location", "city", "home_city", "lives_in", "place_of_residence", "current_city", "hometown_current", "wohnort", "ciudad", "residencia", "domicilio"],
     &["name", "nombre"],
     &["count", "headcount", "number", "number_of"],
     &["cost", "price", "precio", "coste", "kosten", "preis"],
@@ -40,18 +28,7 @@ const ALIASES: &[&[&str]] = &[
     &["employer", "company", "workplace", "works_at", "works_for"],
     &["job_title", "job", "role", "occupation", "profession", "position", "title"],
     &["timezone", "time_zone", "tz"],
-    &[
-        "deploy_target",
-        "deployment_target",
-        "deployed_to",
-        "host",
-        "hosted_on",
-        "hosting",
-        "deployment_platform",
-        "deploys_to",
-        "hosting_provider",
-        "deployment",
-    ],
+    &["deploy_target", "deployment_target", "deployed_to", "host", "hosted_on", "hosting", "deployment_platform", "deploys_to", "hosting_provider", "deployment"],
     &["database", "db", "database_engine"],
     &["package_manager", "pkg_manager"],
     &["indentation", "indent", "indent_style"],
@@ -84,7 +61,7 @@ const REDACTED: &str = "[redacted:";
 pub fn canonical(key: &str) -> String {
     /// Keys whose last part alone does not tell what they are about.
     const WHOLE: &[&str] = &["deploy.target", "deployment.target", "deployment.platform", "hosting.provider"];
-    let plain: String = normalise(key).chars().map(|c| if matches!(c, ' ' | '-' | '/') { '_' } else { c }).collect();
+    let plain: String = comparable(key).chars().map(|c| if matches!(c, ' ' | '-' | '/') { '_' } else { c }).collect();
     if WHOLE.contains(&plain.as_str()) {
         return "project.deploy_target".to_owned();
     }
@@ -207,7 +184,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
 }
 
 fn value_text(value: &str) -> String {
-    let text = normalise(value);
+    let text = comparable(value);
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
 }
 

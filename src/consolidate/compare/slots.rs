@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::text::{Script, script_of};
+use crate::text::script::Script;
 
 /// Units of a text that are laid side by side at most.
 const MAX_UNITS: usize = 120;
@@ -85,8 +85,8 @@ pub(super) fn units(text: &str) -> Vec<String> {
     let mut running = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let script = script_of(c);
-        let inside = |next: Option<&char>| next.is_some_and(|next| script_of(*next) == Some(Script::Spaced));
+        let script = Script::of(c);
+        let inside = |next: Option<&char>| next.is_some_and(|next| Script::of(*next) == Some(Script::Spaced));
         match script {
             Some(Script::Han) => units.push(c.to_string()),
             Some(_) if running.is_some() && running == script => {

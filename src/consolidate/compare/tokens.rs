@@ -3,49 +3,22 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::text::{Script, Word};
+use crate::text::language::{Language, detect};
+use crate::text::script::{Script, is_hiragana};
+use crate::text::stem::{stem, without_korean_ending};
+use crate::text::tokens::Word;
 
-/// The language that a text is most likely written in, among those with spaces whose endings are folded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tongue {
-    English,
-    Spanish,
-    German,
-}
-
-/// Tells the language by its commonest small words; English where none stands out.
-pub(super) fn tongue_of(words: &[Word]) -> Tongue {
-    const SPANISH: &[&str] =
-        &["el", "la", "los", "las", "de", "del", "en", "y", "que", "un", "una", "su", "con", "por", "es", "se", "al"];
-    const GERMAN: &[&str] = &[
-        "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "einen", "den", "dem", "für", "mit", "von", "im",
-        "wird", "des", "zu", "wohnt", "auf", "sich", "seit", "am",
-    ];
-    const ENGLISH: &[&str] =
-        &["the", "of", "and", "is", "to", "a", "with", "for", "are", "on", "by", "at", "has", "that", "user's"];
-    let spaced = words.iter().filter(|word| word.script == Script::Spaced && word.text.len() <= 6).take(40);
-    let (mut english, mut spanish, mut german) = (0, 0, 0);
-    for word in spaced {
-        let lower = word.text.to_lowercase();
-        english += usize::from(ENGLISH.contains(&lower.as_str()));
-        spanish += usize::from(SPANISH.contains(&lower.as_str()));
-        german += usize::from(GERMAN.contains(&lower.as_str()));
-    }
-    if german > english && german >= spanish {
-        Tongue::German
-    } else if spanish > english {
-        Tongue::Spanish
-    } else {
-        Tongue::English
-    }
+/// Returns the language whose endings are folded; English where none stands out.
+pub(super) fn language_of(text: &str) -> Language {
+    detect(text, &[Language::English, Language::Spanish, Language::German]).unwrap_or(Language::English)
 }
 
 /// Cuts a run into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of characters.
-pub(super) fn tokens_of(word: &Word, tongue: Tongue, out: &mut Vec<String>) {
+pub(super) fn tokens_of(word: &Word, language: Language, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {
         Script::Spaced => {
-            let token = stem(&lower, tongue);
+            let token = stem(&lower, language);
             if !is_stop_word(&lower) && !token.is_empty() {
                 out.push(token);
             }
@@ -58,16 +31,12 @@ pub(super) fn tokens_of(word: &Word, tongue: Tongue, out: &mut Vec<String>) {
         Script::Han if lower.chars().any(is_hiragana) => japanese(&lower, out),
         Script::Han => without_articles(&lower).split(is_glue).for_each(|part| pairs(part, out)),
         Script::Hangul => {
-            let root = without_ending(&lower);
+            let root = without_korean_ending(&lower);
             if !is_stop_word(&lower) && !is_stop_word(&root) {
                 pairs(&root, out);
             }
         }
     }
-}
-
-fn is_hiragana(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{309F}')
 }
 
 /// Cuts Japanese into its Han stretches, without the endings that follow them, and the longer words in Hiragana.
@@ -126,97 +95,6 @@ fn pairs(part: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Endings and particles of Korean, longest first.
-const HANGUL_ENDINGS: &str = "했습니다 하였습니다 됩니다 합니다 입니다 습니다 하고있다 에서는 으로는 까지는 하였다 했다 한다 하다 된다 되다 였다 \
-    해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 었다 았다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
-
-fn without_ending(word: &str) -> String {
-    const OF_SHORT_VERBS: &[&str] = &["습니다", "는다", "었다", "았다", "지"];
-    let least = |ending: &str| if OF_SHORT_VERBS.contains(&ending) { 1 } else { 2 };
-    let cut = HANGUL_ENDINGS
-        .split_whitespace()
-        .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.chars().count() >= least(ending)));
-    let Some(root) = cut else { return word.to_owned() };
-    if word.ends_with('다') { open_syllable(root) } else { root.to_owned() }
-}
-
-/// Takes the tense off the last syllable of a verb, as in `마신` of `마신다`.
-fn open_syllable(root: &str) -> String {
-    const FIRST: u32 = 0xAC00;
-    const FINALS: u32 = 28;
-    let Some(last) = root.chars().next_back() else { return String::new() };
-    let final_sound = u32::from(last).checked_sub(FIRST).map_or(0, |at| at % FINALS);
-    let open = matches!(final_sound, 4 | 17 | 20).then(|| char::from_u32(u32::from(last) - final_sound)).flatten();
-    let mut out = root.to_owned();
-    if let Some(open) = open {
-        out.pop();
-        out.push(open);
-    }
-    out
-}
-
-/// Folds the commonest endings, so that `uses`, `using` and `used` count as one word.
-fn stem(word: &str, tongue: Tongue) -> String {
-    let plain = word.trim_end_matches("'s").trim_end_matches('\'');
-    if plain.len() < 4 || !plain.chars().all(|c| c.is_lowercase() && (c.is_ascii() || c < '\u{250}')) {
-        return plain.to_owned();
-    }
-    match tongue {
-        Tongue::English => english_stem(plain),
-        Tongue::Spanish => folded(
-            plain,
-            &[
-                "aciones", "ación", "mente", "ados", "adas", "ado", "ada", "ando", "aban", "aba", "idos", "idas",
-                "ido", "ida", "iendo", "aron", "ieron", "ar", "er", "ir", "an", "en", "os", "as", "es", "o", "a", "e",
-                "s", "n",
-            ],
-        ),
-        Tongue::German => {
-            folded(plain, &["ungen", "ung", "ern", "em", "en", "er", "es", "et", "te", "ten", "st", "e", "s", "n", "t"])
-        }
-    }
-}
-
-fn english_stem(plain: &str) -> String {
-    if !plain.is_ascii() {
-        return plain.to_owned();
-    }
-    let cut = ["ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e"]
-        .iter()
-        .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !plain.ends_with("ss")))
-        .unwrap_or(plain);
-    let mut root = cut.to_owned();
-    let bytes = root.as_bytes();
-    // `running` and `run`, `stopped` and `stop`; `call` keeps its two letters only together with `calls`.
-    if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
-        root.pop();
-    }
-    if root.ends_with('y') || root.ends_with('i') {
-        root.pop();
-    }
-    root
-}
-
-/// Cuts the first ending that leaves a root of four letters, and writes the root without accents.
-fn folded(plain: &str, endings: &[&str]) -> String {
-    let cut = endings
-        .iter()
-        .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.chars().count() >= 4))
-        .unwrap_or(plain);
-    cut.chars().map(unaccented).collect()
-}
-
-const fn unaccented(c: char) -> char {
-    match c {
-        'á' | 'à' | 'â' | 'ä' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ó' | 'ò' | 'ô' | 'ö' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        _ => c,
-    }
-}
-
 pub(super) fn is_stop_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
     WORDS.contains(word)
@@ -239,12 +117,12 @@ const STOP_WORDS: &str = "something someone a an the is are was were be been bei
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::words;
     use super::*;
+    use crate::text::tokens::words;
 
     fn cut(text: &str) -> Vec<String> {
         let (words, mut out) = (words(text), Vec::new());
-        words.iter().for_each(|word| tokens_of(word, tongue_of(&words), &mut out));
+        words.iter().for_each(|word| tokens_of(word, language_of(text), &mut out));
         out
     }
 

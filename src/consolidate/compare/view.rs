@@ -1,14 +1,12 @@
-//! A claim made ready for comparing.
+//! Claims made ready for comparing, and the differences that no similarity bridges.
 
 use std::collections::BTreeSet;
 
-use crate::memory::{Claim, Evidence};
-
-use super::features::Features;
+use super::features::{Features, TimeScope};
 use super::key::attribute;
-use super::language::{Language, language};
-use super::text::normalise;
-use super::words::Words;
+use crate::memory::{Claim, Evidence, MemoryType};
+use crate::text::language::{COMPARED, Language, detect};
+use crate::text::normalise::comparable;
 
 /// How much of the shorter claim the other must share before one may take the other's place without a common key.
 pub const RETIRE_OVERLAP: f64 = 0.5;
@@ -22,7 +20,7 @@ pub struct View<'a> {
     pub features: Features,
     /// Its attribute, see [`attribute`].
     pub key: Option<String>,
-    /// Its subject, normalised.
+    /// Its subject, comparabled.
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     /// Conversations that it rests on.
@@ -48,15 +46,15 @@ impl<'a> View<'a> {
         if let Some(key) = &key {
             features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
         }
-        let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(normalise);
+        let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(comparable);
         Self {
             claim,
             about: about(&features),
             places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
-            language: language(&claim.content),
+            language: detect(&claim.content, COMPARED),
             features,
             key,
-            subject: claim.subject.as_deref().map(normalise).filter(|subject| !subject.is_empty()),
+            subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
             speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
         }
     }
@@ -91,7 +89,7 @@ impl View<'_> {
                 is_after_leaving(before) || LEFT_AFTER.split('|').any(|word| after.starts_with(word))
             })
         };
-        let value = other.claim.value.as_deref().map(normalise).filter(|value| value.chars().count() > 1);
+        let value = other.claim.value.as_deref().map(comparable).filter(|value| value.chars().count() > 1);
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
         named.into_iter().any(|name| left(name))
@@ -150,5 +148,176 @@ fn about(features: &Features) -> About {
         About::Project
     } else {
         About::Other(first.chars().take(40).collect())
+    }
+}
+
+/// Pairs of words that are compared letter by letter at most; longer texts are compared by whole words.
+const MAX_COMPARED: usize = 4_096;
+
+/// The content words of two claims, set against each other.
+pub(in crate::consolidate) struct Words {
+    pub(in crate::consolidate) shared: usize,
+    pub(in crate::consolidate) incoming_only: usize,
+    pub(in crate::consolidate) known_only: usize,
+}
+
+impl Words {
+    pub(in crate::consolidate) fn of(incoming: &View<'_>, known: &View<'_>) -> Self {
+        let (a, b) = (&incoming.features.tokens, &known.features.tokens);
+        let fuzzy = a.len() * b.len() <= MAX_COMPARED;
+        let mut unmatched: Vec<&String> = b.difference(a).collect();
+        let incoming_only = a.difference(b).filter(|token| {
+            let twin = unmatched.iter().position(|other| fuzzy && is_variant(token, other));
+            twin.map(|at| unmatched.swap_remove(at)).is_none()
+        });
+        // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
+        let rejoined = |token: &&&String| {
+            let wide = token.chars().count() == 2 && !token.is_ascii();
+            wide && token.chars().all(|c| known.features.text.contains(c))
+        };
+        let incoming_only: Vec<&String> = incoming_only.collect();
+        // A noun of one character stands in a longer one: `猫` in `橘猫`.
+        let incoming_text = &incoming.features.text;
+        let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
+        unmatched.retain(|token| !stands(token));
+        let news = incoming_only.iter().filter(|token| !unmatched.is_empty() || !rejoined(token)).count();
+        let incoming_only = news;
+        Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
+    }
+
+    /// Whether a claim of few words stands whole in the other, as `smokes` in `no longer smokes`.
+    pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
+        let all_but = self.incoming_only.min(self.known_only);
+        !incoming.features.tokens.is_empty()
+            && self.shared > 0
+            && all_but == 0
+            && self.incoming_only + self.known_only <= 1
+    }
+
+    pub(in crate::consolidate) fn overlap(&self) -> f64 {
+        part(self.shared, self.shared + self.incoming_only.min(self.known_only))
+    }
+}
+
+/// Returns `part` over `whole`, 0 of nothing.
+#[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
+pub(super) fn part(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Whether two words are spellings of one: long, alike in nearly every letter, beginning alike.
+fn is_variant(a: &str, b: &str) -> bool {
+    let letters =
+        |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    a.as_bytes().first() == b.as_bytes().first()
+        && letters(a)
+        && letters(b)
+        && strsim::normalized_levenshtein(a, b) >= 0.8
+}
+
+/// Names the difference that no similarity bridges.
+pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
+    let (left, right) = (&a.features, &b.features);
+    if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
+        return Some("about another person");
+    }
+    if left.planned != right.planned {
+        return Some("one is a plan, the other a fact");
+    }
+    if (left.time == TimeScope::Once) != (right.time == TimeScope::Once) {
+        return Some("one happened once, the other is usual");
+    }
+    if is_event(a) && is_event(b) && days_differ(a, b) {
+        return Some("happened on different days");
+    }
+    if !left.settings.is_empty() && !right.settings.is_empty() && left.settings != right.settings {
+        return Some("in other surroundings");
+    }
+    None
+}
+
+/// Whether two claims name different people by what they are to the user, or two speakers speak of themselves.
+pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
+    let (left, right) = (&a.features.people, &b.features.people);
+    let any_alike = left.iter().any(|name| right.iter().any(|other| is_same_person(name, other)));
+    (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
+}
+
+fn are_same_people(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> bool {
+    let within = |a: &BTreeSet<&str>, b: &BTreeSet<&str>| a.iter().all(|x| b.iter().any(|y| is_same_person(x, y)));
+    within(a, b) && within(b, a)
+}
+
+/// Whether two relations may be one: `sister` is the elder one or the younger one.
+fn is_same_person(a: &str, b: &str) -> bool {
+    let holds = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+    a == b || holds(a, b) || holds(b, a)
+}
+
+fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let alike = |x: &String| b.speakers.iter().any(|y| x.contains(y.as_str()) || y.contains(x.as_str()));
+    a.about == About::User
+        && b.about == About::User
+        && !b.speakers.is_empty()
+        && !a.speakers.is_empty()
+        && !a.speakers.iter().any(alike)
+}
+
+/// Whether the first words name different subjects. A common key settles it; else a first word that the other claim
+/// does not hold is somebody or something else.
+fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    if tags_differ(a, b) {
+        return true;
+    }
+    if a.same_key(b) {
+        return false;
+    }
+    match (&a.about, &b.about) {
+        (About::Other(name), About::User | About::Project) => !b.features.text.contains(name.as_str()),
+        (About::User | About::Project, About::Other(name)) => !a.features.text.contains(name.as_str()),
+        (About::User, About::Project) | (About::Project, About::User) => true,
+        (About::User, About::User) | (About::Project, About::Project) | (About::Other(_), About::Other(_)) => false,
+    }
+}
+
+/// Whether each claim's subject tag stands in its own words and not in the other's, in much the same sentence.
+fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
+    let (left, right) = (&a.features, &b.features);
+    let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
+    let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
+    // Without a common word they may be two languages' words for one thing.
+    own && !other && !left.tokens.is_disjoint(&right.tokens)
+}
+
+pub(in crate::consolidate) fn is_episode(view: &View<'_>) -> bool {
+    view.claim.memory_type == MemoryType::Episodic
+}
+
+fn is_event(view: &View<'_>) -> bool {
+    is_episode(view) || view.features.time == TimeScope::Once
+}
+
+fn days_differ(a: &View<'_>, b: &View<'_>) -> bool {
+    let day = |view: &View<'_>| view.claim.valid_from.map(|at| at.as_second().div_euclid(86_400));
+    day(a).zip(day(b)).is_some_and(|(a, b)| a != b)
+}
+
+/// Which kinds of names and numbers one claim has that the other lacks.
+pub(in crate::consolidate) struct Extra {
+    pub(in crate::consolidate) figures: bool,
+    pub(in crate::consolidate) entities: bool,
+}
+
+impl Extra {
+    pub(in crate::consolidate) const fn any(&self) -> bool {
+        self.figures || self.entities
+    }
+}
+
+pub(in crate::consolidate) fn extra(a: &View<'_>, b: &View<'_>) -> Extra {
+    Extra {
+        figures: !a.features.figures.is_subset(&b.features.figures),
+        entities: a.features.entities.iter().any(|name| !b.features.text.contains(name.as_str())),
     }
 }

@@ -9,9 +9,9 @@ use transcripts::TimeSource;
 
 use super::order::When;
 use crate::consolidate::compare::features::{Features, Turn};
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Incoming, Known};
+use crate::text::normalise::comparable;
 
 /// A candidate made ready.
 #[derive(Clone)]
@@ -46,8 +46,8 @@ impl<'a> Case<'a> {
 pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
     !evidence.is_empty()
         && evidence.iter().all(|piece| {
-            let quote = normalise(&piece.quote);
-            known.iter().any(|other| is_same_message(piece, other) && normalise(&other.quote) == quote)
+            let quote = comparable(&piece.quote);
+            known.iter().any(|other| is_same_message(piece, other) && comparable(&other.quote) == quote)
         })
 }
 

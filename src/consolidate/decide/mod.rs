@@ -21,9 +21,9 @@ use self::part::{Left, left_of};
 use self::rejected::is_rejected;
 use self::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::pair::{Paired, Pairing, pair};
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
 use crate::consolidate::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
+use crate::text::normalise::comparable;
 
 /// What the rules make of a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ impl<'a> Met<'a> {
         self.is(Pairing::Same, &[Status::Active, Status::Pending])
             && (&a.tokens, &a.figures, &a.entities, a.time, a.planned)
                 == (&b.tokens, &b.figures, &b.entities, b.time, b.planned)
-            && case.view.claim.value.as_deref().map(normalise) == self.view.claim.value.as_deref().map(normalise)
+            && case.view.claim.value.as_deref().map(comparable) == self.view.claim.value.as_deref().map(comparable)
     }
 
     fn is_covered(&self, case: &Case<'_>, pairing: Pairing) -> bool {

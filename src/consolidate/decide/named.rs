@@ -12,14 +12,14 @@ use super::case::{Case, is_covered};
 use super::part::remaining;
 use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
-use crate::consolidate::compare::guards::{extra, other_people};
 use crate::consolidate::compare::key::{Arity, Values, arity, compare};
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::compare::view::View;
-use crate::consolidate::compare::words::Words;
+use crate::consolidate::compare::view::Words;
+use crate::consolidate::compare::view::{extra, other_people};
 use crate::consolidate::{Decision, Incoming, Known, Ruling};
 use crate::memory::{Claim, Status};
 use crate::store::concepts;
+use crate::text::normalise::comparable;
 
 /// How a model says that a candidate relates to a known memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,7 +148,7 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
         && part.entities.iter().all(|name| whole.text.contains(name.as_str()))
         && part.text != whole.text;
     // An attribute goes with its value.
-    let keeps_value = known.value.as_deref().is_some_and(|value| part.text.contains(&normalise(value)));
+    let keeps_value = known.value.as_deref().is_some_and(|value| part.text.contains(&comparable(value)));
     stood.then(|| remaining(known, rest.trim().to_owned(), keeps_value))
 }
 

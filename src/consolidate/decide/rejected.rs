@@ -2,9 +2,9 @@
 
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::{Known, Rejected};
 use crate::memory::Status;
+use crate::text::normalise::comparable;
 
 use super::case::Case;
 
@@ -23,7 +23,7 @@ pub(super) fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected
 
 fn says(case: &Case<'_>, content: &str, key: Option<&str>, value: Option<&str>) -> bool {
     let claim = case.view.claim;
-    let text = normalise(content);
+    let text = comparable(content);
     if !text.is_empty() && text == case.view.features.text {
         return true;
     }
@@ -36,8 +36,8 @@ fn says(case: &Case<'_>, content: &str, key: Option<&str>, value: Option<&str>) 
 /// Whether a text affirms or denies a value: what it denies beside it, "never on Fly: on Hetzner", is another matter.
 fn turn(content: &str, value: Option<&str>) -> Polarity {
     let whole = Features::of(content).polarity;
-    let Some(value) = value.map(normalise).filter(|value| !value.is_empty()) else { return whole };
-    let clauses = content.split(CLAUSE_ENDS).filter(|clause| normalise(clause).contains(&value));
+    let Some(value) = value.map(comparable).filter(|value| !value.is_empty()) else { return whole };
+    let clauses = content.split(CLAUSE_ENDS).filter(|clause| comparable(clause).contains(&value));
     let turns: Vec<Polarity> = clauses.map(|clause| Features::of(clause).polarity).collect();
     match turns.split_first() {
         Some((first, others)) if others.iter().all(|other| other == first) => *first,

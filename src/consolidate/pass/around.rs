@@ -6,12 +6,12 @@ use super::Event;
 use super::field::Field;
 use crate::consolidate::Known;
 use crate::consolidate::compare::key::{attribute, spellings};
-use crate::consolidate::compare::language::language;
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::plan::foreign::SMALL;
 use crate::consolidate::plan::neighbours::MAX_NEIGHBOURS;
 use crate::memory::MemoryId;
 use crate::store::{Around as Looked, Database, StoreError};
+use crate::text::language::{COMPARED, detect};
+use crate::text::normalise::comparable;
 
 /// Memories of one attribute that are all set against each other; of more, only the closest by words.
 const MAX_OF_KEY: usize = 30;
@@ -63,7 +63,7 @@ impl Around {
         let mut alike: BTreeMap<String, Vec<&MemoryId>> = BTreeMap::new();
         for (id, known) in &field.active {
             let claim = &known.memory.claim;
-            alike.entry(format!("\u{2}{}", normalise(&claim.content))).or_default().push(id);
+            alike.entry(format!("\u{2}{}", comparable(&claim.content))).or_default().push(id);
             if let Some(key) = claim.key.as_deref().and_then(attribute) {
                 alike.entry(format!("\u{1}{key}")).or_default().push(id);
             }
@@ -80,7 +80,8 @@ impl Around {
         if field.active.len() > SMALL {
             return;
         }
-        let spoken = field.active.iter().filter_map(|(id, known)| Some((id, language(&known.memory.claim.content)?)));
+        let spoken =
+            field.active.iter().filter_map(|(id, known)| Some((id, detect(&known.memory.claim.content, COMPARED)?)));
         let spoken: Vec<_> = spoken.collect();
         for (place, (id, own)) in spoken.iter().enumerate() {
             let others = spoken[..place].iter().filter(|(_, other)| other != own);

@@ -11,7 +11,8 @@ use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::decide::order::When;
 use crate::memory::{MemoryId, Namespace, RelationType, Status};
-use crate::store::{Database, Filter, HashPair, Order, StoreError, normalised_hash};
+use crate::store::{Database, Filter, HashPair, Order, StoreError};
+use crate::text::normalise::normalised_hash;
 
 /// A link, without its reason.
 pub(super) type Link = (MemoryId, RelationType, MemoryId);

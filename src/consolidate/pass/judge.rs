@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use crate::consolidate::ask::{Asked, MAX_CANDIDATES, MAX_MEMORIES, ask};
 use crate::consolidate::compare::features::{Features, Polarity};
-use crate::consolidate::compare::guards::{extra, guard};
 use crate::consolidate::compare::key::{Values, compare};
 use crate::consolidate::compare::pair::{Pairing, pair};
+use crate::consolidate::compare::view::Words;
 use crate::consolidate::compare::view::{About, View};
-use crate::consolidate::compare::words::Words;
+use crate::consolidate::compare::view::{extra, guard};
 use crate::consolidate::decide::named::{Named, resolve, veto};
 use crate::consolidate::decide::{Verdict, decide};
 use crate::consolidate::plan::{Answer, Question, Surrounded};

@@ -11,7 +11,7 @@ use super::judge::{COMPLEMENTARY, view};
 use crate::changeset::Action;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::compare::words::Words;
+use crate::consolidate::compare::view::Words;
 use crate::memory::{MemoryId, RelationType};
 
 /// Links of this kind that a memory has at most; more would say nothing about any of them.

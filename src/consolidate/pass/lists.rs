@@ -11,8 +11,8 @@ use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
-use crate::consolidate::compare::text::normalise;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
+use crate::text::normalise::comparable;
 
 /// Values from which a list is made.
 const MIN_VALUES: usize = 3;
@@ -94,9 +94,9 @@ fn pattern(known: &Known) -> Option<Pattern> {
 fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp) -> Option<Deed> {
     let made = members.iter().copied().filter(|known| items(known).len() > 1).min_by_key(|known| arrived(known));
     let mut values: Vec<String> = made.map(items).unwrap_or_default();
-    let mut seen: BTreeSet<String> = values.iter().map(|value| normalise(value)).collect();
+    let mut seen: BTreeSet<String> = values.iter().map(|value| comparable(value)).collect();
     for value in members.iter().flat_map(|known| items(known)) {
-        if seen.insert(normalise(&value)) {
+        if seen.insert(comparable(&value)) {
             values.push(value);
         }
     }

@@ -16,7 +16,7 @@ use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::compare::words::Words;
+use crate::consolidate::compare::view::Words;
 use crate::memory::{Memory, RelationType, Status};
 
 /// Part of a task's words that whoever says that it is done must say.

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use crate::consolidate::Incoming;
-use crate::consolidate::compare::language::language;
 use crate::memory::{Memory, Namespace};
 use crate::store::{Database, Filter, Order, StoreError};
+use crate::text::language::{COMPARED, detect};
 
 /// Active memories of a namespace up to which it is small.
 pub(in crate::consolidate) const SMALL: usize = 30;
@@ -20,7 +20,7 @@ pub(super) struct Foreign {
 impl Foreign {
     /// Returns what stands in another language in the namespace of `incoming`, if that is small.
     pub(super) fn to(&mut self, db: &Database, incoming: &Incoming) -> Result<Vec<Memory>, StoreError> {
-        let Some(own) = language(&incoming.candidate.claim.content) else { return Ok(Vec::new()) };
+        let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {
             let small = if db.holds_more_than(&incoming.namespace, SMALL)? {
                 Vec::new()
@@ -29,7 +29,7 @@ impl Foreign {
             };
             self.small.insert(incoming.namespace.clone(), small);
         }
-        let foreign = |memory: &&Memory| language(&memory.claim.content).is_some_and(|theirs| theirs != own);
+        let foreign = |memory: &&Memory| detect(&memory.claim.content, COMPARED).is_some_and(|theirs| theirs != own);
         Ok(self.small[&incoming.namespace].iter().filter(foreign).cloned().collect())
     }
 }

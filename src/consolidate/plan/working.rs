@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use super::effects::effects;
 use super::{Answer, Surrounded};
 use crate::consolidate::compare::key::attribute;
-use crate::consolidate::compare::text::normalise;
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::{Change, Decision, Incoming, Known, Ruling};
 use crate::memory::{Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
+use crate::text::normalise::comparable;
 
 /// Memories of the same batch that a candidate is compared with at most.
 const MAX_FRESH: usize = 20;
@@ -156,7 +156,7 @@ impl Working {
 /// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
 fn index_words(incoming: &Incoming) -> Vec<String> {
     let claim = &incoming.candidate.claim;
-    let whole = format!("\u{2}{}\u{1f}{}", normalise(&claim.content), incoming.namespace);
+    let whole = format!("\u{2}{}\u{1f}{}", comparable(&claim.content), incoming.namespace);
     near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
 }
 

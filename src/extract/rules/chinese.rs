@@ -1,11 +1,11 @@
 //! Chinese: cues, vetoes, frames, and the turn to the third person.
 
-use super::date;
 use super::language::Act::{
     Decision, Declared, Dislike, Habit, NamedDecision, Preference, ProjectFact, Remember, SelfFact, Standing, Switch,
     Wish,
 };
 use super::language::{Cue, Language, Phrases, cue};
+use crate::text::relative;
 
 pub(super) const CHINESE: Language = Language {
     vetoes: &[
@@ -45,7 +45,7 @@ pub(super) const CHINESE: Language = Language {
     failed: r"我?(?:试过|试了|尝试过|尝试了)(?:一下)?(?P<do>[^，。]{2,80})[，,]?(?:但是?|可是|还是|依然|仍然|结果)*(?:没用|不行|没有用|无效|不起作用|失败了?|没效果|没有效果|还是报错)",
     proposal: r"(?:^|[，。！])(?:要不要|是否|要)?(?:我们)?(?P<verb>使用|用|改用|换成|采用|迁移到|部署到|切换到)(?P<v>[^，。？?]{2,60}?)(?:作为[^，。？?]{2,20})?(?:可以吗|好吗|怎么样|如何|吗|行吗|，?好不好|，?可以吗)?[?？]$",
     yes: r"(?:(?:好的?|可以|行|没问题|同意|就这样|就这么办|就这么定了?|好的就这样|是的|对|嗯+|确定|没错|当然|ok)[，,。！!\s吧了]*){1,3}$",
-    dates: date::chinese,
+    dates: relative::chinese,
     alone: str::to_owned,
     past: |text| Some(text.to_owned()),
     third_person,

@@ -1,10 +1,10 @@
 //! English: vetoes and frames. The cues and the turn to the third person have files of their own.
 
-use super::date;
 use super::english_cues::CUES;
 use super::english_grammar::{alone, third_person};
 use super::language::{Language, Phrases};
 use super::solution::english_past;
+use crate::text::relative;
 
 pub(super) const ENGLISH: Language = Language {
     vetoes: &[
@@ -60,7 +60,7 @@ pub(super) const ENGLISH: Language = Language {
     failed: r"(?:i (?:already )?(?:tried|tested) (?P<do>.{4,150}?)(?:,? (?:but|and|yet) (?:it|that|this) (?:did(?:n't| not)|still (?:does|did)n't|doesn't|does not) (?:work|help|fix|solve|change|make)|,? (?:but|and) (?:it |that |this )?(?:still (?:fails|failed|crashes|broke)|no luck|to no avail|failed|made (?:it|things) worse))|(?P<what>(?-i:[A-Z])[a-z]+ing [^,.;]{3,100}?) (?:did(?:n't| not)) (?:work|help|fix (?:it|that|the \w+)|solve (?:it|that|the \w+))\b)",
     proposal: r"^(?:so |ok(?:ay)?,? |then |great[,.] )?(?:shall|should|do you want (?:me|us) to|would you like (?:me|us) to|do we want to|want me to)\s*(?:we|i)? ?(?:then |just |also )?(?P<verb>use|go with|switch (?:the |our )?(?:\w+ ){1,3}to|switch to|move to|migrate to|adopt|pick|choose|standardi[sz]e on|stick with|deploy to|deploy on|host it on|host on|keep using) (?P<v>[^?]{2,150})\?$",
     yes: r"(?:(?:yes|yep|yeah|yup|sure|ok|okay|absolutely|definitely|agreed|correct|exactly|please do|go ahead|sounds good|do it|do that|let's do (?:that|it)|perfect|great|please|go for it|that works|works for me)[\s,.!]*){1,4}$",
-    dates: date::english,
+    dates: relative::english,
     alone,
     past: english_past,
     third_person,

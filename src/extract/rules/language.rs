@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use jiff::civil::DateTime;
 use regex::{Match, Regex, RegexSet};
 
-use super::date::Dated;
 use super::{chinese, english};
+use crate::text::language::{Language as NaturalLanguage, detect_read};
+use crate::text::relative::Dated;
 
 /// What a clause does, and with that how it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,19 +158,13 @@ pub(super) struct Compiled {
 static ENGLISH: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(&english::ENGLISH));
 static CHINESE: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(&chinese::CHINESE));
 
-/// Returns the language of `sentence`, as far as it is one that the rules read.
+/// Returns the language of `sentence`, as far as it is one whose clauses are read.
 pub(super) fn of(sentence: &str) -> Option<&'static Compiled> {
-    let mut letters = 0_usize;
-    let mut han = 0_usize;
-    for c in sentence.chars() {
-        match c {
-            '\u{4e00}'..='\u{9fff}' => han += 1,
-            'a'..='z' | 'A'..='Z' => letters += 1,
-            _ if c.is_alphabetic() && !c.is_ascii() && !('\u{c0}'..='\u{24f}').contains(&c) => return None,
-            _ => {}
-        }
+    match detect_read(sentence, None)? {
+        NaturalLanguage::Chinese => Some(&CHINESE),
+        NaturalLanguage::English => Some(&ENGLISH),
+        _ => None,
     }
-    if han >= 2 { Some(&CHINESE) } else { (han == 0 && letters > 2).then_some(&*ENGLISH) }
 }
 
 impl Compiled {

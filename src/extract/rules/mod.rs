@@ -7,7 +7,6 @@
 mod build;
 mod chinese;
 mod confirm;
-mod date;
 mod english;
 mod english_cues;
 mod english_grammar;
@@ -26,7 +25,6 @@ mod slot;
 mod solution;
 mod standing;
 mod statement;
-mod tongue;
 mod words;
 
 #[cfg(test)]

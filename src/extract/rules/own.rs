@@ -1,5 +1,6 @@
 //! What a person says for themselves in a message: nothing that they paste, quote, or ask to be worked on.
 
+use crate::text::script::count_han;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -132,7 +133,7 @@ fn is_foreign(quoted: &str) -> bool {
 
 /// Whether `quoted` has words enough to say something.
 fn is_sentence(quoted: &str) -> bool {
-    let han = quoted.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+    let han = count_han(quoted);
     quoted.split_whitespace().count() >= MIN_SENTENCE_WORDS || han >= 2 * MIN_SENTENCE_WORDS
 }
 

@@ -1,5 +1,6 @@
 //! From a sentence to what it states: vetoes, clauses, cues.
 
+use crate::text::script::count_han;
 use std::borrow::Cow;
 
 use jiff::civil::DateTime;
@@ -80,7 +81,7 @@ fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
 
 fn is_out_of_range(text: &str) -> bool {
     let chars = text.chars().count();
-    let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+    let han = count_han(text);
     let words = text.split(' ').count();
     chars > MAX_SENTENCE_CHARS || (words + han / 2 < 3)
 }

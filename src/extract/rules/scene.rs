@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::own;
 use super::sentence::fold;
 use super::statement::Table;
-use super::tongue;
 use crate::extract::Task;
 use crate::memory::Candidate;
+use crate::text::language::detect_read;
 use transcripts::{Message, Role};
 
 /// Messages before a window in which a stretch that reaches into it may have begun.
@@ -103,7 +103,7 @@ fn is_long_after(before: &Message, message: &Message) -> bool {
 /// Returns the parts of `message` that are not its author's own, and leaves in `voice` who speaks at its end.
 fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>> {
     let text = &message.text;
-    let usual = tongue::of(text, None);
+    let usual = detect_read(text, None);
     let Some(table) = usual.map(Table::of) else {
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::store::near_words::{Cut, cut};
-use crate::store::words::folded;
+use crate::text::normalise::folded;
 
 /// One concept a line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");

@@ -12,7 +12,8 @@ use crate::store::memories::rows as limit_of;
 use crate::store::near_words::{Name, NearForms, subject_word};
 use crate::store::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row, spelled};
 use crate::store::writer::to_json;
-use crate::store::{Database, StoreError, Writer, normalised_hash};
+use crate::store::{Database, StoreError, Writer};
+use crate::text::normalise::normalised_hash;
 
 /// Claims that a word is looked up in before it counts as common.
 const PROBED: usize = 200;

@@ -11,9 +11,10 @@ use super::super::judge::view;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Polarity;
 use crate::consolidate::compare::view::View;
-use crate::consolidate::compare::words::Words;
+use crate::consolidate::compare::view::Words;
 use crate::memory::{MemoryId, MemoryType, RelationType, Status, Structured};
-use crate::store::{HashPair, normalised_hash};
+use crate::store::HashPair;
+use crate::text::normalise::normalised_hash;
 
 /// Episodes, on as many days, from which something is derived.
 pub(in super::super) const MIN_EPISODES: usize = 3;

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::group::day;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
-use crate::consolidate::compare::text::normalise;
+use crate::text::normalise::comparable;
 
 /// Content words that a shared sentence has at least.
 const MIN_WORDS: usize = 2;
@@ -100,7 +100,7 @@ impl Span {
 pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
     let last = bare.last()?;
-    let is_said_by_all = bare.iter().all(|text| normalise(text) == normalise(last));
+    let is_said_by_all = bare.iter().all(|text| comparable(text) == comparable(last));
     let sentence = if is_said_by_all { last.clone() } else { common_start(&bare)? };
     (Features::of(&sentence).tokens.len() >= MIN_WORDS).then_some(sentence)
 }

@@ -1,5 +1,6 @@
 //! What a later message says holds no more: "we no longer use it", "she is leaving", "that day does not work".
 
+use crate::text::script::count_han;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -11,8 +12,8 @@ use crate::extract::rules::gather::Gathered;
 use crate::extract::rules::own;
 use crate::extract::rules::scene::Scenes;
 use crate::extract::rules::sentence::fold;
-use crate::extract::rules::tongue;
 use crate::memory::Candidate;
+use crate::text::language::detect_read;
 use transcripts::Message;
 
 /// Messages of people after a window that are read ahead.
@@ -111,7 +112,9 @@ impl Old {
 /// Returns the sentences of `message`, which is message `at`, that say that something is over, each with where it begins.
 fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Said)> {
     let text = &message.text;
-    let Some(table) = tongue::of(text, None).map(table::of).filter(|table| table.ends(text)) else { return Vec::new() };
+    let Some(table) = detect_read(text, None).map(table::of).filter(|table| table.ends(text)) else {
+        return Vec::new();
+    };
     let base = text.as_ptr() as usize;
     let is_end = |said: &&str| table.ends(&fold(said)) && !scenes.hides(at, text, said);
     let said = own::said(text).into_iter().filter(is_end);
@@ -131,7 +134,7 @@ impl Said {
         static NAME: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(r"[A-Za-z\u{c0}-\u{24f}][\w.+#-]*[\w+#]|\d{3,}").expect("the pattern is a constant")
         });
-        let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+        let han = count_han(text);
         let is_han = han > 0;
         let is_name = |word: &str| is_han || word.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
         let found = NAME.find_iter(text).filter(|found| is_name(found.as_str()));

@@ -11,14 +11,14 @@ mod stale;
 mod table;
 
 use super::build::Finding;
-use super::date;
 use super::gather::{Gathered, voice};
 use super::own;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
-use super::tongue::{self, Tongue};
 use super::words::{capitalised, fill};
 use crate::extract::Task;
 use crate::memory::{Audience, Candidate, Claim};
+use crate::text::language::{Language, detect_read};
+use crate::text::relative;
 use transcripts::Message;
 
 pub(super) use ended::ended;
@@ -44,7 +44,7 @@ const MAX_TITLE_CHARS: usize = 60;
 
 /// Returns what the tables say of the sentences that `message` says.
 pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
-    let usual = tongue::of(&message.text, None);
+    let usual = detect_read(&message.text, None);
     said.iter().map(|said| Line::read(said, usual)).collect()
 }
 
@@ -85,7 +85,7 @@ pub(super) fn take_back(
 /// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to tell.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
-    tongue::of(&text, tongue::of(&before.text, None)).is_some_and(|tongue| table::of(tongue).withdraws(&text))
+    detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| table::of(tongue).withdraws(&text))
 }
 
 /// Returns the last message before message `at` of the transcript by the person who says `message`, if it is not far.
@@ -134,7 +134,7 @@ pub(super) fn stated(message: &Message, lines: &[Line<'_>], told: &[bool], gathe
 pub(super) struct Line<'a> {
     said: &'a str,
     text: String,
-    tongue: Option<Tongue>,
+    tongue: Option<Language>,
     cue: Option<Kind>,
     forbidden: bool,
     leans: bool,
@@ -148,9 +148,9 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn read(said: &'a str, usual: Option<Tongue>) -> Self {
+    fn read(said: &'a str, usual: Option<Language>) -> Self {
         let text = fold(said);
-        let tongue = tongue::of(&text, usual);
+        let tongue = detect_read(&text, usual);
         let mut line = Self {
             said,
             text,
@@ -193,13 +193,13 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     let line = &lines[passage.cued];
     let tongue = line.tongue?;
     let text: Vec<&str> = lines[passage.first..=passage.last].iter().map(|line| line.text.as_str()).collect();
-    let text = text.join(if tongue == Tongue::Chinese { "" } else { " " });
-    let among_people = voice.speaker.is_some() && tongue != Tongue::Chinese;
+    let text = text.join(if tongue == Language::Chinese { "" } else { " " });
+    let among_people = voice.speaker.is_some() && tongue != Language::Chinese;
     let work = table::of(tongue).is_work(&text);
     if among_people && passage.kind.must_name() && !work && !names_something(&text) {
         return None;
     }
-    let dated = date::noted(tongue, &text, voice.now);
+    let dated = relative::annotated(tongue, &text, voice.now);
     let frame = frame(tongue);
     let who = voice.speaker.unwrap_or(frame.user);
     let x = capitalised(&dated.text.replace(frame.marks, "'"));
@@ -239,12 +239,12 @@ struct Frame {
     marks: &'static [char],
 }
 
-const fn frame(tongue: Tongue) -> Frame {
+const fn frame(tongue: Language) -> Frame {
     match tongue {
-        Tongue::English => Frame { user: "The user", said: "{who} said: \"{x}\"", marks: &['"'] },
-        Tongue::Chinese => Frame { user: "用户", said: "{who}说：“{x}”", marks: &['“', '”'] },
-        Tongue::Spanish => Frame { user: "El usuario", said: "{who} dijo: «{x}»", marks: &['«', '»'] },
-        Tongue::German => Frame { user: "Der Nutzer", said: "{who} sagte: „{x}“", marks: &['„', '“'] },
+        Language::Chinese => Frame { user: "用户", said: "{who}说：“{x}”", marks: &['“', '”'] },
+        Language::Spanish => Frame { user: "El usuario", said: "{who} dijo: «{x}»", marks: &['«', '»'] },
+        Language::German => Frame { user: "Der Nutzer", said: "{who} sagte: „{x}“", marks: &['„', '“'] },
+        _ => Frame { user: "The user", said: "{who} said: \"{x}\"", marks: &['"'] },
     }
 }
 
@@ -253,9 +253,9 @@ const JOINING: &[&str] =
     &["and", "or", "but", "the", "a", "und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
 
 /// Returns the first words of a sentence.
-fn title(text: &str, tongue: Tongue) -> String {
+fn title(text: &str, tongue: Language) -> String {
     let text = text.trim_end_matches(['.', '!', '。', '！', ' ']);
-    if tongue == Tongue::Chinese {
+    if tongue == Language::Chinese {
         return text.chars().take(30).collect();
     }
     let mut title = String::new();

@@ -2,6 +2,7 @@
 
 use super::Line;
 use super::kind::Kind;
+use crate::text::script::count_han;
 
 /// Longest statement of several sentences, in characters.
 const MAX_CHARS: usize = 320;
@@ -74,6 +75,6 @@ fn length(lines: &[Line<'_>], first: usize, last: usize) -> usize {
 }
 
 fn words(text: &str) -> usize {
-    let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+    let han = count_han(text);
     text.split(' ').count() + han / 2
 }

@@ -1,5 +1,6 @@
 //! What a correction takes back: earlier statements on the same thing.
 
+use crate::text::script::is_han;
 use std::collections::BTreeSet;
 
 use crate::memory::Candidate;
@@ -51,7 +52,7 @@ impl Told {
 
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let mut words: BTreeSet<String> = split(text).map(str::to_lowercase).filter(|word| tells(word)).collect();
-    let han: Vec<char> = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).collect();
+    let han: Vec<char> = text.chars().filter(|c| is_han(*c)).collect();
     words.extend(han.windows(2).map(|pair| pair.iter().collect::<String>()));
     words
 }

@@ -1,5 +1,6 @@
 //! What a later message makes out of date: the same thing with another day or number.
 
+use crate::text::script::is_han;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -10,8 +11,8 @@ use super::table;
 use crate::extract::Task;
 use crate::extract::rules::gather::Gathered;
 use crate::extract::rules::sentence::{self, fold};
-use crate::extract::rules::tongue;
 use crate::memory::Candidate;
+use crate::text::language::detect_read;
 use transcripts::Message;
 
 /// Messages of people after a window that are read ahead.
@@ -120,17 +121,17 @@ impl Old {
         let at = *places.get(piece.messages.first()?.as_str())?;
         let end = messages[at].text.find(&piece.quote).map_or(0, |start| start + piece.quote.len());
         let is_dated = CALENDAR.is_match(&piece.quote);
-        let is_han = piece.quote.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+        let is_han = piece.quote.chars().any(|c| is_han(c));
         Some(Self { at, end, stems: stems(&piece.quote), marks: marks(&piece.quote), is_dated, is_han })
     }
 }
 
 fn changes(at: usize, message: &Message) -> Vec<Change> {
     let base = message.text.as_ptr() as usize;
-    let usual = tongue::of(&message.text, None);
+    let usual = detect_read(&message.text, None);
     let said = sentence::said(&message.text).into_iter().filter_map(|said| {
         let folded = fold(said);
-        let table = table::of(tongue::of(&folded, usual)?);
+        let table = table::of(detect_read(&folded, usual)?);
         let (moves, corrects) = (table.moves(&folded), table.corrects(&folded));
         let marks = marks(said);
         if marks.is_empty() || !(moves || corrects || table.changes(&folded)) {

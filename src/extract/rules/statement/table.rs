@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 
 use super::kind::Kind;
-use crate::extract::rules::tongue::Tongue;
+use crate::text::language::Language;
 
 /// The patterns of a language.
 pub(in super::super) struct Table {
@@ -44,18 +44,18 @@ static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../
 static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/german.txt")));
 
 /// Returns the table of `tongue`, which is read once.
-pub(super) fn of(tongue: Tongue) -> &'static Table {
+pub(super) fn of(tongue: Language) -> &'static Table {
     match tongue {
-        Tongue::English => &ENGLISH,
-        Tongue::Chinese => &CHINESE,
-        Tongue::Spanish => &SPANISH,
-        Tongue::German => &GERMAN,
+        Language::Chinese => &CHINESE,
+        Language::Spanish => &SPANISH,
+        Language::German => &GERMAN,
+        _ => &ENGLISH,
     }
 }
 
 impl Table {
     /// Returns the table of `tongue`.
-    pub(in super::super) fn of(tongue: Tongue) -> &'static Self {
+    pub(in super::super) fn of(tongue: Language) -> &'static Self {
         of(tongue)
     }
 

@@ -1,0 +1,356 @@
+//! Checks of a model's entries: nothing is believed that cannot be found in the conversation. Pure.
+//!
+//! In order, an entry is refused when
+//! - it does not have the shape that was asked for ([`DropReason::Invalid`]),
+//! - it cites a message that was not shown, or only context (`WrongMessage`),
+//! - its quote does not stand in a cited message (`QuoteNotFound`, see `quote`),
+//! - no person said or confirmed it, or it repeats injected text (`NotSaid`),
+//! - a date was not said and does not follow from when something was said (`DateNotSaid`, see `dates`),
+//! - a number stands in no message and cannot be computed from those that do (`NumberNotSaid`, see `numbers`),
+//! - a name was named by nobody (`NameNotSaid`, see `names`),
+//! - it says the opposite of its quote (`PolarityChanged`, see `polarity`),
+//! - it gives to one person what another said of themselves (`OtherSpeaker`),
+//! - nothing is left of it without its secrets (`Secret`).
+
+mod dates;
+mod evidence;
+mod names;
+mod numbers;
+mod polarity;
+pub(in crate::extract) mod quote;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use regex::Regex;
+use serde_json::Value;
+use transcripts::{Kind, Message, Role};
+
+use super::claim::claim;
+use super::reply::normalised;
+use super::schema::{Proposal, item_schema};
+use super::prompt::Shown;
+use super::{DropReason, Dropped, Task};
+use crate::llm::ReplySchema;
+use crate::memory::{Candidate, Evidence, Memory};
+use crate::text::tokens::units;
+pub(super) use dates::{Edge, instant};
+pub(super) use evidence::EvidencePool;
+use evidence::{Citation, EvidenceCheck};
+use quote::Injected;
+pub use quote::quote_found;
+
+/// What is said of the entry in which an answer was cut.
+pub(super) const CUT_SHORT: &str = "is cut short";
+
+/// How much of an answer could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Legible {
+    /// A list, to its end.
+    Whole,
+    /// The beginning of a list.
+    Cut,
+    /// No list.
+    Not,
+}
+
+/// What the entries of an answer come to that belong to one session. Each is one candidate or one dropped proposal.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Checked {
+    /// What passed.
+    pub candidates: Vec<Candidate>,
+    /// What did not, by its 1-based place in the list.
+    pub dropped: Vec<(usize, Dropped)>,
+}
+
+impl Checked {
+    /// Returns the number of entries.
+    pub(super) fn proposed(&self) -> usize {
+        self.candidates.len() + self.dropped.len()
+    }
+
+    /// Returns the number of entries that do not have the shape that was asked for.
+    pub(super) fn broken(&self) -> usize {
+        self.dropped.iter().filter(|(_, one)| one.reason == DropReason::Invalid).count()
+    }
+}
+
+/// An entry of an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Its 1-based place in the list.
+    pub place: usize,
+    /// The entry, unchecked.
+    pub value: Value,
+    /// Whether it is the last of a list that is not whole.
+    pub may_be_cut: bool,
+}
+
+/// Whether a second look can mend a proposal that was dropped for `reason`.
+pub(super) fn is_mendable(reason: DropReason) -> bool {
+    match reason {
+        DropReason::Invalid
+        | DropReason::WrongMessage
+        | DropReason::QuoteNotFound
+        | DropReason::NumberNotSaid
+        | DropReason::DateNotSaid
+        | DropReason::NameNotSaid
+        | DropReason::PolarityChanged
+        | DropReason::OtherSpeaker => true,
+        DropReason::NotSaid | DropReason::Secret | DropReason::KnownContext => false,
+    }
+}
+
+/// Holds `items`, entries of the answer to the request of `pool` that belong to `session` of it and were asked for with
+/// `schema`, against it.
+pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &ReplySchema) -> Checked {
+    let mut checked = Checked::default();
+    if items.is_empty() {
+        return checked;
+    }
+    let checker = EntryChecker::new(pool, session, schema);
+    for Item { place, value, may_be_cut } in items {
+        match checker.candidate(value, may_be_cut) {
+            Ok(candidate) => checked.candidates.push(candidate),
+            Err(dropped) => checked.dropped.push((place, dropped)),
+        }
+    }
+    checked
+}
+
+/// Drops a candidate of which nothing is left once its secrets were taken out.
+pub(super) fn without_secret(candidate: Candidate) -> Result<Candidate, Dropped> {
+    let claim = &candidate.claim;
+    let quote = candidate.evidence.first().map_or("", |evidence| evidence.quote.as_str());
+    if is_only_secret(&claim.content, quote, claim.value.as_deref()) {
+        return Err(dropped(DropReason::Secret, "nothing is left without the secret"));
+    }
+    Ok(candidate)
+}
+
+fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
+    Dropped { reason, detail: detail.into() }
+}
+
+/// Longest quote kept, in bytes.
+const MAX_QUOTE_BYTES: usize = 600;
+/// Errors that are named of one entry.
+const MAX_ERRORS: usize = 3;
+
+/// What the entries of one answer are held against.
+struct EntryChecker<'a> {
+    task: &'a Task<'a>,
+    shown: &'a Shown,
+    schema: &'a Value,
+    validator: Validator,
+    injected: Injected,
+    evidence_check: EvidenceCheck<'a>,
+}
+
+/// The messages that a proposal cites, as indexes of the transcript.
+struct Cited {
+    quoted: usize,
+    others: Vec<usize>,
+    /// The quoted passage as it stands in the message.
+    quote: String,
+}
+
+impl<'a> EntryChecker<'a> {
+    fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
+        let (task, shown) = pool.session(session);
+        let messages = &task.transcript.messages;
+        let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
+        Self {
+            task,
+            shown,
+            schema: item_schema(schema),
+            validator: jsonschema::validator_for(item_schema(schema)).expect("the schema derives from a type"),
+            injected: Injected::new(injected.map(|(index, one)| (index, one.text.as_str()))),
+            evidence_check: EvidenceCheck::new(pool, session),
+        }
+    }
+
+    fn candidate(&self, item: Value, may_be_cut: bool) -> Result<Candidate, Dropped> {
+        let mut proposal = self.proposal(item, may_be_cut)?;
+        let cited = self.cited(&proposal)?;
+        self.is_said(&proposal, &cited)?;
+        self.is_grounded(&mut proposal, &cited)?;
+        let claim = claim(&proposal, self.message(cited.quoted))?;
+        Ok(Candidate {
+            audience: proposal.audience,
+            evidence: vec![self.evidence(cited)],
+            replaces: self.known(proposal.replaces).map(|memory| memory.id.clone()),
+            is_pasted: false,
+            claim,
+        })
+    }
+
+    fn proposal(&self, item: Value, may_be_cut: bool) -> Result<Proposal, Dropped> {
+        let item = normalised(item, self.schema, may_be_cut);
+        let mut errors: Vec<String> = self
+            .validator
+            .iter_errors(&item)
+            .take(MAX_ERRORS)
+            .map(|error| format!("{} {}", error.instance_path(), error.masked()).trim().to_owned())
+            .collect();
+        if errors.is_empty() {
+            match serde_json::from_value::<Proposal>(item) {
+                Ok(proposal) => return sound(proposal),
+                Err(_) => errors.push("is not of the asked shape".to_owned()),
+            }
+        }
+        if may_be_cut {
+            errors = vec![CUT_SHORT.to_owned()];
+        }
+        Err(dropped(DropReason::Invalid, errors.join(", ")))
+    }
+
+    fn cited(&self, proposal: &Proposal) -> Result<Cited, Dropped> {
+        let wrong = |detail: String| dropped(DropReason::WrongMessage, detail);
+        let indexes: Vec<usize> = proposal
+            .messages
+            .iter()
+            .map(|number| self.shown.index(*number).ok_or_else(|| wrong(format!("message {number} was not shown"))))
+            .collect::<Result<_, _>>()?;
+        let mut found = indexes.iter().filter_map(|&index| {
+            let text = &self.message(index).text;
+            quote::find(&proposal.quote, text).map(|range| (index, shortened(&text[range])))
+        });
+        let Some((quoted, quote)) = found.next() else {
+            let detail =
+                if indexes.is_empty() { "messages is empty" } else { "quote does not stand in the cited messages" };
+            return Err(dropped(DropReason::QuoteNotFound, detail));
+        };
+        let mut others: Vec<usize> = indexes.into_iter().filter(|&index| index != quoted).collect();
+        others.sort_unstable();
+        others.dedup();
+        Ok(Cited { quoted, others, quote })
+    }
+
+    /// Whether a person stands behind it, in the part to extract from, in words that were not injected.
+    fn is_said(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
+        let not_said = |detail: &str| Err(dropped(DropReason::NotSaid, detail));
+        let quoted = self.message(cited.quoted);
+        let all = || std::iter::once(&cited.quoted).chain(&cited.others);
+        let is_shown_by_speaker = quoted.kind == Kind::Attachment
+            && quoted.role == Role::User
+            && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
+        if quoted.kind != Kind::Prose && !is_shown_by_speaker
+            || !matches!(quoted.role, Role::User | Role::Assistant | Role::Other)
+        {
+            return not_said("the quote is not what a participant said");
+        }
+        if !all().any(|&index| self.message(index).is_human()) {
+            return not_said("no person said or confirmed it");
+        }
+        if !quoted.is_human()
+            && !is_shown_by_speaker
+            && !all().any(|&index| index > cited.quoted && self.message(index).is_human())
+        {
+            return not_said("no person confirmed it afterwards");
+        }
+        let span = self.task.span;
+        if !all().any(|&index| (span.start..span.end).contains(&index) && self.message(index).is_human()) {
+            return Err(dropped(DropReason::WrongMessage, "no cited message of a person is in <conversation>"));
+        }
+        if self.injected.restates(&proposal.content, cited.quoted) || self.injected.restates(&cited.quote, cited.quoted)
+        {
+            return not_said("it restates injected text");
+        }
+        Ok(())
+    }
+
+    /// Whether its numbers, dates and names were said, by whom it says, and not the other way round.
+    fn is_grounded(&self, proposal: &mut Proposal, cited: &Cited) -> Result<(), Dropped> {
+        let (quoted, others, quote) = (cited.quoted, &cited.others[..], cited.quote.as_str());
+        let replaced = self.known(proposal.replaces);
+        self.evidence_check.check(proposal, &Citation { quoted, others, quote, replaced })
+    }
+
+    fn evidence(&self, cited: Cited) -> Evidence {
+        let message = self.message(cited.quoted);
+        let ids = std::iter::once(cited.quoted).chain(cited.others).map(|index| self.message(index).id.clone());
+        Evidence {
+            transcript: self.task.transcript.key(),
+            messages: ids.collect(),
+            quote: cited.quote,
+            speaker: message.speaker.clone(),
+            said_at: message.time,
+            content_hash: message.content_hash(),
+        }
+    }
+
+    /// A number that no known memory has is a slip; the memory stands without it.
+    fn known(&self, number: Option<i64>) -> Option<&'a Memory> {
+        let position = usize::try_from(number?).ok()?.checked_sub(1)?;
+        self.task.known[..self.shown.known].get(position)
+    }
+
+    fn message(&self, index: usize) -> &'a Message {
+        &self.task.transcript.messages[index]
+    }
+}
+
+/// Checks what the schema cannot say in strict mode.
+fn sound(proposal: Proposal) -> Result<Proposal, Dropped> {
+    let invalid = |detail: &str| Err(dropped(DropReason::Invalid, detail));
+    if !(1..=10).contains(&proposal.importance) {
+        return invalid("importance is not from 1 to 10");
+    }
+    for (name, text) in [("title", &proposal.title), ("content", &proposal.content)] {
+        if !text.chars().any(char::is_alphanumeric) {
+            return invalid(&format!("{name} is empty"));
+        }
+    }
+    Ok(proposal)
+}
+
+fn shortened(quote: &str) -> String {
+    if quote.len() <= MAX_QUOTE_BYTES {
+        return quote.to_owned();
+    }
+    let cut = &quote[..quote.floor_char_boundary(MAX_QUOTE_BYTES)];
+    cut.rsplit_once(char::is_whitespace).map_or(cut, |(whole_words, _)| whole_words).to_owned()
+}
+
+/// Whether a text says nothing once the placeholders of secrets are taken out of it.
+fn is_only_secret(content: &str, quote: &str, value: Option<&str>) -> bool {
+    let blank = |text: &str| PLACEHOLDER.replace_all(text, " ").chars().all(|c| !c.is_alphanumeric());
+    // A placeholder inside a word, as in an address, leaves the rest telling; one that stands alone is the point.
+    let is_point = ALONE.is_match(content) && units(&PLACEHOLDER.replace_all(content, " ")).len() < 8;
+    blank(content) || blank(quote) || value.is_some_and(|value| PLACEHOLDER.is_match(value) && blank(value)) || is_point
+}
+
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[\[<{«]{1,2}(?:redacted|private|secret)[^\]>}»\n]{0,80}[\]>}»]{1,2}")
+        .expect("the pattern is constant and a test compiles it")
+});
+
+static ALONE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:^|[\s'\x22`“:是为：])[\[<{«]{1,2}(?:redacted|private|secret)[^\]>}»\n]{0,80}[\]>}»]{1,2}(?:$|[\s'\x22`”.,;!?。，])")
+        .expect("the pattern is constant and a test compiles it")
+});
+
+#[cfg(test)]
+mod secret_tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_that_is_only_a_secret_says_nothing() {
+        let hidden = |name: &str| format!("[REDACTED:{name}]");
+        for content in
+            [hidden("x"), format!("The user's API key is {}.", hidden("key")), format!("密码是{}", hidden("k"))]
+        {
+            assert!(is_only_secret(&content, "the key is", None), "{content}");
+        }
+        assert!(is_only_secret("The key rotates.", &hidden("k"), None));
+        assert!(is_only_secret("The key rotates.", "rotates", Some(&hidden("k"))));
+        let address = format!("The staging database is postgres://app:{}@db.internal/shop.", hidden("password"));
+        assert!(!is_only_secret(&address, "staging database", Some(&address)));
+        assert!(!is_only_secret("Secrets live in Vault (secret store).", "in Vault", Some("Vault")));
+    }
+}

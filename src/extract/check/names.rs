@@ -1,0 +1,257 @@
+//! Names of a claim that stand in no message.
+//!
+//! Only what is surely a name is looked at: a given name, a capitalised word within an English or Spanish sentence, a
+//! Chinese, Japanese or Korean name beside what marks it as one. What could be another form of a word that was said,
+//! or a word that needs no source, is believed.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use strsim::osa_distance;
+
+use crate::text::language::{Language, READ, detect};
+use crate::text::normalise::folded;
+use crate::text::script::{is_latin, is_wide};
+
+static GIVEN: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!("given.txt").split_whitespace().collect());
+
+static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?:^|[，。；、：！？“「\s和与跟给让由])(?P<name>(?:[王李张刘陈杨赵吴徐孙朱胡郭罗梁宋郑谢韩唐冯董萧曹袁邓傅沈彭吕苏卢蒋蔡贾丁魏薛阎潘杜戴汪姜廖邹熊秦邱]\p{Han}{1,2}?|[小老阿]\p{Han}))",
+        r"(?:喜欢|不喜欢|住在|负责|表示|认为|希望|讨厌|想要|说|对.{1,6}过敏|的(?:妻子|丈夫|妈妈|爸爸|母亲|父亲|女儿|儿子|生日|同事|老板))",
+    ))
+    .expect("the pattern is constant and a test compiles it")
+});
+static HONORIFIC: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?P<ja>[\p{Han}\p{Katakana}ー]{1,6}?)(?:さん|ちゃん|くん|様)|(?P<ko>\p{Hangul}{2,4})\s?(?:씨|님)(?:[은는이가의을를도께]|\s|$)")
+        .expect("the pattern is constant and a test compiles it")
+});
+
+/// What the names of a claim may be taken from.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// All texts, folded, one a line.
+    text: String,
+    words: HashSet<String>,
+}
+
+impl Names {
+    /// Adds a text that may name somebody or something.
+    pub(super) fn add(&mut self, text: &str) {
+        let folded = searchable(text);
+        self.words
+            .extend(folded.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned));
+        self.text.push_str(&folded);
+        self.text.push('\n');
+    }
+
+    /// Returns a name of `content`, a sentence, that comes from nowhere; `quote` tells in which script was spoken.
+    pub(super) fn foreign<'t>(&self, content: &'t str, quote: &str) -> Option<&'t str> {
+        // Between scripts a name is written otherwise.
+        if quote.chars().any(|c| c.is_alphabetic() && !is_latin(c))
+            != content.chars().any(|c| c.is_alphabetic() && !is_latin(c))
+        {
+            return None;
+        }
+        if content.chars().any(is_wide) {
+            return self.foreign_wide(content).or_else(|| self.foreign_given(content));
+        }
+        if content.chars().any(|c| c.is_alphabetic() && !is_latin(c)) {
+            return None;
+        }
+        self.foreign_given(content).or_else(|| {
+            // German writes every noun with a capital.
+            let is_german = [content, quote].iter().any(|text| detect(text, READ) == Some(Language::German));
+            capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
+        })
+    }
+
+    /// Returns a given name of `text`, be it only a heading, that comes from nowhere.
+    pub(super) fn foreign_given<'t>(&self, text: &'t str) -> Option<&'t str> {
+        words(text).map(|(_, word)| word).find(|word| {
+            word.starts_with(char::is_uppercase) && GIVEN.contains(fold_case(word).as_str()) && !self.is_known(word)
+        })
+    }
+
+    fn foreign_wide<'t>(&self, content: &'t str) -> Option<&'t str> {
+        let is_unknown = |name: &str| {
+            let letters: Vec<char> = searchable(name).chars().collect();
+            let has = |part: &[char]| self.text.contains(&part.iter().collect::<String>());
+            match letters[..] {
+                ['小' | '老' | '阿', rest] => !has(&[rest]),
+                _ => !(letters.windows(2).any(has) || letters.len() == 1 && has(&letters)),
+            }
+        };
+        let chinese = CHINESE.captures_iter(content).filter_map(|found| found.name("name"));
+        let honoured = HONORIFIC.captures_iter(content).filter_map(|found| found.name("ja").or(found.name("ko")));
+        // 皆さん and the like are nobody's name.
+        let is_nobody = |name: &str| {
+            [
+                "皆",
+                "お客",
+                "奥",
+                "お母",
+                "お父",
+                "小时",
+                "小组",
+                "老师",
+                "老板",
+                "老人",
+                "小孩",
+                "고객",
+                "선생",
+                "사용자",
+            ]
+            .contains(&name)
+        };
+        chinese.chain(honoured).map(|found| found.as_str()).find(|name| !is_nobody(name) && is_unknown(name))
+    }
+
+    fn is_known(&self, word: &str) -> bool {
+        let name = fold_case(word);
+        let stem = name.strip_suffix("'s").or_else(|| name.strip_suffix('s')).unwrap_or(&name);
+        let is_given = GIVEN.contains(name.as_str());
+        if self.text.contains(stem) || !is_given && (is_common(word, &name) || is_common(word, stem)) {
+            return true;
+        }
+        let hints = |table: &str| {
+            let pairs = table.split(' ').filter_map(|pair| pair.split_once('='));
+            let mut pairs = pairs.flat_map(|(one, two)| [(one, two), (two, one)]);
+            pairs.any(|(hint, full)| (full == stem || full == name) && self.words.contains(hint))
+        };
+        hints(NICKNAMES) || hints(TOOLS) || self.words.iter().any(|said| is_form(stem, said, is_given))
+    }
+}
+
+/// Whether `said` is another form of the same word, or the word with a slip.
+fn is_form(name: &str, said: &str, is_given: bool) -> bool {
+    let (length, other) = (name.chars().count(), said.chars().count());
+    let shared = name.chars().zip(said.chars()).take_while(|(one, two)| one == two).count();
+    if is_given {
+        return shared >= 3 && shared * 3 >= length.min(other) * 2 || length >= 5 && osa_distance(name, said) <= 1;
+    }
+    let slips = if length >= 7 { 2 } else { usize::from(length >= 4) };
+    shared >= 4 && shared * 5 >= length.min(other) * 3 || other + 2 >= length && osa_distance(name, said) <= slips
+}
+
+/// Returns the words with a capital that no beginning of a sentence explains.
+fn capitalised(content: &str) -> Vec<&str> {
+    let mut is_start = true;
+    let mut end = 0;
+    let mut found = Vec::new();
+    for (at, word) in words(content) {
+        let between = &content[end..at];
+        is_start |= between.contains([
+            '.', '!', '?', ':', ';', '\n', '"', '“', '”', '«', '(', '‘', '\'', '/', '`', '…', '—', '–', '_', '#', '@',
+        ]);
+        end = at + word.len();
+        if !is_start && word.starts_with(char::is_uppercase) && word.chars().count() > 2 && !is_acronym(word) {
+            found.push(word);
+        }
+        is_start = false;
+    }
+    found
+}
+
+fn is_acronym(word: &str) -> bool {
+    let capitals = word.chars().filter(|c| c.is_uppercase() || c.is_numeric()).count();
+    capitals == word.chars().count() || capitals >= 2 && word.chars().count() <= 5
+}
+
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text[from..].find(|c: char| c.is_alphanumeric() && !is_wide(c))?;
+        let is_end = |c: char| !(c.is_alphanumeric() && !is_wide(c) || matches!(c, '\'' | '’'));
+        from = text[start..].find(is_end).map_or(text.len(), |length| start + length);
+        Some((start, text[start..from].trim_end_matches(['\'', '’'])))
+    })
+}
+
+fn fold_case(word: &str) -> String {
+    word.replace('’', "'").to_lowercase()
+}
+
+fn searchable(text: &str) -> String {
+    folded(text).replace('’', "'")
+}
+
+/// Given names and what people say for them.
+const NICKNAMES: &str = "bob=robert rob=robert bill=william will=william mike=michael tom=thomas liz=elizabeth beth=elizabeth \
+     kate=katherine kate=catherine jim=james joe=joseph dick=richard rick=richard tony=anthony jack=john \
+     peggy=margaret ted=edward sepp=josef pepe=josé paco=francisco hans=johannes harry=henry steve=stephen";
+
+/// What reveals a tool, and the name of the tool.
+const TOOLS: &str = "k8s=kubernetes kubectl=kubernetes helm=kubernetes rs=rust cargo=rust rustc=rust py=python pip=python \
+     pytest=python js=javascript ts=typescript tsx=typescript npm=node npm=javascript pg=postgresql pg=postgres \
+     psql=postgresql gh=github vscode=visual vscode=studio vscode=code tf=terraform gcp=google aws=amazon nyc=york \
+     sf=francisco la=angeles rb=ruby golang=go kt=kotlin swiftui=swift jvm=java dockerfile=docker \
+     tailwindcss=tailwind gha=github gha=actions ci=actions mac=macos osx=macos bday=birthday xmas=christmas \
+     uk=britain us=states usa=states us=america usa=america";
+
+const COMMON: &str = "
+    user users assistant person people everyone team project english internet web monday tuesday wednesday thursday friday
+    saturday sunday january february march april may june july august september october november december lunes martes
+    miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+    diciembre spring summer autumn fall winter christmas easter thanksgiving halloween eve new year day mr mrs ms dr prof
+    sir madam north south east west northern southern eastern western europe asia africa america european asian african american
+    germany german germans france french spain spanish italy italian china chinese japan japanese korea korean mandarin cantonese
+    england britain british kingdom united states scotland scottish ireland irish wales welsh austria austrian switzerland swiss
+    netherlands dutch belgium belgian denmark danish sweden swedish norway norwegian finland finnish poland polish russia
+    russian ukraine ukrainian turkey turkish greece greek portugal portuguese brazil brazilian mexico mexican argentina
+    argentinian chile chilean colombia colombian canada canadian australia australian india indian israel hebrew arabic egypt
+    egyptian vietnam vietnamese thailand thai indonesia indonesian hindi latin czech hungarian hungary romanian croatia croatian
+    alemania alemán francia francés españa español inglés italiano chino japonés european union catholic christian muslim
+    jewish buddhist hindu bible app api ui ux id ids url json yaml html css sql pdf csv http https markdown latex unicode ascii
+    utc gmt cet wifi bluetooth usb linux windows macos unix posix ios android google claude chatgpt gpt openai anthropic gemini
+    copilot codex cursor ai llm llms git ok tv cd dvd phd msc bsc mba ceo cto cfo covid slack email
+    section step steps note notes option part phase version release stage production staging sprint quarter
+    conventional commits semver agile scrum kanban unicode gregorian pascal camel snake kebab
+";
+
+/// Whether a capitalised word needs no source: a day, a language, a country, an abbreviation.
+fn is_common(word: &str, folded: &str) -> bool {
+    let is_of_a_place = ["ish", "ese", "ian", "ians", "ism", "ist"].iter().any(|ending| folded.ends_with(ending));
+    COMMON.split_whitespace().any(|common| common == folded)
+        || is_of_a_place && word.chars().count() > 5
+        // An identifier: a person's name has one capital.
+        || word.chars().skip(1).any(|c| c.is_numeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_names_are_lower_case_and_distinct() {
+        let names: Vec<&str> = include_str!("given.txt").split_whitespace().collect();
+        assert!(names.len() > 400 && names.iter().all(|name| name.to_lowercase() == *name));
+        assert_eq!(GIVEN.len(), names.len());
+    }
+
+    #[test]
+    fn a_name_needs_a_source_and_a_word_does_not() {
+        let mut names = Names::default();
+        names.add("my sister Kristina uses k8s and postgres at Hetznr, see main.rs; she speaks german");
+        for known in [
+            "The user's sister Kristina lives there.",
+            "The sister runs Kubernetes.",
+            "She uses PostgreSQL at Hetzner.",
+            "The code is in Rust.",
+            "She speaks German on Monday in March.",
+            "Kristina's sister likes it.",
+        ] {
+            assert_eq!(names.foreign(known, "my sister"), None, "{known}");
+        }
+        for (made_up, name) in [
+            ("The user's sister Martina lives there.", "Martina"),
+            ("The sister moved to Lisbon.", "Lisbon"),
+            ("John likes tea.", "John"),
+            ("The team uses Nomad.", "Nomad"),
+        ] {
+            assert_eq!(names.foreign(made_up, "my sister"), Some(name), "{made_up}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A claim that says the opposite of its quote: a negation that was lost, or one that nobody made.
+//!
+//! Only the plain case is judged: the words that the quote denies all stand in the claim, nothing in the claim denies
+//! them in any other way, and no other sentence of the evidence says them undenied; or the reverse.
+
+use crate::text::negation::{first_denial, is_negative, plain};
+use crate::text::script::is_wide;
+use crate::text::tokens::units;
+
+/// Words that carry no meaning of their own in a comparison.
+const EMPTY: &str = "
+    the a an to of in on at for with by from and or is are was were be been am do does did will would shall should can could may
+    might must have has had it its this that these those i we you he she they my our your his her their me us them any all ever
+    please so very really just also too as than then there here user
+    der die das den dem des ein eine einen einem einer zu in im an am auf für mit von bei und oder ist sind war waren sein wird
+    werden hat haben ich wir du er sie es mein unser dein ihr mich uns sich bitte auch so sehr man
+    el la los las un una unos unas de del a en por para con y o es son era fue ser estar está he ha han yo nosotros tú él ella
+    mi mis nuestro tu su me te se lo le que por favor muy también";
+
+/// Words by which one speaks of a statement.
+const REPORTS: &str = "
+    say says said saying think thought believe believed mean meant claim claimed suggest suggested agree agreed true case
+    suppose know knew whether if";
+
+/// How a claim and its quote disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The quote denies what the claim says.
+    Lost,
+    /// The claim denies what the quote says.
+    Invented,
+}
+
+/// Returns how `content` turns its evidence around: `quote`, which stands in `sentence`, and the text of all that is cited.
+pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Change> {
+    let (claim, said, all) = (plain(content), plain(sentence), plain(cited));
+    if states_a_change(&claim) {
+        return None;
+    }
+    if !is_negative(&claim) && !sentence.contains(['?', '？']) {
+        return lost(&claim, &said, &all).then_some(Change::Lost);
+    }
+    (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
+}
+
+/// Whether a claim says what was before and what is now; so it may say what its quote denies.
+fn states_a_change(claim: &str) -> bool {
+    const WORDS: &str = "changed|moved|switched|replaced|instead|rather than|former|used to|statt|gewechselt|umgestellt|früher|\
+        ersetzt|cambi|en vez de|en lugar de|pasó de|antes|改|换|替代|取代";
+    WORDS.split('|').any(|word| claim.contains(word))
+}
+
+fn lost(claim: &str, said: &str, all: &str) -> bool {
+    let Some((denial, is_doubled)) = first_denial(said) else { return false };
+    let denied = clause_after(said, denial.end);
+    // Japanese and Korean deny at the end of the clause.
+    let denied = if denied.trim().chars().filter(|c| c.is_alphanumeric()).count() < 2 {
+        clause_before(said, denial.start)
+    } else {
+        denied
+    };
+    let words: Vec<String> = content_words(denied).into_iter().skip_while(|word| is_report(word)).collect();
+    if is_doubled || !is_telling(&words) {
+        return false;
+    }
+    let claimed = content_words(claim);
+    has_all(&claimed, &words)
+        && !clauses(all).any(|clause| first_denial(clause).is_none() && has_all(&content_words(clause), &words))
+}
+
+fn invented(claim: &str, said: &str, all: &str) -> bool {
+    let Some((denial, is_doubled)) = first_denial(claim) else { return false };
+    let words = content_words(clause_after(claim, denial.end));
+    let source = if is_contrast(&claim[..denial.start], said) { said } else { all };
+    !is_doubled && is_telling(&words) && has_all(&content_words(source), &words)
+}
+
+/// Whether a claim that begins with `before` sets off what the quote says from what somebody else said: "uses A, not B"
+/// after "So you use B?" and "A". What is denied is then another's.
+fn is_contrast(before: &str, said: &str) -> bool {
+    let said = content_words(said);
+    before.trim_end().ends_with([',', ';', '(', '—', '，', '；', '（', '、', '而'])
+        && content_words(before).iter().any(|word| said.contains(word))
+}
+
+/// Whether words are enough to tell a statement by: two, a long one, or two characters of Chinese.
+fn is_telling(words: &[String]) -> bool {
+    words.len() > 1 || words.iter().any(|word| word.chars().count() >= 5 || word.chars().all(is_wide))
+}
+
+fn has_all(words: &[String], wanted: &[String]) -> bool {
+    wanted.iter().all(|word| words.contains(word))
+}
+
+const ENDS: [char; 17] = ['.', ',', ';', ':', '!', '?', '\n', '。', '，', '；', '：', '！', '？', '、', '(', '（', '—'];
+
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    text.split(ENDS).flat_map(|part| part.split(" but ").flat_map(|part| part.split(" and ")))
+}
+
+fn clause_after(text: &str, from: usize) -> &str {
+    let clause = clauses(&text[from..]).next().unwrap_or_default();
+    clause.trim_start_matches(['要', '能', '会', '想', '得', '再', '可', '以', '用'])
+}
+
+fn clause_before(text: &str, to: usize) -> &str {
+    text[..to].rsplit(ENDS).next().unwrap_or_default()
+}
+
+/// Returns the stems of the words that mean something; of Chinese and Japanese every two neighbouring characters.
+fn content_words(text: &str) -> Vec<String> {
+    let units = units(text);
+    let is_wide_unit = |unit: &String| unit.chars().all(is_wide);
+    let pairs = units.windows(2).filter(|pair| pair.iter().all(is_wide_unit)).map(<[String]>::concat);
+    let words = units
+        .iter()
+        .filter(|unit| !is_wide_unit(unit) && unit.chars().count() > 1 && !is_empty(unit))
+        .map(|unit| stem(unit));
+    words.chain(pairs).collect()
+}
+
+/// Whether to deny a word is to deny what follows it, as in "never said that".
+fn is_report(stemmed: &str) -> bool {
+    REPORTS.split_whitespace().any(|one| stem(one) == stemmed)
+}
+
+fn is_empty(word: &str) -> bool {
+    EMPTY.split_whitespace().any(|one| one == word)
+}
+
+/// Returns the beginning of a word that its forms share.
+fn stem(word: &str) -> String {
+    let endings = ["amos", "emos", "imos", "ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"];
+    let mut stem = word;
+    while let Some(shorter) =
+        endings.iter().find_map(|ending| stem.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3))
+    {
+        stem = shorter;
+    }
+    let mut letters: Vec<char> = stem.chars().collect();
+    if letters.len() > 3 && letters[letters.len() - 1] == letters[letters.len() - 2] {
+        letters.pop();
+    }
+    letters.into_iter().collect()
+}

@@ -1,0 +1,13 @@
+//! The language layer: scripts, normalised forms, words, stems, languages, numbers, dates and negation.
+//!
+//! Extraction, checks, comparison and search ask these questions here, so that each has one answer.
+
+pub(crate) mod date;
+pub(crate) mod language;
+pub(crate) mod negation;
+pub(crate) mod normalise;
+pub(crate) mod number;
+pub(crate) mod relative;
+pub(crate) mod script;
+pub(crate) mod stem;
+pub(crate) mod tokens;

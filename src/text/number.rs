@@ -1,0 +1,638 @@
+//! Numbers as people write them: in digits, in words of English, German, Spanish and Chinese, and with their units.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::script::is_wide;
+
+/// What a unit measures, where amounts of it can be converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    Time,
+    Data,
+    Length,
+    Mass,
+    Share,
+    /// Counted or labelled; converts to nothing.
+    None,
+}
+
+/// A unit by its one spelling and its size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unit {
+    /// The spelling by which units are compared, e.g. `min`.
+    pub(crate) name: &'static str,
+    measure: Measure,
+    size: f64,
+}
+
+impl Unit {
+    /// Whether it can be converted to other units.
+    pub(crate) fn is_measure(self) -> bool {
+        self.measure != Measure::None
+    }
+
+    /// Whether `value` of this unit is `other_value` of the `other`; calendars and powers of two are read generously.
+    pub(crate) fn converts(self, value: f64, other: Self, other_value: f64) -> bool {
+        let tolerance = match self.measure {
+            Measure::Time => 0.03,
+            Measure::Data => 0.08,
+            Measure::Length | Measure::Mass | Measure::Share => 1e-6,
+            Measure::None => return false,
+        };
+        let (one, two) = (value * self.size, other_value * other.size);
+        self.measure == other.measure
+            && (self.size - other.size).abs() > f64::EPSILON
+            && (one - two).abs() <= tolerance * two.abs()
+    }
+}
+
+/// Units with their spellings in all languages.
+#[rustfmt::skip]
+const UNITS: &[(&str, Measure, f64, &str)] = &[
+    ("ms", Measure::Time, 1e-3, "ms millisecond milliseconds millisekunden milisegundos 毫秒 ミリ秒 밀리초"),
+    ("s", Measure::Time, 1.0, "s sec secs second seconds 秒 秒钟 秒間 초 segundo segundos sekunde sekunden"),
+    ("min", Measure::Time, 60.0, "min mins minute minutes 分钟 分鐘 分 分間 분 minuto minutos minuten"),
+    ("h", Measure::Time, 3_600.0, "h hr hrs hour hours 小时 小時 个小时 钟头 時間 시간 hora horas stunde stunden"),
+    ("d", Measure::Time, 86_400.0, "d day days 天 日 日間 일 día días dia dias tag tage tagen"),
+    ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
+    ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
+    ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
+    ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
+    ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
+    ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
+    (":", Measure::None, 1.0, "uhr 点 点钟 時 시 am pm"),
+    ("kb", Measure::Data, 1e3, "kb kib kilobyte kilobytes"),
+    ("mb", Measure::Data, 1e6, "mb mib megabyte megabytes"),
+    ("gb", Measure::Data, 1e9, "gb gib gigabyte gigabytes"),
+    ("tb", Measure::Data, 1e12, "tb tib terabyte terabytes"),
+    ("%", Measure::Share, 1e-2, "% ％ percent pct prozent por 퍼센트"),
+    ("mm", Measure::Length, 1e-3, "mm millimetres millimeters 毫米"),
+    ("cm", Measure::Length, 1e-2, "cm centimetres centimeters 厘米 公分 센티미터 センチ"),
+    ("m", Measure::Length, 1.0, "m meters metre metres metros metro meter metern 米 メートル 미터"),
+    ("km", Measure::Length, 1e3, "km kilometer kilometre kilometers kilometres kilometern kilómetros 公里 千米 キロ 킬로미터"),
+    ("m²", Measure::None, 1.0, "m2 平方米 平米 제곱미터"),
+    ("mg", Measure::Mass, 1e-6, "mg milligrams 毫克 ミリグラム 밀리그램"),
+    ("µg", Measure::Mass, 1e-9, "µg μg mcg microgram micrograms 微克"),
+    ("g", Measure::Mass, 1e-3, "g gram grams gramos gramm 克 グラム 그램"),
+    ("kg", Measure::Mass, 1.0, "kg kilo kilos kilogram kilograms kilogramm 公斤 千克 キログラム 킬로그램"),
+    ("jin", Measure::Mass, 0.5, "斤"),
+    ("l", Measure::None, 1.0, "l litre litres liter liters litro litros 升 リットル 리터"),
+    ("ml", Measure::None, 1.0, "ml millilitres milliliters 毫升 ミリリットル"),
+    ("gal", Measure::None, 1.0, "gal gallon gallons"),
+    ("°", Measure::None, 1.0, "°c c grad grados degrees 度 도 摄氏度"),
+    ("watt", Measure::None, 1.0, "watt watts"),
+    ("kw", Measure::None, 1.0, "kw"),
+    ("kwh", Measure::None, 1.0, "kwh"),
+    ("kva", Measure::None, 1.0, "kva"),
+    ("hz", Measure::None, 1.0, "hz"),
+    ("mhz", Measure::None, 1.0, "mhz"),
+    ("ghz", Measure::None, 1.0, "ghz"),
+    ("bpm", Measure::None, 1.0, "bpm"),
+    ("k", Measure::None, 1.0, "k"),
+    ("v", Measure::None, 1.0, "volt volts voltios"),
+    ("usd", Measure::None, 1.0, "usd dollar dollars dólares 美元 ドル 달러"),
+    ("eur", Measure::None, 1.0, "eur € euro euros 欧元 ユーロ 유로"),
+    ("gbp", Measure::None, 1.0, "gbp pound pounds libras pfund 英镑 ポンド 파운드"),
+    ("cny", Measure::None, 1.0, "cny yuan 元 块 块钱"),
+    ("jpy", Measure::None, 1.0, "jpy yen 円 日元"),
+    ("krw", Measure::None, 1.0, "krw won 원"),
+    ("people", Measure::None, 1.0, "people persons members employees personas personen leute miembros mitglieder 人 名 位 명"),
+    ("nodes", Measure::None, 1.0, "nodes 个节点 节点 nodos knoten 노드 ノード"),
+    ("times", Measure::None, 1.0, "times times/day veces mal 次 回 회"),
+    ("piece", Measure::None, 1.0, "个 颗 只 台 本 枚 杯 片 件 匹 頭 個 개 마리 잔 대 포기"),
+    ("sp", Measure::None, 1.0, "space spaces 个空格 空格"),
+    ("no", Measure::None, 1.0, "号 番 번 号线 号楼 번째 호"),
+    ("ver", Measure::None, 1.0, "版 バージョン 버전"),
+];
+
+/// Units that number a thing and measure nothing: `No. 3`, `version 5`.
+pub(crate) const LABELS: &[&str] = &["no", "ver"];
+
+/// Returns the unit with this spelling, which is lower-case.
+pub(crate) fn unit(spelling: &str) -> Option<Unit> {
+    static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
+        let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
+            spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
+        });
+        all.collect()
+    });
+    BY_SPELLING.get(spelling).copied()
+}
+
+/// Longest spelling of a unit in scripts without spaces, in characters.
+const MAX_WIDE_UNIT: usize = 4;
+
+/// Returns the unit that `text` starts with and the bytes of its spelling; scripts without spaces go on after it.
+pub(crate) fn leading_wide_unit(text: &str) -> Option<(Unit, usize)> {
+    let ends = text.char_indices().skip(1).map(|(at, _)| at).chain([text.len()]).take(MAX_WIDE_UNIT);
+    ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| Some((unit(&text[..end])?, end)))
+}
+
+/// Returns the unit that follows a number in `after`, where it can be converted.
+fn measure_after(after: &str) -> Option<Unit> {
+    let after = after.trim_start_matches([' ', '-', '\u{a0}', '个', '個']);
+    let found = match after.chars().next()? {
+        sign @ ('%' | '％') => unit(sign.encode_utf8(&mut [0; 4])),
+        c if is_wide(c) => leading_wide_unit(after).map(|(unit, _)| unit),
+        _ => unit(&after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase()),
+    };
+    found.filter(|unit| unit.is_measure())
+}
+
+/// A number in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Number {
+    /// Where it stands, without its unit.
+    pub(crate) at: Range<usize>,
+    /// What it may come to; "1,234" has two readings, a version or a clock time possibly none.
+    pub(crate) readings: Vec<f64>,
+    /// Its digits with points between the parts of a version and colons between those of a time; else empty.
+    pub(crate) chain: String,
+    /// What is counted, where that is a unit of time, data, length, mass or a share.
+    pub(crate) unit: Option<Unit>,
+    /// The word that follows, without its ending.
+    pub(crate) noun: String,
+    /// Whether it was scaled by a word or sign as in "12k", so that its first reading is the one that counts.
+    pub(crate) is_scaled: bool,
+}
+
+/// Returns the value of a digit: ASCII, full width, Arabic or Devanagari.
+pub(crate) fn digit(c: char) -> Option<u32> {
+    let code = u32::from(c);
+    [u32::from('0'), 0xff10, 0x660, 0x6f0, 0x966]
+        .into_iter()
+        .find_map(|zero| code.checked_sub(zero).filter(|d| *d < 10))
+}
+
+/// Returns the numbers of `text` that are written in digits, in order.
+pub(crate) fn in_digits(text: &str) -> Vec<Number> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(offset) = text[from..].find(|c| digit(c).is_some()) {
+        let run = Run::at(text, from + offset);
+        from = run.end;
+        found.push(run.number(text));
+    }
+    found
+}
+
+/// Groups of digits and what joins them.
+struct Run {
+    start: usize,
+    end: usize,
+    groups: Vec<String>,
+    joints: Vec<char>,
+}
+
+impl Run {
+    fn at(text: &str, start: usize) -> Self {
+        let mut run = Self { start, end: start, groups: Vec::new(), joints: Vec::new() };
+        loop {
+            let group: String =
+                text[run.end..].chars().map_while(digit).filter_map(|d| char::from_digit(d, 10)).collect();
+            run.end += text[run.end..].chars().take_while(|&c| digit(c).is_some()).map(char::len_utf8).sum::<usize>();
+            run.groups.push(group);
+            let mut rest = text[run.end..].chars();
+            let Some(joint) = rest
+                .next()
+                .filter(|c| matches!(c, '.' | ',' | ':' | '_' | '\'' | '’' | ' ' | '\u{a0}' | '\u{202f}' | '：'))
+            else {
+                break;
+            };
+            let next = rest.as_str().chars().take_while(|&c| digit(c).is_some()).count();
+            let is_thousands = next == 3 && run.groups.iter().all(|group| group.len() <= 3) && run.groups[0] != "0";
+            if next == 0 || (!matches!(joint, '.' | ',' | ':' | '：') && !is_thousands) {
+                break;
+            }
+            run.joints.push(if joint == '：' { ':' } else { joint });
+            run.end += joint.len_utf8();
+        }
+        run
+    }
+
+    fn number(self, text: &str) -> Number {
+        let (before, after) = (text[..self.start].chars().next_back(), &text[self.end..]);
+        let mut readings = self.readings();
+        let scale = scale(after);
+        if let Some((factor, _)) = scale {
+            let scaled: Vec<f64> = readings.iter().map(|value| value * factor).collect();
+            readings.splice(0..0, scaled);
+        }
+        let is_part_of_word = before.is_some_and(|c| c.is_alphabetic() && !is_wide(c));
+        let after = if is_part_of_word { "" } else { &after[scale.map_or(0, |(_, length)| length)..] };
+        Number {
+            at: self.start..self.end,
+            chain: self.chain(),
+            unit: measure_after(after),
+            noun: noun(after),
+            is_scaled: scale.is_some(),
+            readings,
+        }
+    }
+
+    fn readings(&self) -> Vec<f64> {
+        let value = |text: String| text.parse::<f64>().ok();
+        let Some(last) = self.joints.last() else { return value(self.groups[0].clone()).into_iter().collect() };
+        let (head, tail) = self.groups.split_at(self.groups.len() - 1);
+        let are_thousands = |groups: &[String], joints: &[char]| {
+            groups[0].len() <= 3
+                && groups[1..].iter().all(|group| group.len() == 3)
+                && joints.iter().all(|joint| *joint == joints[0] && *joint != ':')
+        };
+        let mut readings = Vec::new();
+        if are_thousands(&self.groups, &self.joints) {
+            readings.extend(value(self.groups.concat()));
+        }
+        let is_grouped =
+            head.len() == 1 || are_thousands(head, &self.joints[..head.len() - 1]) && self.joints[0] != *last;
+        if matches!(last, '.' | ',') && is_grouped {
+            readings.extend(value(format!("{}.{}", head.concat(), tail[0])));
+        }
+        readings
+    }
+
+    fn chain(&self) -> String {
+        let is_chain = !self.joints.is_empty() && self.joints.iter().all(|joint| matches!(joint, '.' | ':' | ','));
+        let mut chain = String::new();
+        for (place, group) in self.groups.iter().enumerate().filter(|_| is_chain) {
+            if let Some(before) = place.checked_sub(1) {
+                chain.push(self.joints[before]);
+            }
+            chain.push_str(group);
+        }
+        chain
+    }
+}
+
+/// Returns by what a number that `after` follows is multiplied, and the bytes of the word that says so.
+fn scale(after: &str) -> Option<(f64, usize)> {
+    let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
+    let skipped = after.len() - trimmed.len();
+    for (word, factor) in [
+        ("百万", 1e6),
+        ("千万", 1e7),
+        ("百萬", 1e6),
+        ("千萬", 1e7),
+        ("万亿", 1e12),
+        ("万", 1e4),
+        ("萬", 1e4),
+        ("亿", 1e8),
+        ("億", 1e8),
+        ("千", 1e3),
+        ("百", 1e2),
+        ("만", 1e4),
+        ("억", 1e8),
+    ] {
+        if after.starts_with(word) {
+            return Some((factor, word.len()));
+        }
+    }
+    let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
+    let factor = match word.as_str() {
+        "k" | "K" if skipped == 0 => 1e3,
+        "M" | "mn" if skipped == 0 => 1e6,
+        "B" | "bn" if skipped == 0 => 1e9,
+        _ => match word.to_lowercase().as_str() {
+            "hundred" | "hundert" => 1e2,
+            "thousand" | "thousands" | "tausend" | "tsd" | "mil" | "mille" => 1e3,
+            "lakh" => 1e5,
+            "million" | "millions" | "mio" | "millionen" | "millón" | "millones" => 1e6,
+            "crore" => 1e7,
+            "billion" | "billions" | "milliarde" | "milliarden" | "mrd" => 1e9,
+            _ => return None,
+        },
+    };
+    Some((factor, skipped + word.len()))
+}
+
+/// Returns the word that `after` starts with, without its ending.
+fn noun(after: &str) -> String {
+    let after = after.trim_start_matches([' ', '-', '\u{a0}']);
+    if after.starts_with(is_wide) {
+        return after.trim_start_matches(['个', '個']).chars().take_while(|c| is_wide(*c)).take(2).collect();
+    }
+    let word: String = after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase();
+    word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
+}
+
+/// Numbers from 0 to 19 in English, German and Spanish.
+const SMALL: [&str; 3] = [
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
+     eighteen nineteen",
+    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn \
+     achtzehn neunzehn",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete \
+     dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
+     veintiocho veintinueve",
+];
+/// Tens from 20; Spanish goes on from 30.
+const TENS: [&str; 3] = [
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
+    "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+];
+const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscient setecient ochocient novecient";
+
+/// Pattern of the words that [`count`] reads, articles included, each whole.
+pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
+
+/// Returns the small whole number that `word` spells in digits or in words, an article counting as one.
+pub(crate) fn count(word: &str) -> Option<i32> {
+    let word = word.to_lowercase();
+    let article = matches!(word.as_str(), "a" | "an" | "eine" | "einem" | "einen" | "einer" | "un" | "una");
+    let spelled = || {
+        let value = small(&word).or_else(|| chinese_count(&word))?;
+        i32::try_from(value).ok()
+    };
+    if article { Some(1) } else { word.parse().ok().or_else(spelled) }
+}
+
+/// Returns the number up to 99 that a single English, German or Spanish word spells.
+fn small(word: &str) -> Option<u32> {
+    let below = SMALL.iter().find_map(|names| position(names, word));
+    below.or_else(|| tens(word, 0)).or_else(|| tens(word, 1)).or_else(|| tens(word, 2).map(|value| value + 10))
+}
+
+fn tens(word: &str, language: usize) -> Option<u32> {
+    position(TENS[language], word).map(|at| 20 + 10 * at)
+}
+
+fn position(names: &str, word: &str) -> Option<u32> {
+    names.split(' ').position(|one| one == word).and_then(|at| u32::try_from(at).ok())
+}
+
+/// Returns the value of `一` to `九十九`.
+pub(crate) fn chinese_count(text: &str) -> Option<u32> {
+    let digit = |text: &str| {
+        let mut chars = text.chars();
+        numeral(chars.next()?).filter(|value| *value > 0 && chars.next().is_none())
+    };
+    let Some((tens, ones)) = text.split_once('十') else { return digit(text) };
+    let tens = if tens.is_empty() { 1 } else { digit(tens)? };
+    Some(tens * 10 + if ones.is_empty() { 0 } else { digit(ones)? })
+}
+
+/// What a word does in a spelled number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// Adds this much; 0–9, 10–19 and a whole German or Spanish word stand at the end of a group of hundreds.
+    Value(u32),
+    /// Multiplies what stands before it.
+    Scale(u32),
+    /// Stands by itself for any of these.
+    Loose(&'static [f64]),
+    /// Joins.
+    And,
+}
+
+/// Returns the numbers of `text` that are spelled in words.
+pub(crate) fn in_words(text: &str) -> Vec<Number> {
+    let mut found = Vec::new();
+    let mut open: Vec<(Range<usize>, Part)> = Vec::new();
+    let mut words = words(text).peekable();
+    while let Some(at) = words.next() {
+        let is_apart = open.last().is_some_and(|(last, _)| text[last.end..at.start].contains([',', ';', '.', ':']));
+        let is_scaled = words.peek().is_some_and(|next| is_scale(&text[next.clone()]));
+        // "forty thousand, three days early" is two numbers, "one million, two hundred thousand" one.
+        if is_apart && !is_scaled {
+            found.extend(close(text, &mut open));
+        }
+        let part = part(&text[at.clone()].to_lowercase());
+        match part {
+            Some(Part::And) if open.is_empty() => {}
+            Some(part) => open.push((at, part)),
+            None => found.extend(close(text, &mut open)),
+        }
+    }
+    found.extend(close(text, &mut open));
+    found.extend(chinese(text));
+    found
+}
+
+fn is_scale(word: &str) -> bool {
+    matches!(part(&word.to_lowercase()), Some(Part::Scale(_)))
+}
+
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text[from..].find(char::is_alphabetic)?;
+        from = text[start..].find(|c: char| !c.is_alphabetic()).map_or(text.len(), |length| start + length);
+        Some(start..from)
+    })
+}
+
+fn part(word: &str) -> Option<Part> {
+    if let Some(value) = position(SMALL[0], word).or_else(|| tens(word, 0)) {
+        return Some(Part::Value(value));
+    }
+    Some(match word {
+        "and" | "y" | "a" | "an" => Part::And,
+        "oh" => Part::Value(0),
+        "hundred" | "hundreds" => Part::Scale(100),
+        "thousand" | "thousands" | "mil" | "tausend" => Part::Scale(1_000),
+        "million" | "millions" | "millionen" | "millón" | "millones" => Part::Scale(1_000_000),
+        "billion" | "milliarde" | "milliarden" => Part::Scale(1_000_000_000),
+        "dozen" | "dozens" | "dutzend" | "docena" => Part::Scale(12),
+        "cien" | "ciento" => Part::Value(100),
+        "half" | "halbe" | "halben" | "halb" | "halbes" | "media" | "medio" | "mitad" | "hälfte" => {
+            Part::Loose(&[0.5, 50.0, 30.0])
+        }
+        "quarter" | "viertel" | "cuarto" => Part::Loose(&[0.25, 25.0, 15.0, 4.0]),
+        "once" | "einmal" => Part::Loose(&[1.0, 11.0]),
+        "twice" | "double" | "couple" | "pair" | "both" | "doppelt" | "beide" | "zwo" | "doble" | "ambos" => {
+            Part::Loose(&[2.0])
+        }
+        "triple" | "thrice" => Part::Loose(&[3.0]),
+        "anderthalb" | "eineinhalb" => Part::Loose(&[1.5]),
+        "decade" | "jahrzehnt" | "década" => Part::Loose(&[10.0]),
+        "fortnight" => Part::Loose(&[2.0, 14.0]),
+        word => Part::Value(ordinal(word).or_else(|| german(word)).or_else(|| spanish(word))?),
+    })
+}
+
+fn ordinal(word: &str) -> Option<u32> {
+    match word {
+        "first" => Some(1),
+        "second" => Some(2),
+        "third" => Some(3),
+        "fifth" => Some(5),
+        "eighth" => Some(8),
+        "ninth" => Some(9),
+        "twelfth" => Some(12),
+        word => {
+            let stem = word.strip_suffix("th")?;
+            let tens = stem.strip_suffix("tie").and_then(|stem| tens(&format!("{stem}ty"), 0));
+            position(SMALL[0], stem).or(tens)
+        }
+    }
+}
+
+fn german(word: &str) -> Option<u32> {
+    let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
+    let word = plain.as_str();
+    if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
+        return Some(value);
+    }
+    if word == "eins" {
+        return Some(1);
+    }
+    for (name, scale) in [("tausend", 1_000), ("hundert", 100)] {
+        if let Some((many, rest)) = word.split_once(name) {
+            let many = if many.is_empty() { 1 } else { german(many)? };
+            let rest = rest.strip_prefix("und").unwrap_or(rest);
+            return Some(many * scale + if rest.is_empty() { 0 } else { german(rest)? });
+        }
+    }
+    let (ones, rest) = word.split_once("und")?;
+    Some(position(SMALL[1], ones).filter(|value| *value < 10)? + tens(rest, 1)?)
+}
+
+fn spanish(word: &str) -> Option<u32> {
+    let stem = word.strip_suffix("os").or_else(|| word.strip_suffix("as"));
+    position(SMALL[2], word)
+        .or_else(|| tens(word, 2).map(|value| value + 10))
+        .or_else(|| position(SPANISH_HUNDREDS, stem?).map(|at| 200 + 100 * at))
+}
+
+/// Turns the words of one number into its readings.
+fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
+    while open.last().is_some_and(|(_, part)| *part == Part::And) {
+        open.pop();
+    }
+    let (start, end) = (open.first()?.0.start, open.last()?.0.end);
+    let mut readings = Vec::new();
+    let (mut groups, mut total, mut group): (Vec<f64>, f64, f64) = (Vec::new(), 0.0, 0.0);
+    let (mut smallest, mut is_and_a_half) = (f64::INFINITY, false);
+    for (_, part) in open.drain(..) {
+        match part {
+            Part::And => {}
+            Part::Loose(values) => {
+                is_and_a_half = values.contains(&0.5);
+                readings.extend(values);
+            }
+            Part::Value(value) => {
+                let value = f64::from(value);
+                // "twenty five" goes on, "two fifty" and "nineteen ninety" start anew.
+                let fits = smallest >= 100.0 || smallest >= 20.0 && value < 10.0;
+                if !fits {
+                    groups.push(total + group);
+                    (total, group) = (0.0, 0.0);
+                }
+                group += value;
+                smallest = if value < 20.0 {
+                    1.0
+                } else if value < 100.0 {
+                    20.0
+                } else {
+                    100.0
+                };
+            }
+            Part::Scale(scale) if is_and_a_half => readings.push((total + group + 0.5) * f64::from(scale)),
+            Part::Scale(scale) if scale > 100 => {
+                total += group.max(1.0) * f64::from(scale);
+                (group, smallest) = (0.0, f64::INFINITY);
+            }
+            Part::Scale(scale) => {
+                group = group.max(1.0) * f64::from(scale);
+                smallest = f64::INFINITY;
+            }
+        }
+    }
+    if total + group > 0.0 || readings.is_empty() {
+        groups.push(total + group);
+    }
+    let joined: String = groups.iter().map(f64::to_string).collect();
+    if let (true, Some(whole)) = (readings.contains(&0.5), groups.last()) {
+        readings.push(whole + 0.5);
+    }
+    readings.splice(0..0, joined.parse::<f64>().ok().filter(|value| value.is_finite()));
+    readings.extend(groups);
+    let after = &text[end..];
+    Some(Number {
+        at: start..end,
+        readings,
+        chain: String::new(),
+        unit: measure_after(after),
+        noun: noun(after),
+        is_scaled: false,
+    })
+}
+
+/// Returns the Chinese numbers of `text`.
+fn chinese(text: &str) -> Vec<Number> {
+    let is_part = |c: char| numeral(c).is_some() || power(c).is_some() || c == '半';
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(start) = text[from..].find(is_part).map(|offset| from + offset) {
+        let end = text[start..].find(|c| !is_part(c)).map_or(text.len(), |length| start + length);
+        from = end;
+        let after = &text[end..];
+        let mut readings = chinese_readings(&text[start..end]);
+        if after.starts_with('成') {
+            readings.extend(readings.clone().iter().map(|value| value * 10.0));
+        }
+        found.push(Number {
+            at: start..end,
+            readings,
+            chain: String::new(),
+            unit: measure_after(after),
+            noun: noun(after),
+            is_scaled: false,
+        });
+    }
+    found
+}
+
+fn numeral(c: char) -> Option<u32> {
+    match c {
+        '〇' | '零' => Some(0),
+        '两' | '兩' | '俩' => Some(2),
+        '仨' => Some(3),
+        c => "一二三四五六七八九".chars().position(|other| other == c).and_then(|at| u32::try_from(at + 1).ok()),
+    }
+}
+
+fn power(c: char) -> Option<f64> {
+    Some(match c {
+        '十' => 10.0,
+        '百' => 100.0,
+        '千' => 1_000.0,
+        '万' | '萬' => 10_000.0,
+        '亿' | '億' => 100_000_000.0,
+        _ => return None,
+    })
+}
+
+/// Reads 三百二十, 一万二 (12,000), 二〇二五 and 两个半's 半.
+fn chinese_readings(run: &str) -> Vec<f64> {
+    let (mut total, mut section, mut open, mut last) = (0.0, 0.0, None::<f64>, 1.0);
+    let mut is_after_zero = false;
+    for c in run.chars() {
+        if let Some(value) = numeral(c) {
+            is_after_zero = value == 0;
+            open = Some(f64::from(value)).filter(|value| *value > 0.0);
+        } else if let Some(power) = power(c) {
+            if power >= 10_000.0 {
+                total = (total + section + open.take().unwrap_or(0.0)).max(1.0) * power;
+                section = 0.0;
+            } else {
+                section += open.take().unwrap_or(1.0) * power;
+            }
+            (last, is_after_zero) = (power, false);
+        }
+    }
+    let tail = open.unwrap_or(0.0);
+    let mut readings = vec![total + section + tail];
+    if last > 10.0 && tail > 0.0 && !is_after_zero {
+        readings.push(total + section + tail * last / 10.0);
+    }
+    let digits: String = run.chars().filter_map(numeral).filter_map(|d| char::from_digit(d, 10)).collect();
+    if digits.len() > 1 && digits.len() == run.chars().count() {
+        readings.extend(digits.parse::<f64>().ok());
+    }
+    if run.contains('半') {
+        readings.extend([0.5, readings[0] + 0.5]);
+    }
+    readings
+}

@@ -1,0 +1,365 @@
+//! Words of a text, for comparing and for the word index.
+//!
+//! For the index, runs of letters and digits are words, which by itself would lose two kinds of text. Writing without
+//! spaces (Chinese, Japanese, Thai, also Korean) is cut into single characters and overlapping pairs. Names with signs in
+//! them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters and digits,
+//! `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries go through here.
+
+use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::normalise::{Folded, folded, is_invisible, plain_quote, trimmed};
+use super::script::{Script, is_unspaced, is_wide};
+
+/// Longest text that is looked at word by word, in characters; more of one memory does not change what it is about.
+const MAX_CHARS: usize = 2_000;
+
+/// A run of characters of one script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// As it stands in the text.
+    pub(crate) text: String,
+    /// How it is written.
+    pub(crate) script: Script,
+    /// Whether a sentence begins with it, where a capital letter says nothing.
+    pub(crate) first: bool,
+}
+
+/// Cuts `text` into runs of one script; `.`, `-`, `/` and their like stay inside of words such as `Fly.io`.
+pub(crate) fn words(text: &str) -> Vec<Word> {
+    let chars: Vec<char> = text.nfkc().map(plain_quote).filter(|c| !is_invisible(*c)).take(MAX_CHARS).collect();
+    let mut words: Vec<Word> = Vec::new();
+    let (mut current, mut first) = (None::<(String, Script)>, true);
+    for (index, &c) in chars.iter().enumerate() {
+        let next = chars.get(index + 1).copied();
+        match (Script::of(c), &mut current) {
+            (Some(script), Some((run, running))) if *running == script => run.push(c),
+            (None, Some((run, Script::Spaced))) if stays_inside(c, next) || joins_digits(run, c, next) => run.push(c),
+            (script, _) => {
+                flush(&mut words, current.take(), &mut first);
+                first |= script.is_none() && matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ':' | '"');
+                current = match (script, next) {
+                    (Some(script), _) => Some((c.to_string(), script)),
+                    (None, Some(after)) if starts_word(c, after) => Some((c.to_string(), Script::Spaced)),
+                    (None, _) => None,
+                };
+            }
+        }
+    }
+    flush(&mut words, current, &mut first);
+    words
+}
+
+fn flush(words: &mut Vec<Word>, run: Option<(String, Script)>, first: &mut bool) {
+    if let Some((text, script)) = run {
+        words.push(Word { text, script, first: std::mem::replace(first, false) });
+    }
+}
+
+/// A comma within a number, as in `1,450`.
+fn joins_digits(run: &str, c: char, next: Option<char>) -> bool {
+    c == ',' && run.ends_with(|c: char| c.is_ascii_digit()) && next.is_some_and(|c| c.is_ascii_digit())
+}
+
+fn stays_inside(c: char, next: Option<char>) -> bool {
+    match c {
+        '+' | '#' | '%' => true,
+        '.' | '-' | '/' | '\'' | '_' | '@' | ':' | '\\' => {
+            next.is_some_and(|n| Script::of(n) == Some(Script::Spaced) || n == '_')
+        }
+        _ => false,
+    }
+}
+
+/// A sign that begins a word: `.env`, `/etc`, `--flag`, `@scope`, `$10`.
+fn starts_word(c: char, next: char) -> bool {
+    matches!(c, '/' | '@' | '$' | '€' | '£' | '¥' | '_' | '~') && (next.is_alphanumeric() || (c == '~' && next == '/'))
+}
+
+/// Splits `text` into what comparisons count: folded words, and single characters of Chinese or Japanese.
+pub(crate) fn units(text: &str) -> Vec<String> {
+    let mut units = Vec::new();
+    let mut word = String::new();
+    for c in Folded::new(text).text.chars() {
+        if !c.is_alphanumeric() || is_wide(c) {
+            if !word.is_empty() {
+                units.push(std::mem::take(&mut word));
+            }
+            if is_wide(c) && c.is_alphanumeric() {
+                units.push(c.to_string());
+            }
+        } else {
+            word.push(c);
+        }
+    }
+    if !word.is_empty() {
+        units.push(word);
+    }
+    units
+}
+
+/// Longest name with signs that is indexed whole, in characters; longer ones are found by their parts.
+const MAX_SIGNED_CHARS: usize = 64;
+/// Most terms of a query that are looked up; the first ones are.
+const MAX_TERMS: usize = 48;
+/// Longest part of a query that is looked at, in characters.
+const MAX_QUERY_CHARS: usize = 4_000;
+/// Words that tell little and are left out of a query that has others; in order.
+pub const STOP_WORDS: &[&str] = &[
+    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
+    "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
+    "on", "or", "our", "she", "should", "so", "that", "the", "their", "them", "they", "this", "to", "was", "we",
+    "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
+];
+
+/// Bytes of the longest of them.
+const LONGEST_STOP: usize = 6;
+
+/// Whether a word, in lower case, is one of [`STOP_WORDS`].
+pub(crate) fn is_stop(word: &str) -> bool {
+    word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// What a text is cut into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece<'t> {
+    /// A word; its other forms mean the same.
+    Word(&'t str),
+    /// A word that tells little; it counts for the length alone.
+    Stop(&'t str),
+    /// Characters of writing without spaces, or a made-up word: as they are or not at all.
+    Exact(String),
+}
+
+/// Calls `take` with what a [`folded`] text is cut into, in no order that matters.
+pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
+    for chunk in folded.split_whitespace().map(trimmed).map(owned_by_none) {
+        split_runs(chunk, |run| match run {
+            Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
+            Run::Word(word) => take(Piece::Word(word)),
+            Run::Unspaced(characters) => {
+                pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
+            }
+        });
+        signed_words(chunk).into_iter().for_each(|word| take(Piece::Exact(word)));
+    }
+}
+
+/// Something that a query looks for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Sought {
+    /// A word in any of its forms.
+    Word(String),
+    /// See [`Piece::Exact`].
+    Exact(String),
+}
+
+/// What a query looks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Query {
+    /// Any of these is a hit; each once.
+    pub(crate) sought: Vec<Sought>,
+    /// The query's own words in lower case, for telling which of them a memory holds.
+    pub(crate) words: Vec<String>,
+}
+
+impl Query {
+    /// Reads any text as a query; there is no syntax in it.
+    pub(crate) fn of(text: &str) -> Self {
+        let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
+        let text = folded(&text);
+        let chunks = text.split_whitespace().map(trimmed).map(owned_by_none);
+        let mut query = Self::default();
+        let mut seen = HashSet::new();
+        for chunk in chunks.filter(|chunk| !is_stop(chunk)) {
+            let sought = sought_by(chunk);
+            if !sought.is_empty() {
+                query.words.push(chunk.to_owned());
+            }
+            query.sought.extend(sought.into_iter().filter(|sought| seen.insert(sought.clone())));
+        }
+        query.sought.truncate(MAX_TERMS);
+        query.words.truncate(MAX_TERMS);
+        query
+    }
+}
+
+/// Takes the ending off that says that something is somebody's.
+fn owned_by_none(chunk: &str) -> &str {
+    chunk.strip_suffix("'s").or_else(|| chunk.strip_suffix("’s")).unwrap_or(chunk)
+}
+
+/// Returns what a chunk looks for: its words and its made-up words.
+fn sought_by(chunk: &str) -> Vec<Sought> {
+    let signed = signed_words(chunk);
+    let mut sought = Vec::new();
+    split_runs(chunk, |run| match run {
+        // The lone letter of `c++` stands in too many texts to be looked for, as does a word that tells little.
+        Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
+        Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
+        Run::Unspaced(characters) => {
+            sought.extend(pairs_or_single(characters).map(|part| Sought::Exact(part.to_owned())));
+        }
+    });
+    sought.extend(signed.into_iter().map(Sought::Exact));
+    sought
+}
+
+fn is_lean(word: &str) -> bool {
+    word.chars().nth(1).is_none() || is_stop(word)
+}
+
+/// A row of characters of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run<'t> {
+    /// Letters and digits.
+    Word(&'t str),
+    /// Writing without spaces.
+    Unspaced(&'t str),
+}
+
+/// Calls `take` with the runs of a chunk, in their order.
+pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
+    if !chunk.is_empty() && chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return take(Run::Word(chunk));
+    }
+    // Where the present run began, and whether it is of writing without spaces.
+    let mut open: Option<(usize, bool)> = None;
+    let mut end = |open: &mut Option<(usize, bool)>, at: usize| match open.take() {
+        Some((from, true)) => take(Run::Unspaced(&chunk[from..at])),
+        Some((from, false)) => take(Run::Word(&chunk[from..at])),
+        None => {}
+    };
+    for (at, character) in chunk.char_indices() {
+        let kind = if is_unspaced(character) {
+            Some(true)
+        } else if character.is_alphanumeric() {
+            Some(false)
+        } else if open.is_some() && is_combining_mark(character) {
+            // On a character without spaces it begins a word of its own.
+            Some(false)
+        } else {
+            None
+        };
+        if open.map(|(_, unspaced)| unspaced) != kind {
+            end(&mut open, at);
+            open = kind.map(|unspaced| (at, unspaced));
+        }
+    }
+    end(&mut open, chunk.len());
+}
+
+/// Returns each two neighbouring characters.
+pub(crate) fn pairs(characters: &str) -> impl Iterator<Item = &str> {
+    let (starts, seconds) = (characters.char_indices(), characters.char_indices().skip(1));
+    starts.zip(seconds).map(|((from, _), (at, second))| &characters[from..at + second.len_utf8()])
+}
+
+fn singles(characters: &str) -> impl Iterator<Item = &str> {
+    characters.char_indices().map(|(at, character)| &characters[at..at + character.len_utf8()])
+}
+
+/// Returns each two neighbouring characters, or the only one.
+pub(crate) fn pairs_or_single(characters: &str) -> impl Iterator<Item = &str> {
+    let single = characters.chars().nth(1).is_none().then_some(characters);
+    single.into_iter().chain(pairs(characters))
+}
+
+/// Returns the made-up words for a chunk with signs in it: the whole, its parts that have signs, and its emoji.
+pub(crate) fn signed_words(chunk: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    if chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return words;
+    }
+    let parts = chunk.split(|c: char| is_unspaced(c) || is_part_border(c)).map(trimmed);
+    let unspaced = chunk.contains(is_unspaced);
+    for part in (!unspaced).then_some(chunk).into_iter().chain(parts) {
+        if is_signed(part) && part.chars().count() <= MAX_SIGNED_CHARS {
+            let word = spelled_out(part);
+            if !words.contains(&word) && words.len() < MAX_TERMS {
+                words.push(word);
+            }
+        }
+    }
+    for symbol in chunk.chars().filter(|c| is_symbol(*c)) {
+        let word = spelled_out(symbol.encode_utf8(&mut [0; 4]));
+        if !words.contains(&word) && words.len() < MAX_TERMS {
+            words.push(word);
+        }
+    }
+    words
+}
+
+fn is_signed(part: &str) -> bool {
+    let sign = |c: char| !c.is_alphanumeric() && !is_combining_mark(c);
+    part.contains(sign) && part.contains(char::is_alphanumeric)
+}
+
+fn is_symbol(c: char) -> bool {
+    let joiner = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}');
+    let punctuation = matches!(c, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}');
+    !c.is_ascii() && !c.is_alphanumeric() && !is_combining_mark(c) && !joiner && !punctuation
+}
+
+const fn is_part_border(c: char) -> bool {
+    matches!(
+        c,
+        '/' | ',' | ';' | ':' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '\'' | '|' | '=' | '\\' | '&'
+    )
+}
+
+fn spelled_out(part: &str) -> String {
+    use std::fmt::Write as _;
+    let mut word = String::from("zq");
+    for c in part.chars() {
+        if c.is_alphanumeric() || is_combining_mark(c) {
+            word.push(c);
+        } else {
+            write!(word, "z{:x}z", u32::from(c)).expect("writing to a String cannot fail");
+        }
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_names_paths_and_versions_whole() {
+        let texts: Vec<String> = words("Deploys to Fly.io with C++ 1.95 from ~/src/app, not node-18; 👍")
+            .into_iter()
+            .map(|w| w.text)
+            .collect();
+        assert_eq!(
+            texts,
+            ["Deploys", "to", "Fly.io", "with", "C++", "1.95", "from", "~/src/app", "not", "node-18", "👍"]
+        );
+    }
+
+    #[test]
+    fn sentence_starts_are_marked() {
+        let first: Vec<bool> = words("Ana sings. Bob dances").iter().map(|word| word.first).collect();
+        assert_eq!(first, [true, false, true, false]);
+    }
+
+    #[test]
+    fn hostile_text_is_cut_short_and_does_not_panic() {
+        let huge = "a\u{301}用가ア😀".repeat(50_000);
+        assert!(words(&huge).len() <= MAX_CHARS);
+        assert_eq!(words("\u{0}\u{FFFD}..--//"), []);
+    }
+
+    #[test]
+    fn units_are_words_and_wide_characters() {
+        assert_eq!(units("Use pnpm-9, 不要npm!"), ["use", "pnpm", "9", "不", "要", "npm"]);
+    }
+
+    #[test]
+    fn words_that_tell_little_are_in_order() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(STOP_WORDS.iter().all(|word| is_stop(word)) && !is_stop("deploy"));
+    }
+}
