@@ -36,7 +36,7 @@ use gather::Gathered;
 use scene::Scenes;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-7";
+pub const VERSION: &str = "rules-8";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
