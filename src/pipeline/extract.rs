@@ -18,7 +18,8 @@ use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm,
 use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
-use crate::store::{Claimed, Finished, KnownLine, Likeness, OpenRequest, RequestId, WindowId, WindowKey, normalised};
+use crate::store::{Claimed, Finished, KnownLine, Likeness, OpenRequest, RequestId, WindowId, WindowKey};
+use crate::text::normalise::normalised;
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
