@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let environment = |name: &str| (bytes.len() % 3 == 0 && name.starts_with("AFTERTHOUGHT_")).then(|| text.clone());
     let Ok(config) = Config::load(&folders, folder.path(), None, &environment, Partial::default()) else { return };
     assert!((1..=256).contains(&config.jobs.value) && (500..=200_000).contains(&config.window_tokens.value));
-    assert!(config.timeout_seconds.value > 0 && (0.0..=2.0).contains(&config.temperature.value));
+    assert!(config.timeout_seconds.value > 0);
     assert!(!config.categories.value.is_empty());
     if is_project {
         keeps_in(&config);

@@ -100,7 +100,7 @@ enum Command {
     /// Back up, check, maintain and encrypt the database
     #[command(subcommand)]
     Db(DbCommand),
-    /// Write a settings file
+    /// Show settings, or write a settings file
     #[command(subcommand)]
     Config(config::ConfigCommand),
     Eval(eval::EvalArgs),

@@ -1,9 +1,9 @@
 //! Settings of search by meaning.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What turns texts into vectors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbeddingProvider {
     /// Nothing: search is by words.

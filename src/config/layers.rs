@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::table::replacement;
 use super::{ConfigError, EmbeddingSettings, ExtractorChoice, LogFormat, PROJECT_FILE, PartialGuard, PartialMemory};
 
 /// Everything that can be set, as one layer sets it. Unknown keys are errors.
@@ -24,8 +25,6 @@ pub struct Partial {
     pub base_url: Option<String>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
-    /// Sampling temperature.
-    pub temperature: Option<f32>,
     /// Seconds that one attempt may take.
     pub timeout_seconds: Option<u64>,
     /// Calls in flight.
@@ -60,8 +59,14 @@ pub(super) fn read(path: &Path) -> Result<Partial, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {}", error.message()) }
+        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {}", explained(error.message())) }
     })
+}
+
+/// Names what replaced a key of an earlier version; any other message stays as it is.
+fn explained(message: &str) -> String {
+    let key = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    key.and_then(replacement).unwrap_or_else(|| message.to_owned())
 }
 
 /// A repository that somebody else wrote must not decide where logs are sent or kept.

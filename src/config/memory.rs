@@ -1,19 +1,10 @@
 //! What is remembered, told and kept: the table `[memory]`. `docs/lifecycle.md` says what each setting governs.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ConfigError, Layer, Setting, in_range};
 use crate::memory::MemoryType;
-
-/// Where memories are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StorageAdapter {
-    /// One SQLite file, searched by words.
-    Sqlite,
-    /// The same file, searched by vectors as well where an embedding model is configured.
-    Vector,
-}
 
 /// When conversations are read without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,11 +16,10 @@ pub enum ExtractionMode {
     DuringConversation,
 }
 
-/// Declares one table of settings: as it is in force, as one layer sets it, and what it is unless it is set. Keys are
-/// also understood as they are spelled in camel case.
+/// Declares one table of settings: as it is in force, as one layer sets it, and its defaults.
 macro_rules! table {
     ($(#[$meta:meta])* $name:ident, $partial:ident, $table:literal, {
-        $($(#[$doc:meta])* $field:ident / $camel:literal: $kind:ty = $default:expr),+ $(,)?
+        $($(#[$doc:meta])* $field:ident: $kind:ty = $default:expr),+ $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
@@ -47,10 +37,10 @@ macro_rules! table {
             }
 
             /// Returns each setting by its full name, with its value as JSON and its layer.
-            fn each(&self) -> Vec<(String, String, &Layer)> {
+            fn each(&self) -> Vec<(&'static str, Value, &Layer)> {
                 vec![$((
-                    concat!($table, ".", stringify!($field)).to_owned(),
-                    serde_json::to_string(&self.$field.value).unwrap_or_default(),
+                    concat!($table, ".", stringify!($field)),
+                    serde_json::to_value(&self.$field.value).unwrap_or_default(),
                     &self.$field.layer,
                 )),+]
             }
@@ -59,7 +49,7 @@ macro_rules! table {
         #[doc = concat!("What one layer sets of the table `[", $table, "]`.")]
         #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
-        pub struct $partial { $(#[doc = concat!("See [`", stringify!($name), "::", stringify!($field), "`].")] #[serde(alias = $camel)] pub $field: Option<$kind>),+ }
+        pub struct $partial { $(#[doc = concat!("See [`", stringify!($name), "::", stringify!($field), "`].")] pub $field: Option<$kind>),+ }
     };
 }
 
@@ -67,71 +57,69 @@ table!(
     /// Reading conversations without being asked: by hooks and by `watch`. A person who runs `run` is not held to it.
     ExtractionSettings, PartialExtraction, "memory.extraction", {
     /// Whether it is done at all.
-    auto_extract / "autoExtract": bool = true,
+    auto_extract: bool = true,
     /// When it is done.
-    extraction_mode / "extractionMode": ExtractionMode = ExtractionMode::AfterConversation,
+    extraction_mode: ExtractionMode = ExtractionMode::AfterConversation,
     /// Fewest messages of a conversation that is read.
-    min_messages_for_extraction / "minMessagesForExtraction": usize = 3,
-    /// The model that reads conversations, in place of `model`; empty for that.
-    extraction_model / "extractionModel": String = String::new(),
+    min_messages_for_extraction: usize = 3,
 });
 
 table!(
     /// What maintenance gives up for want of room or worth.
     RetentionSettings, PartialRetention, "memory.retention", {
     /// Most active memories of one namespace; 0 for any number.
-    max_memories_per_namespace / "maxMemoriesPerNamespace": usize = 10_000,
+    max_memories_per_namespace: usize = 10_000,
     /// Days after which what matters too little is given up, unless it is used or confirmed; 0 for never.
-    auto_delete_after_days / "autoDeleteAfterDays": u32 = 0,
+    auto_delete_after_days: u32 = 0,
     /// Importance below which it is.
-    auto_delete_min_importance / "autoDeleteMinImportance": f64 = 0.3,
+    auto_delete_min_importance: f64 = 0.3,
 });
 
 table!(
     /// What is put in front of a model.
     RetrievalSettings, PartialRetrieval, "memory.retrieval", {
     /// Most memories of one brief; 0 for as many as its sections hold, and ten of them where something was asked.
-    max_memories_in_prompt / "maxMemoriesInPrompt": usize = 0,
+    max_memories_in_prompt: usize = 0,
     /// Least importance.
-    min_importance_for_retrieval / "minImportanceForRetrieval": f64 = 0.3,
+    min_importance_for_retrieval: f64 = 0.3,
     /// Their types.
-    included_types / "includedTypes": Vec<MemoryType> = MemoryType::ALL.to_vec(),
+    included_types: Vec<MemoryType> = MemoryType::ALL.to_vec(),
 });
 
 table!(
     /// The sizes of a brief.
     BriefSettings, PartialBrief, "memory.brief", {
     /// Most tokens.
-    max_tokens / "maxTokens": usize = 2_000,
+    max_tokens: usize = 2_000,
     /// Most characters, up to 10000.
-    max_characters / "maxCharacters": usize = 10_000,
+    max_characters: usize = 10_000,
     /// Most preferences, conventions and pinned memories.
-    standing / "standing": usize = 10,
+    standing: usize = 10,
     /// Most long-term memories.
-    long_term / "longTerm": usize = 20,
+    long_term: usize = 20,
     /// Most short-term memories.
-    short_term / "shortTerm": usize = 10,
+    short_term: usize = 10,
 });
 
 table!(
     /// What time does to memories.
     LifecycleSettings, PartialLifecycle, "memory.lifecycle", {
     /// Days after which an unused fact is half as sure; 0 for never.
-    semantic_half_life_days / "semanticHalfLifeDays": f64 = 180.0,
+    semantic_half_life_days: f64 = 180.0,
     /// The same for what happened.
-    episodic_half_life_days / "episodicHalfLifeDays": f64 = 30.0,
+    episodic_half_life_days: f64 = 30.0,
     /// The same for how to act.
-    procedural_half_life_days / "proceduralHalfLifeDays": f64 = 365.0,
+    procedural_half_life_days: f64 = 365.0,
     /// Confidence below which a memory is no longer recalled; 0 for never.
-    min_confidence / "minConfidence": f64 = 0.05,
+    min_confidence: f64 = 0.05,
     /// Days after which what was superseded is given up; 0 for never.
-    superseded_days / "supersededDays": u32 = 180,
+    superseded_days: u32 = 180,
     /// Days after which of two memories with the same words the one worth less gives way; 0 for never.
-    duplicate_days / "duplicateDays": u32 = 7,
+    duplicate_days: u32 = 7,
     /// Days after which short-term memories that are over are given up; 0 for never.
-    expired_days / "expiredDays": u32 = 30,
+    expired_days: u32 = 30,
     /// Days after which what was forgotten or given up is gone for good.
-    purge_days / "purgeDays": u32 = 30,
+    purge_days: u32 = 30,
 });
 
 /// The table `[memory]` in force.
@@ -139,8 +127,6 @@ table!(
 pub struct MemorySettings {
     /// Whether anything is told or read without being asked; what a person does by hand works all the same.
     pub enabled: Setting<bool>,
-    /// Where memories are kept.
-    pub storage_adapter: Setting<StorageAdapter>,
     /// See [`ExtractionSettings`].
     pub extraction: ExtractionSettings,
     /// See [`RetentionSettings`].
@@ -157,7 +143,6 @@ impl Default for MemorySettings {
     fn default() -> Self {
         Self {
             enabled: Setting::default(true),
-            storage_adapter: Setting::default(StorageAdapter::Sqlite),
             extraction: ExtractionSettings::default(),
             retention: RetentionSettings::default(),
             retrieval: RetrievalSettings::default(),
@@ -173,9 +158,6 @@ impl Default for MemorySettings {
 pub struct PartialMemory {
     /// See [`MemorySettings::enabled`].
     pub enabled: Option<bool>,
-    /// See [`MemorySettings::storage_adapter`].
-    #[serde(alias = "storageAdapter")]
-    pub storage_adapter: Option<StorageAdapter>,
     /// See [`MemorySettings::extraction`].
     pub extraction: Option<PartialExtraction>,
     /// See [`MemorySettings::retention`].
@@ -191,11 +173,7 @@ pub struct PartialMemory {
 impl PartialMemory {
     /// Returns what is set that decides about memories of every project.
     pub(super) fn for_all_projects(&self) -> Option<&'static str> {
-        let set = [
-            ("memory.storage_adapter", self.storage_adapter.is_some()),
-            ("memory.retention", self.retention.is_some()),
-            ("memory.lifecycle", self.lifecycle.is_some()),
-        ];
+        let set = [("memory.retention", self.retention.is_some()), ("memory.lifecycle", self.lifecycle.is_some())];
         set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
     }
 }
@@ -244,12 +222,8 @@ impl MemorySettings {
 
     /// Returns each setting by its full name, with its value as JSON and the layer that it comes from.
     #[must_use]
-    pub fn each(&self) -> Vec<(String, String, &Layer)> {
-        let adapter = serde_json::to_string(&self.storage_adapter.value).unwrap_or_default();
-        let mut all = vec![
-            ("memory.enabled".to_owned(), self.enabled.value.to_string(), &self.enabled.layer),
-            ("memory.storage_adapter".to_owned(), adapter, &self.storage_adapter.layer),
-        ];
+    pub fn each(&self) -> Vec<(&'static str, Value, &Layer)> {
+        let mut all = vec![("memory.enabled", self.enabled.value.into(), &self.enabled.layer)];
         all.extend(self.extraction.each());
         all.extend(self.retention.each());
         all.extend(self.retrieval.each());
@@ -268,7 +242,6 @@ impl MemorySettings {
             }
         }
         self.enabled.set(partial.enabled, layer);
-        self.storage_adapter.set(partial.storage_adapter, layer);
         self.extraction.apply(partial.extraction.unwrap_or_default(), layer);
         self.retention.apply(partial.retention.unwrap_or_default(), layer);
         self.retrieval.apply(partial.retrieval.unwrap_or_default(), layer);
@@ -315,12 +288,10 @@ mod tests {
     fn every_setting_is_set_by_its_name_and_knows_its_layer() {
         let text = r#"
             enabled = false
-            storage_adapter = "vector"
             [extraction]
             auto_extract = false
             extraction_mode = "during_conversation"
             min_messages_for_extraction = 9
-            extraction_model = "m"
             [retention]
             max_memories_per_namespace = 9
             auto_delete_after_days = 9
@@ -346,7 +317,7 @@ mod tests {
             purge_days = 9
         "#;
         let (set, defaults) = (set(text, &Layer::Flag), MemorySettings::default());
-        assert_eq!(set.each().len(), 25);
+        assert_eq!(set.each().len(), 23);
         for ((name, value, layer), (_, default, of_default)) in set.each().into_iter().zip(defaults.each()) {
             assert_ne!(value, default, "{name}");
             assert_eq!((layer, of_default), (&Layer::Flag, &Layer::Default), "{name}");
@@ -354,10 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_understood_in_camel_case_and_unknown_ones_are_errors() {
-        let settings = set("storageAdapter = \"sqlite\"\n[retention]\nmaxMemoriesPerNamespace = 5", &Layer::Flag);
-        assert_eq!(settings.retention.max_memories_per_namespace.value, 5);
-        for text in ["storage_adapter = \"cloud\"", "[retention]\nmax = 5", "[lifecycle]\npurge_days = -1"] {
+    fn unknown_settings_are_errors() {
+        for text in
+            ["storage_adapter = \"sqlite\"", "[retention]\nmaxMemoriesPerNamespace = 5", "[lifecycle]\npurge_days = -1"]
+        {
             assert!(toml::from_str::<PartialMemory>(text).is_err(), "{text}");
         }
     }

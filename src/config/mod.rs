@@ -6,11 +6,12 @@ mod folders;
 mod layers;
 mod memory;
 mod privacy;
+mod table;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::memory::{CATEGORIES, Namespace};
 
@@ -21,9 +22,10 @@ pub use layers::Partial;
 pub use memory::{
     BriefSettings, ExtractionMode, ExtractionSettings, LifecycleSettings, MemorySettings, Occasion, PartialBrief,
     PartialExtraction, PartialLifecycle, PartialMemory, PartialRetention, PartialRetrieval, RetentionSettings,
-    RetrievalSettings, StorageAdapter, Unread,
+    RetrievalSettings, Unread,
 };
 pub use privacy::{DENIED_FILES, GuardSettings, PartialGuard, Treatment};
+pub use table::{PROJECT_SETTINGS, SETTINGS, SettingInfo, reference, template};
 
 use layers::{from_environment, read, refuse_for_everything, refuse_in_projects};
 
@@ -78,7 +80,7 @@ impl<T> Setting<T> {
 }
 
 /// Which extractor reads the windows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractorChoice {
     /// The model where one is configured, else the rules.
@@ -90,7 +92,7 @@ pub enum ExtractorChoice {
 }
 
 /// In which form diagnostics are written to standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// A line for people.
@@ -114,8 +116,6 @@ pub struct Config {
     pub base_url: Setting<Option<String>>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Setting<String>,
-    /// Sampling temperature.
-    pub temperature: Setting<f32>,
     /// Seconds that one attempt may take.
     pub timeout_seconds: Setting<u64>,
     /// Calls in flight.
@@ -181,7 +181,6 @@ impl Config {
             config.apply(partial, &Layer::Environment(name))?;
         }
         config.apply(flags, &Layer::Flag)?;
-        config.name_model();
         config.check()?;
         Ok(config)
     }
@@ -194,7 +193,6 @@ impl Config {
             model: Setting::default(None),
             base_url: Setting::default(None),
             api_key_env: Setting::default("OPENAI_API_KEY".to_owned()),
-            temperature: Setting::default(0.3),
             timeout_seconds: Setting::default(120),
             jobs: Setting::default(4),
             window_tokens: Setting::default(8_000),
@@ -228,7 +226,6 @@ impl Config {
         self.model.set(partial.model.map(Some), layer);
         self.base_url.set(partial.base_url.map(Some), layer);
         self.api_key_env.set(partial.api_key_env, layer);
-        self.temperature.set(partial.temperature, layer);
         self.timeout_seconds.set(partial.timeout_seconds, layer);
         self.jobs.set(partial.jobs, layer);
         self.window_tokens.set(partial.window_tokens, layer);
@@ -268,21 +265,10 @@ impl Config {
         }
     }
 
-    /// The model for extraction takes the place of one that is set in the same layer or a weaker one.
-    fn name_model(&mut self) {
-        let own = &self.memory.extraction.extraction_model;
-        if !own.value.is_empty() && own.layer >= self.model.layer {
-            self.model = Setting { value: Some(own.value.clone()), layer: own.layer.clone() };
-        }
-    }
-
-    /// Whether memories are recalled by their meaning, too: an embedding model is configured, and the adapter is not said to
-    /// be the one that goes by words alone.
+    /// Whether memories are recalled by their meaning, too: an embedding model is configured.
     #[must_use]
     pub fn recalls_by_meaning(&self) -> bool {
-        let adapter = &self.memory.storage_adapter;
-        let by_words_alone = adapter.value == StorageAdapter::Sqlite && adapter.layer != Layer::Default;
-        self.embedding.value.provider() != EmbeddingProvider::None && !by_words_alone
+        self.embedding.value.provider() != EmbeddingProvider::None
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -291,8 +277,6 @@ impl Config {
         let window = &self.window_tokens;
         in_range("window_tokens", window, (500..=200_000).contains(&window.value), "between 500 and 200000")?;
         in_range("timeout_seconds", &self.timeout_seconds, self.timeout_seconds.value > 0, "at least 1")?;
-        let temperature = &self.temperature;
-        in_range("temperature", temperature, (0.0..=2.0).contains(&temperature.value), "between 0 and 2")?;
         let dimensions = self.embedding.value.dimensions.unwrap_or(1);
         let dimensions = Setting { value: dimensions, layer: self.embedding.layer.clone() };
         in_range("embedding.dimensions", &dimensions, (1..=65_536).contains(&dimensions.value), "between 1 and 65536")?;
@@ -337,7 +321,7 @@ mod tests {
             Setting { value: 3, layer: Layer::Project(root.path().join("repo/afterthought.toml")) }
         );
         assert_eq!(config.window_tokens, Setting { value: 2_000, layer: Layer::Flag });
-        assert_eq!(config.temperature.layer, Layer::Default);
+        assert_eq!(config.timeout_seconds.layer, Layer::Default);
     }
 
     #[test]
@@ -349,16 +333,10 @@ mod tests {
     }
 
     #[test]
-    fn meaning_takes_part_where_a_model_is_named_unless_words_alone_are_asked_for() {
+    fn meaning_takes_part_where_a_model_is_named_unless_it_is_switched_off() {
         let root = tempfile::tempdir().unwrap();
-        let model = "[embedding]\nfolder = \"m\"\n";
-        for (text, expected) in [
-            ("", false),
-            (model, true),
-            (&format!("{model}[memory]\nstorage_adapter = \"vector\""), true),
-            (&format!("{model}[memory]\nstorage_adapter = \"sqlite\""), false),
-            ("[memory]\nstorage_adapter = \"vector\"", false),
-        ] {
+        let model = "[embedding]\nmodel = \"m\"\n";
+        for (text, expected) in [("", false), (model, true), (&format!("{model}provider = \"none\""), false)] {
             std::fs::write(root.path().join("user.toml"), text).unwrap();
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
             assert_eq!(loaded.unwrap().recalls_by_meaning(), expected, "{text}");
@@ -366,10 +344,24 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_an_earlier_version_names_its_replacement() {
+        let root = tempfile::tempdir().unwrap();
+        for (text, expected) in [
+            ("temperature = 0.3", "line 1: `temperature` is no longer a setting; remove it"),
+            ("[memory]\nstorage_adapter = \"sqlite\"", "line 2: `storage_adapter` is now `provider` under [embedding]"),
+            ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is now `auto_extract`"),
+        ] {
+            std::fs::write(root.path().join("user.toml"), text).unwrap();
+            let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
+            let error = loaded.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
     fn a_project_decides_nothing_about_memories_of_others() {
         let root = tempfile::tempdir().unwrap();
         for (text, key) in [
-            ("[memory]\nstorage_adapter = \"vector\"", "memory.storage_adapter"),
             ("[memory.retention]\nmax_memories_per_namespace = 1", "memory.retention"),
             ("[memory.lifecycle]\npurge_days = 0", "memory.lifecycle"),
         ] {
@@ -377,19 +369,6 @@ mod tests {
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
             assert!(loaded.unwrap_err().to_string().contains(&format!("must not set {key}:")), "{text}");
         }
-    }
-
-    #[test]
-    fn the_model_for_extraction_goes_before_the_model_unless_that_is_set_more_strongly() {
-        let root = tempfile::tempdir().unwrap();
-        let user = "model = \"a\"\n[memory.extraction]\nextraction_model = \"b\"";
-        std::fs::write(root.path().join("user.toml"), user).unwrap();
-        let model = |flags| {
-            let config = Config::load(&folders(root.path()), root.path(), None, &|_| None, flags).unwrap();
-            config.model.value.unwrap()
-        };
-        assert_eq!(model(Partial::default()), "b");
-        assert_eq!(model(Partial { model: Some("c".into()), ..Partial::default() }), "c");
     }
 
     #[test]

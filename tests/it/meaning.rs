@@ -133,7 +133,7 @@ fn words_alone_can_be_asked_for() {
     let server = Server::start();
     let world = world(&server);
     std::fs::create_dir_all(world.path(".config/afterthought")).unwrap();
-    std::fs::write(world.path("own.toml"), "[memory]\nstorage_adapter = \"sqlite\"").unwrap();
+    std::fs::write(world.path("own.toml"), "[embedding]\nprovider = \"none\"").unwrap();
     let mut client =
         Piped::of(with(&world, &server, &["--config", "own.toml", "serve", "mcp", "--namespace", "global"]));
     assert_eq!(client.call("memory_recall", json!({"query": ASKED}))["count"], 0);

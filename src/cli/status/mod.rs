@@ -161,16 +161,8 @@ fn all(config: &Config) -> Vec<Check> {
 }
 
 fn settings(config: &Config) -> Check {
-    let values = [
-        ("model", config.model.layer.to_string()),
-        ("base_url", config.base_url.layer.to_string()),
-        ("extractor", config.extractor.layer.to_string()),
-        ("namespace", config.namespace.layer.to_string()),
-    ];
-    let set: Vec<_> = values.iter().filter(|(_, layer)| layer != "default").collect();
-    let mut set: Vec<_> = set.into_iter().map(|(name, layer)| format!("{name} from {layer}")).collect();
-    let memory = config.memory.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
-    set.extend(memory.map(|(name, value, layer)| format!("{name} = {value} from {layer}")));
+    let set = config.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
+    let set: Vec<_> = set.map(|(name, value, layer)| format!("{name} = {value} from {layer}")).collect();
     let finding = if set.is_empty() {
         "all defaults; `afterthought config init` explains them".to_owned()
     } else {
