@@ -17,6 +17,7 @@ mod api;
 mod assistants;
 mod datasets;
 mod discover;
+mod error;
 mod formats;
 pub mod json;
 pub mod known;
@@ -29,10 +30,9 @@ mod text;
 mod transcript;
 
 pub use discover::{Discovered, Found, discover, true_path};
+pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
-pub use ingestor::{
-    IngestError, Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_RECORD_BYTES, MAX_TOOL_BYTES, Sink, Skipped,
-};
+pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_RECORD_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
 pub use message::identity::instant;
 pub use reading::head::Head;
 pub use reading::input::{Folder, Input, Logs, open};

@@ -1,0 +1,84 @@
+//! Errors of opening and reading logs.
+
+use std::path::{Path, PathBuf};
+
+/// Why a transcript could not be read; one variant for each thing a caller does differently.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The path is not there, not readable, or broke off.
+    #[error("cannot read {}; check the path and its permissions", spelled(.path))]
+    Read {
+        /// The path as given.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No row of [`INGESTORS`](crate::INGESTORS) recognises the content.
+    #[error("{} is in no format that is known; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
+    UnknownFormat {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The name given to `--format` is no row of [`INGESTORS`](crate::INGESTORS).
+    #[error("no format is called {name:?}; see `afterthought log formats`")]
+    NoSuchFormat {
+        /// The name as given.
+        name: String,
+    },
+    /// A database that cannot be read, or whose tables are not as expected.
+    #[error("cannot read the database {}: {reason}; close the program that writes it, or copy the file and read the copy", .path.display())]
+    Database {
+        /// The path as given.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file without content.
+    #[error("{} is empty; nothing to read", spelled(.path))]
+    Empty {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// A folder or pattern under which there is no file.
+    #[error("no files under {}; give a log file, a folder of logs, or a pattern such as 'logs/**/*.jsonl'", .path.display())]
+    NothingThere {
+        /// The path or pattern as given.
+        path: PathBuf,
+    },
+    /// The name given to `--from` is of no known program.
+    #[error("no known program is called {name:?}; known are {known}, and all")]
+    NoSuchSource {
+        /// The name as given.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A program whose conversations are in no place where it would keep them.
+    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` shows what there is")]
+    NothingOf {
+        /// The name as given.
+        name: String,
+        /// Where they would be.
+        expected: String,
+    },
+    /// A program that keeps its logs in the folders of projects.
+    #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
+    NeedsBelow {
+        /// The name as given.
+        name: String,
+    },
+    /// A pattern that cannot be understood.
+    #[error(
+        "cannot understand the pattern {pattern:?}: {reason}; write * for any name, ** for any folders, and [[] for a bracket"
+    )]
+    Pattern {
+        /// The pattern as given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+fn spelled(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
