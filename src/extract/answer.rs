@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::check::{CUT_SHORT, Checked, EvidencePool, Item, Legible, check, is_mendable, quote};
+use super::prompt::Shown;
 use super::reply::{entries, normalised};
 use super::schema::item_schema;
-use super::prompt::Shown;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 

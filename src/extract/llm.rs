@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::check::{Checked, Legible, without_secret};
 use super::prompt::{Shown, go_on, repair, system, user};
 use super::schema::reply_schema;
-use super::check::{Checked, Legible, without_secret};
 use super::window::{Sight, View, halved, views};
 use super::{Dropped, Extraction, Outcome, Spent, Task};
 use crate::guard::Guard;

@@ -82,6 +82,8 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+pub use crate::text::normalise::normalised_hash;
+pub use crate::text::tokens::STOP_WORDS;
 pub use aliases::Alias;
 pub use audit::{AuditEntry, AuditLog, Deed, Through};
 pub use carried::Carried;
@@ -128,8 +130,6 @@ pub use work::{
     Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
     Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
 };
-pub use crate::text::normalise::normalised_hash;
-pub use crate::text::tokens::STOP_WORDS;
 pub use writer::{Applied, Writer};
 
 /// An open file, and everything that can be read from it.

@@ -31,9 +31,9 @@ use serde_json::Value;
 use transcripts::{Kind, Message, Role};
 
 use super::claim::claim;
+use super::prompt::Shown;
 use super::reply::normalised;
 use super::schema::{Proposal, item_schema};
-use super::prompt::Shown;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 use crate::memory::{Candidate, Evidence, Memory};

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::evidence::{Citation, EvidenceCheck, EvidencePool};
+use crate::extract::prompt::Shown;
 use crate::extract::schema::Proposal;
 use crate::extract::{DropReason, Span, Task};
 use transcripts::{Message, MessageTime, Role, Transcript};

@@ -17,14 +17,14 @@ use super::ranking::Seq;
 use super::words::{self, Entry, Texts, length_code, length_of, unpacked, weight_in};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::filter::{Clauses, Filter};
-use crate::store::terms::Languages;
 use crate::store::memories::rows;
 use crate::store::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
+use crate::store::terms::Languages;
 use crate::store::terms::Stems;
-use crate::text::normalise::{folded, normalised_hash};
-use crate::text::tokens::Query;
 use crate::store::writer::to_json;
 use crate::store::{Database, StoreError, Writer};
+use crate::text::normalise::{folded, normalised_hash};
+use crate::text::tokens::Query;
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq)]
