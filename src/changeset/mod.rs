@@ -104,7 +104,7 @@ pub struct Tombstone {
     pub memory: MemoryId,
     /// Where it is not to be learnt again.
     pub namespace: Namespace,
-    /// Hash of its content, see [`crate::store::normalised_hash`].
+    /// Hash of its content, see [`crate::text::normalise::normalised_hash`].
     pub content_hash: String,
     /// Its attribute.
     pub key: Option<String>,

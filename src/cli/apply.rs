@@ -117,7 +117,7 @@ fn known(run: &RunId, store: &Store, out: &Printer) -> anyhow::Result<ExitStatus
         out.json(&json!({ "run": run, "applied_before": true }))?;
     } else {
         let id = store.short_run_id(run)?;
-        out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it",));
+        out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it"));
     }
     Ok(ExitStatus::Success)
 }

@@ -71,12 +71,11 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 impl BriefArgs {
     fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
         let config = context.settings()?;
-        let place = match config.namespace.value {
-            Some(namespace) => Some(namespace),
-            None => {
-                let folder = std::env::current_dir().context("cannot tell the working directory")?;
-                folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten()
-            }
+        let place = if let Some(namespace) = config.namespace.value {
+            Some(namespace)
+        } else {
+            let folder = std::env::current_dir().context("cannot tell the working directory")?;
+            folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten()
         };
         let mut namespaces: Vec<Namespace> = place.into_iter().collect();
         if !namespaces.contains(&Namespace::global()) {

@@ -402,7 +402,7 @@ mod tests {
     fn every_visible_command_stands_in_one_group() {
         let command = command();
         let mut visible: Vec<_> =
-            command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
         let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         visible.sort_unstable();
         grouped.sort_unstable();

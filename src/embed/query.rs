@@ -77,12 +77,11 @@ impl QueryVectors {
     }
 
     fn ask(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
-        let embedder = match self.embedder.get() {
-            Some(embedder) => embedder,
-            None => {
-                let Some(opened) = Embedder::open(&self.settings, self.access.clone())? else { return Ok(None) };
-                self.embedder.get_or_init(|| Arc::new(opened))
-            }
+        let embedder = if let Some(embedder) = self.embedder.get() {
+            embedder
+        } else {
+            let Some(opened) = Embedder::open(&self.settings, self.access.clone())? else { return Ok(None) };
+            self.embedder.get_or_init(|| Arc::new(opened))
         };
         let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
         // Without stored vectors of this model there is nothing to compare with, so the call would be wasted.

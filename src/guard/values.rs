@@ -20,7 +20,7 @@ pub enum Naming {
     Login,
 }
 
-/// Longest value in quotes that is read_value, in bytes.
+/// Longest value in quotes that is `read_value`, in bytes.
 const QUOTED_BYTES: usize = 1024;
 
 /// How much of a value without quotes is judged, in bytes; what is taken out may be longer.
@@ -71,7 +71,7 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
 }
 
 /// Where the value really ends that was judged by its first bytes; only asked of what goes, so that no stretch of text
-/// is read_value again and again.
+/// is `read_value` again and again.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let end = value.range.end;
     if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {

@@ -32,6 +32,7 @@ pub(crate) fn normalised(text: &str) -> String {
 }
 
 /// Hashes the [`normalised`] text: 32 hex digits.
+#[must_use]
 pub fn normalised_hash(text: &str) -> String {
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])
 }

@@ -67,7 +67,7 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("mb", Measure::Data, 1e6, "mb mib megabyte megabytes"),
     ("gb", Measure::Data, 1e9, "gb gib gigabyte gigabytes"),
     ("tb", Measure::Data, 1e12, "tb tib terabyte terabytes"),
-    ("%", Measure::Share, 1e-2, "% ％ percent pct prozent por 퍼센트"),
+    ("%", Measure::Share, 1e-2, "% ％ percent pct prozent 퍼센트"),
     ("mm", Measure::Length, 1e-3, "mm millimetres millimeters 毫米"),
     ("cm", Measure::Length, 1e-2, "cm centimetres centimeters 厘米 公分 센티미터 センチ"),
     ("m", Measure::Length, 1.0, "m meters metre metres metros metro meter metern 米 メートル 미터"),
@@ -135,6 +135,8 @@ fn measure_after(after: &str) -> Option<Unit> {
     let after = after.trim_start_matches([' ', '-', '\u{a0}', '个', '個']);
     let found = match after.chars().next()? {
         sign @ ('%' | '％') => unit(sign.encode_utf8(&mut [0; 4])),
+        // Two words: "por" alone is a preposition, as in "el día 25 por transferencia".
+        'p' if after.starts_with("por cien") => unit("%"),
         c if is_wide(c) => leading_wide_unit(after).map(|(unit, _)| unit),
         _ => unit(&after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase()),
     };

@@ -144,7 +144,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--namespace", "a//b"],
         code: 2,
-        told: "error: invalid value 'a//b' for '--namespace <A/B>': \"a//b\" is not a namespace; use one to eight non-empty names joined by '/', e.g. global or project/shop",
+        told: "error: invalid value 'a//b' for '--namespace <NAME>': \"a//b\" is not a namespace; use one to eight non-empty names joined by '/', e.g. global or project/shop",
     },
     Row {
         name: "no jobs",
@@ -165,7 +165,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--extractor", "magic"],
         code: 2,
-        told: "error: invalid value 'magic' for '--extractor <EXTRACTOR>' [possible values: auto, llm, rules]",
+        told: "error: invalid value 'magic' for '--extractor <NAME>' [possible values: auto, llm, rules]",
     },
     Row {
         name: "model asked for, none there",

@@ -97,7 +97,7 @@ impl Desk {
         let ours: i64 = conn.query_row("PRAGMA now.application_id", (), |row| row.get(0)).unwrap();
         let tables =
             "SELECT group_concat(name) FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_words%'
-                      AND name NOT LIKE 'sqlite_%'";
+                      AND name NOT LIKE 'sqlite_%' AND name IN (SELECT name FROM now.sqlite_master)";
         let tables: String = conn.query_row(tables, (), |row| row.get(0)).unwrap();
         for table in tables.split(',') {
             let names = format!("SELECT group_concat(name) FROM pragma_table_info('{table}', 'main')");

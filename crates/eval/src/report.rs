@@ -241,7 +241,7 @@ fn confusion_tables(rows: &[&Row]) -> Vec<Block> {
         let own: Vec<&&Confusion> = all.iter().filter(|one| one.of == *of).collect();
         let columns = distinct(own.iter().map(|one| one.got.as_str()).collect());
         let mut table = vec![vec![Cell::plain(format!("expected {of}"))]];
-        table[0].extend(columns.iter().map(|name| Cell::plain(name)));
+        table[0].extend(columns.iter().map(Cell::plain));
         for expected in distinct(own.iter().map(|one| one.expected.as_str()).collect()) {
             let mut cells = vec![Cell::plain(&expected)];
             cells.extend(columns.iter().map(|got| {

@@ -191,14 +191,18 @@ fn copy_into(
         file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
         let mut copying = TableCopy::new(damaged, &file, &table)?;
         if has_row_numbers {
-            copying.by_ranges()?
+            copying.by_ranges()?;
         } else {
-            copying.by_key()?
+            copying.by_key()?;
         }
         let (is_damaged, kept) = (copying.is_damaged, copying.kept);
         if is_damaged {
             lost.push(Loss { table, kept, restored: 0 });
         }
+    }
+    if drop_unreadable_history(&file)? && lost.iter().all(|loss| loss.table != "history") {
+        let kept = file.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
+        lost.push(Loss { table: "history".to_owned(), kept, restored: 0 });
     }
     file.execute_batch(&triggers)?;
     file.commit()?;
@@ -214,6 +218,16 @@ fn copy_into(
         }
     }
     Ok((lost, store.rebuild(Some(aside))?))
+}
+
+/// Deletes entries of the history that are not JSON, and returns whether there were any.
+fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
+    // SQLite keeps no checksums: a page of long text that was overwritten is read without an error.
+    let deleted = conn.execute(
+        "DELETE FROM history WHERE NOT (json_valid(coalesce(before, '{}')) AND json_valid(coalesce(after, '{}')))",
+        (),
+    )?;
+    Ok(deleted > 0)
 }
 
 /// Returns the tables that are copied, and whether their rows have numbers.

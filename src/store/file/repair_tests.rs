@@ -180,7 +180,7 @@ fn whatever_pages_are_overwritten_readable_rows_are_kept_and_nothing_is_made_up(
                 complete += usize::from(found == MEMORIES);
             }
             Err(error) => {
-                assert!(damage.keys().any(is_of_schema), "{of}: {error}");
+                assert!(damage.keys().any(is_of_schema), "{of}: {error:?}");
                 unopened += 1;
             }
         }

@@ -255,7 +255,7 @@ impl HistoryReader {
                     None => vec![Message::new(
                         Role::Assistant,
                         Kind::ToolCall,
-                        &call_line(name, &block["input"].to_string()),
+                        call_line(name, &block["input"].to_string()),
                     )],
                 }
             }
@@ -333,7 +333,7 @@ fn call(tag: &str, inner: &str) -> Message {
         return Message::assistant(words);
     }
     let target = ["path", "command", "regex", "query", "url", "tool_name", "uri"].into_iter().find_map(argument);
-    Message::new(Role::Assistant, Kind::ToolCall, &call_line(tag, target.unwrap_or_default()))
+    Message::new(Role::Assistant, Kind::ToolCall, call_line(tag, target.unwrap_or_default()))
 }
 
 // The copy of the task that the screen showed.
@@ -377,11 +377,11 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
         "text" | "completion_result" => Message::assistant(text),
         "followup" | "plan_mode_respond" => Message::assistant(field(&["question", "response"])),
         "reasoning" => Message::new(Role::Assistant, Kind::Reasoning, text),
-        "command" => Message::new(Role::Assistant, Kind::ToolCall, &call_line("execute_command", text)),
+        "command" => Message::new(Role::Assistant, Kind::ToolCall, call_line("execute_command", text)),
         "tool" | "use_mcp_server" | "browser_action" | "browser_action_launch" => {
             let name = ["tool", "toolName", "action"].iter().find_map(|key| details[*key].as_str()).unwrap_or(kind);
             let target = ["path", "regex", "url", "serverName"].iter().find_map(|key| details[*key].as_str());
-            Message::new(Role::Assistant, Kind::ToolCall, &call_line(name, target.unwrap_or_default()))
+            Message::new(Role::Assistant, Kind::ToolCall, call_line(name, target.unwrap_or_default()))
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => {
             Message::new(Role::Tool, Kind::ToolResult, text)
@@ -436,7 +436,7 @@ fn stated(text: &str) -> Vec<Message> {
     while let Some((before, tag, inner, after)) = next_tag(rest).filter(|_| messages.len() < MOST_PIECES) {
         messages.push(Message::new(Role::System, Kind::Context, before));
         messages.push(if tag == SURROUNDINGS {
-            Message::new(Role::System, Kind::Context, &format!("<{tag}>{inner}</{tag}>"))
+            Message::new(Role::System, Kind::Context, format!("<{tag}>{inner}</{tag}>"))
         } else {
             Message::user(inner.trim())
         });

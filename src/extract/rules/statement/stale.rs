@@ -121,7 +121,7 @@ impl Old {
         let at = *places.get(piece.messages.first()?.as_str())?;
         let end = messages[at].text.find(&piece.quote).map_or(0, |start| start + piece.quote.len());
         let is_dated = CALENDAR.is_match(&piece.quote);
-        let is_han = piece.quote.chars().any(|c| is_han(c));
+        let is_han = piece.quote.chars().any(is_han);
         Some(Self { at, end, stems: stems(&piece.quote), marks: marks(&piece.quote), is_dated, is_han })
     }
 }

@@ -556,7 +556,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
 
 fn stream_messages(item: &Value) -> Vec<Message> {
     let text = |key: &str| item[key].as_str().unwrap_or_default();
-    let call = |name: &str, target: &str| Message::new(Role::Assistant, Kind::ToolCall, &call_on(name, target));
+    let call = |name: &str, target: &str| Message::new(Role::Assistant, Kind::ToolCall, call_on(name, target));
     match text("type") {
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
         "reasoning" => vec![Message::new(Role::Assistant, Kind::Reasoning, text("text"))],
@@ -573,7 +573,7 @@ fn stream_messages(item: &Value) -> Vec<Message> {
         "todo_list" => {
             let plan = item["items"].as_array().map_or(&[][..], Vec::as_slice);
             let plan: Vec<_> = plan.iter().filter_map(|step| step["text"].as_str()).collect();
-            vec![Message::new(Role::Assistant, Kind::Context, &plan.join("\n"))]
+            vec![Message::new(Role::Assistant, Kind::Context, plan.join("\n"))]
         }
         _ => vec![Message::new(Role::Other, Kind::Context, text("text"))],
     }
