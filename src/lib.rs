@@ -31,4 +31,3 @@ pub mod pipeline;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;
-pub mod eval;

@@ -93,6 +93,20 @@ impl Printer {
         self.line(table.trim_fmt())
     }
 
+    /// Writes a table of data whose first row is the header.
+    pub fn rows(&self, mut rows: Vec<Vec<String>>) -> io::Result<()> {
+        if rows.len() < 2 {
+            return Ok(());
+        }
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        if let Some(width) = width() {
+            table.set_width(width);
+        }
+        table.set_header(rows.remove(0)).add_rows(rows);
+        self.line(table.trim_fmt())
+    }
+
     /// Whether lines are too short for a table of several columns to be read.
     #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
     pub fn is_narrow(&self) -> bool {

@@ -49,8 +49,8 @@ fn results_tell_what_was_run_and_add_up_to_what_is_shown() {
     let rows = results["rows"].as_array().unwrap();
     for measure in ["recall", "precision", "type", "evidence"] {
         let sum = |part: &str| rows.iter().filter_map(|row| row["measures"][measure][part].as_f64()).sum::<f64>();
-        let told = shown["overall"]["measures"].as_array().unwrap().iter().find(|one| one["name"] == measure).unwrap();
-        assert!((sum("numerator") / sum("denominator") - told["value"].as_f64().unwrap()).abs() < 1e-9, "{measure}");
+        let value = shown["measures"][measure]["value"].as_f64().unwrap();
+        assert!((sum("numerator") / sum("denominator") - value).abs() < 1e-9, "{measure}");
     }
 }
 
@@ -95,8 +95,8 @@ fn two_runs_are_compared_with_intervals_a_test_and_the_cases_that_changed() {
     assert_eq!((&recall["name"], &recall["a"], &recall["verdict"]), (&"recall".into(), &0.0.into(), &"better".into()));
     // Three cases, all the same way: two of the eight exchanges are as extreme.
     assert_eq!(recall["p"].as_f64(), Some(0.25));
-    assert_eq!(suite["flips"].as_array().map(Vec::len), Some(3));
-    assert!(suite["flips"][0]["mended"].as_array().is_some_and(|mended| !mended.is_empty()), "{suite}");
+    assert_eq!(suite["changes"].as_array().map(Vec::len), Some(3));
+    assert!(suite["changes"][0]["fixed"].as_array().is_some_and(|fixed| !fixed.is_empty()), "{suite}");
     let Told { code, out, .. } = desk.run(&["eval", "compare", "none.json", "rules.json"]);
     assert_eq!(code, 0);
     for words in ["95 % interval", "shows from", "no call", "cases that changed: 0 worse, 0 mixed, 3 better"] {
@@ -167,19 +167,13 @@ fn a_report_stands_alone_and_shows_what_was_said_as_text() {
     let args = ["eval", "suite", "--extractor", "every-sentence", "--out", "every.json", "-q"];
     assert_eq!(desk.run(&args).code, 0);
     let told = desk.run(&["eval", "report", "every.json", "--out", "report"]);
-    assert_eq!((told.code, told.err.lines().count()), (0, 3), "{}", told.err);
-    let page = fs::read_to_string(desk.path("report/report.html")).unwrap();
-    for markup in ["<script", "<img", "onerror=alert(2)>", "src=\"", "href=\"", "http:", "https:", "url("] {
-        assert!(!page.contains(markup), "{markup}");
-    }
-    for words in ["&lt;script&gt;alert(1)", "&lt;script&gt;A", "role=\"img\"", "<desc", "prefers-color-scheme: dark"] {
-        assert!(page.contains(words), "{words}");
-    }
+    assert_eq!((told.code, told.err.lines().count()), (0, 2), "{}", told.err);
     let markdown = fs::read_to_string(desk.path("report/report.md")).unwrap();
-    assert!(!markdown.contains("<script") && markdown.contains("| recall |"), "{markdown}");
+    assert!(!markdown.contains("<script") && !markdown.contains("<img"), "{markdown}");
+    assert!(markdown.contains("| recall |"), "{markdown}");
     assert_eq!(read(&desk, "report/report.json")[0]["form"], "afterthought-eval-results");
     let told = desk.run(&["eval", "report", "every.json", "--out", "report.pdf"]);
-    assert_eq!((told.code, told.err.contains(".md, .json or .html")), (2, true));
+    assert_eq!((told.code, told.err.contains(".md or .json")), (2, true));
 }
 
 #[test]

@@ -11,31 +11,38 @@ fn smoke() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/smoke-consolidation").display().to_string()
 }
 
-fn report(desk: &Desk, more: &[&str]) -> Value {
-    desk.json(&[&["eval", &smoke()], more].concat()).remove(0)
+/// Returns the reports about pairs and about streams.
+fn reports(desk: &Desk, more: &[&str]) -> Vec<Value> {
+    let reports = desk.json(&[&["eval", &smoke()], more].concat());
+    let kinds: Vec<&str> = reports.iter().map(|report| report["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["pair", "stream"]);
+    reports
 }
 
-fn measure(report: &Value, name: &str) -> Option<f64> {
-    let measures = report["overall"]["measures"].as_array().unwrap();
-    measures.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64()
+/// Returns a measure, which one of the reports has.
+fn measure(reports: &[Value], name: &str) -> Option<f64> {
+    let measure = reports.iter().find_map(|report| report["measures"].get(name));
+    measure.unwrap_or_else(|| panic!("{name} is measured"))["value"].as_f64()
 }
 
 #[test]
 fn the_rules_pass_the_small_set_also_among_distractors_and_the_controls_fail() {
     let desk = Desk::new();
     for distractors in ["0", "300"] {
-        let rules = report(&desk, &["--extractor", "rules", "--distractors", distractors]);
+        let rules = reports(&desk, &["--extractor", "rules", "--distractors", distractors]);
         let found = ["accuracy", "all right", "neighbours", "streams", "lost facts", "growth", "misplaced"]
             .map(|name| measure(&rules, name).unwrap());
         let told = found.map(|value| value.to_string()).join(" ");
-        assert_eq!(told, "1 1 1 1 0 0 0", "{rules}");
-        let apart = ["asked_again", "distractors_retired"].map(|name| rules[name].as_u64());
-        assert_eq!(apart, [Some(0), Some(0)]);
+        assert_eq!(told, "1 1 1 1 0 0 0", "{rules:?}");
+        for report in &rules {
+            let apart = ["asked_again", "distractors_retired"].map(|name| report["counts"][name].as_u64());
+            assert_eq!(apart, [Some(0), Some(0)]);
+        }
     }
-    let new = report(&desk, &["--extractor", "none"]);
+    let new = reports(&desk, &["--extractor", "none"]);
     assert_eq!((measure(&new, "streams"), measure(&new, "missed")), (Some(0.0), Some(1.0)));
     assert_eq!(measure(&new, "growth"), Some(9.0));
-    let alike = report(&desk, &["--extractor", "similarity"]);
+    let alike = reports(&desk, &["--extractor", "similarity"]);
     assert_eq!((measure(&alike, "streams"), measure(&alike, "wrong retirements")), (Some(0.0), Some(1.0)));
 }
 
@@ -49,13 +56,15 @@ fn recorded_answers_settle_pairs_and_streams_as_they_are_told() {
         [("dev", "1.000", "1.000"), ("unseen", "0.977", "0.955"), ("later", "1.000", "1.000")]
     {
         let suite = root.join(split).display().to_string();
-        let told =
-            desk.json(&["eval", &suite, "--extractor", "llm", "--model", "bridge", "--replay", &replies]).remove(0);
-        assert_eq!((&told["failed_calls"], &told["asked_again"]), (&json!(0), &json!(0)), "{split}");
+        let told = desk.json(&["eval", &suite, "--extractor", "llm", "--model", "bridge", "--replay", &replies]);
+        for report in &told {
+            let counts = &report["counts"];
+            assert_eq!((&counts["failed_calls"], &counts["asked_again"]), (&json!(0), &json!(0)), "{split}");
+        }
         let found = ["accuracy", "streams"].map(|name| format!("{:.3}", measure(&told, name).unwrap()));
         assert_eq!(found, [pairs, streams], "{split}");
         let wrong = ["false merges", "wrong retirements", "lost facts", "lost events", "growth"];
-        assert!(wrong.iter().all(|name| measure(&told, name) == Some(0.0)), "{split}: {}", told["overall"]);
+        assert!(wrong.iter().all(|name| measure(&told, name) == Some(0.0)), "{split}: {told:?}");
     }
 }
 
@@ -65,12 +74,20 @@ fn people_read_measures_and_what_went_wrong() {
     let markdown = desk.path("report.md").display().to_string();
     let told = desk.run(&["eval", &smoke(), "--extractor", "similarity", "--markdown", &markdown]);
     assert_eq!((told.code, told.err.as_str()), (0, ""));
-    for line in ["similarity: 6 pairs and 2 streams", "expected contradict (changed, late), got contradict (changed)"] {
+    for line in [
+        "pair by similarity: 6 cases",
+        "stream by similarity: 2 cases",
+        "expected contradict (changed, late), got contradict (changed)",
+    ] {
         assert!(told.out.contains(line), "{line}: {}", told.out);
     }
     let document = fs::read_to_string(markdown).unwrap();
-    assert!(document.starts_with("# Consolidation by similarity\n"), "{document}");
-    assert!(document.contains("- **smoke-consolidation/en-moved-late**: wrong order in time, wrongly retired"));
+    assert!(document.starts_with("# Evaluation\n\n## pair by similarity: 6 cases\n"), "{document}");
+    let (_, moved) = document.split_once("\n**smoke-consolidation/en-moved-late**").unwrap();
+    let (moved, _) = moved.split_once("\n**").unwrap();
+    for finding in ["\n- wrong order in time (", "\n- wrongly retired ("] {
+        assert!(moved.contains(finding), "{finding}: {moved}");
+    }
 }
 
 #[test]
@@ -84,8 +101,8 @@ fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
         ("pairs", &pair, "/expect", json!("contradict"), "why: a contradiction needs it"),
         ("pairs", &pair, "/known", json!({"content": "A."}), "missing field `said`"),
         ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is no time; write a day"),
-        ("pairs", &pair, "/known/content", json!(" "), "known.content: it says nothing"),
-        ("streams", &stream, "/active", json!([]), "active, waiting, gone: \"a\" stands 0 times"),
+        ("pairs", &pair, "/known/content", json!(" "), "known.content: empty; write what is remembered"),
+        ("streams", &stream, "/active", json!([]), "active, waiting, gone: \"a\" is listed 0 times"),
         ("streams", &stream, "/active", json!([["a"], ["b"]]), "no event is called \"b\""),
         ("streams", &stream, "/events/0/contents", json!("x"), "a: unknown field `contents`"),
         ("streams", &stream, "/events/0/arrival", json!(0), "a.arrival: arrivals begin with 1"),
@@ -99,7 +116,8 @@ fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
         let ran = desk.run(&["eval", &desk.path("set").display().to_string(), "--extractor", "rules"]);
         assert_eq!(ran.code, 3, "{}", ran.err);
         assert!(ran.err.contains(&format!("en-{kind}.jsonl: line 2: ")) && ran.err.contains(told), "{}", ran.err);
-        let one = if *kind == "pairs" { "1 pair and 0 streams" } else { "0 pairs and 1 stream" };
-        assert!(ran.out.contains(one), "{}", ran.out);
+        let (one, none) = if *kind == "pairs" { ("pair", "stream") } else { ("stream", "pair") };
+        assert!(ran.out.contains(&format!("{one} by rules: 1 case\n")), "{}", ran.out);
+        assert!(!ran.out.contains(&format!("{none} by rules")), "{}", ran.out);
     }
 }

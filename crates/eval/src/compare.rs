@@ -21,7 +21,7 @@
 //! Royal Statistical Society B, 2020). Several measures are tested at once, so each has a second p after Holm (“A simple
 //! sequentially rejective multiple test procedure”, 1979).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -272,6 +272,34 @@ fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<
     let is_it = |row: &&Row| row.suite == tally.suite && row.kind == tally.kind && row.case == case;
     let row = results.rows.iter().find(is_it);
     row.into_iter().flat_map(|row| &row.findings).filter(|found| found.counts).collect()
+}
+
+/// One way of answering the same questions.
+#[derive(Debug)]
+pub struct Arm {
+    /// Its suite.
+    pub suite: String,
+    /// Its value of each measure.
+    pub values: BTreeMap<String, Option<f64>>,
+    /// Its gain over the first arm in recall at 10.
+    pub gain: Option<Difference>,
+}
+
+/// Returns each suite of `results` as one way of answering the same questions, compared with the first.
+#[must_use]
+pub fn arms(results: &Results) -> Vec<Arm> {
+    let tallies = Tally::all(results);
+    let arm = |tally: &Tally| {
+        let first = tallies.first().filter(|first| first.suite != tally.suite);
+        let gain = first.and_then(|first| {
+            let pairs: Vec<(&CaseTally, &CaseTally)> = first.cases.iter().zip(&tally.cases).collect();
+            differences(first, tally, &pairs).into_iter().find(|difference| difference.name == "r@10")
+        });
+        let names = tally.measures.iter().map(|measure| measure.name.clone());
+        let values = names.zip(tally.over(&tally.everything())).collect();
+        Arm { suite: tally.suite.clone(), values, gain }
+    };
+    tallies.iter().map(arm).collect()
 }
 
 /// Returns the difference of each measure that both tallies have, over `pairs` of the same cases.

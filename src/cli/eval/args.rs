@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use afterthought::config::{ExtractorChoice, Partial};
-use afterthought::eval::Control;
 use afterthought::llm::Price;
+use afterthought_eval::control::Control;
 use anyhow::Context as _;
 use clap::ValueEnum;
 
-use super::compare::CompareArgs;
-use super::gate::GateArgs;
-use super::report::ReportArgs;
+use super::results::{CompareArgs, GateArgs, ReportArgs};
 use crate::cli::run::price;
 
 /// Measure extraction and consolidation on labelled cases
@@ -21,7 +19,7 @@ use crate::cli::run::price;
 /// what is left in the end, is scored. With --recall, the search is measured, on LoCoMo files alone. Exits 3 if a case could not be read or run; it is named and counts for nothing.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.html\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
+    after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies --markdown report.md\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
 )]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

@@ -1,27 +1,19 @@
-//! `eval`: how good extraction and consolidation are, on cases that say what is right.
+//! `eval`: measures extraction, consolidation and search on cases.
 
 mod args;
-mod asking;
-mod cases;
-mod compare;
-mod gate;
-mod gather;
-mod imported;
-mod matching;
-mod measured;
-mod recall;
-mod replies;
-mod report;
-mod retention;
-mod settled;
-mod settling;
-mod suite;
-mod tell;
-mod worst;
+mod consolidation;
+mod job;
+mod results;
+mod search;
+mod suites;
+mod system;
 
-use afterthought::eval::gate::Baseline;
-use afterthought::eval::rows::Results;
-use afterthought::eval::{self, consolidation};
+use afterthought_eval::case::{Case, ShortCase};
+use afterthought_eval::gate::Baseline;
+use afterthought_eval::matching::Triple;
+use afterthought_eval::results::Results;
+use afterthought_eval::{consolidation as pairs, retrieval};
+use schemars::schema_for;
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -30,31 +22,28 @@ use args::EvalCommand;
 
 pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match &args.command {
-        Some(EvalCommand::Compare(args)) => return compare::run(args, context),
-        Some(EvalCommand::Gate(args)) => return gate::run(args, context),
-        Some(EvalCommand::Report(args)) => return report::run(args, context),
+        Some(EvalCommand::Compare(args)) => return results::run_compare(args, context),
+        Some(EvalCommand::Gate(args)) => return results::run_gate(args, context),
+        Some(EvalCommand::Report(args)) => return results::run_report(args, context),
         None => {}
     }
     if args.schema {
         context.out.line(serde_json::to_string_pretty(&schema())?)?;
         return Ok(ExitStatus::Success);
     }
-    if args.recall {
-        return recall::run(args, context);
-    }
-    suite::run(args, context)
+    job::run(args, context)
 }
 
-/// Returns the form of a case in each kind of file, and of what is written.
+/// Returns the format of a case in each kind of file, and of the files that are written.
 fn schema() -> serde_json::Value {
-    let mut schema = eval::schema();
+    let mut schema = schema_for!(Case).to_value();
     if let Some(fields) = schema.as_object_mut() {
-        fields.insert("consolidation".to_owned(), consolidation::schemas());
-        fields.insert("short".to_owned(), eval::short::schema());
-        fields.insert("asking".to_owned(), eval::asking::schemas());
-        fields.insert("triples".to_owned(), eval::matchers::schema());
-        fields.insert("results".to_owned(), schemars::schema_for!(Results).to_value());
-        fields.insert("baseline".to_owned(), schemars::schema_for!(Baseline).to_value());
+        fields.insert("consolidation".to_owned(), pairs::schemas());
+        fields.insert("short".to_owned(), schema_for!(ShortCase).to_value());
+        fields.insert("asking".to_owned(), retrieval::schemas());
+        fields.insert("triples".to_owned(), schema_for!(Triple).to_value());
+        fields.insert("results".to_owned(), schema_for!(Results).to_value());
+        fields.insert("baseline".to_owned(), schema_for!(Baseline).to_value());
     }
     schema
 }

@@ -1,0 +1,394 @@
+//! Runs suites: settings, the model, and the result file.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use afterthought::config::Config;
+use afterthought::extract::{WindowBudget, rules};
+use afterthought::guard::Guard;
+use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, Source};
+use afterthought::{pipeline, prompts};
+use afterthought_eval::cache::{Cache, path_beside};
+use afterthought_eval::files::{REPLIES, hash_of};
+use afterthought_eval::prediction::Usage;
+use afterthought_eval::report::{Detail, Report, spread_over_runs, to_markdown};
+use afterthought_eval::results::{Manifest, Results, SharedCost, Suite};
+use afterthought_eval::row::{Cost, Measure, Row};
+use afterthought_eval::tally::SEED;
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::args::EvalArgs;
+use super::results::print_blocks;
+use super::suites;
+use super::system::{RunOptions, Subject};
+use crate::cli::args::Context;
+use crate::cli::exit::ExitStatus;
+use crate::cli::printer::{Printer, counted};
+use crate::cli::run::{Tape, exchange, guard_of, model_settings, runtime, stop_on_interrupt};
+
+pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
+    ensure!(args.repeat > 0, "--repeat 0 would run nothing; give at least 1");
+    let once = args.repeat == 1 || args.record.is_none();
+    ensure!(once, "a recording holds one answer to each request; record without --repeat, or keep the runs with --out");
+    if let Some(folder) = &args.prompt {
+        prompts::use_folder(folder)?;
+    }
+    let recorded = find_recording(args);
+    if let Some(found) = &recorded {
+        let (folder, model) = (found.folder.display(), &found.model);
+        context
+            .out
+            .note(format_args!("the replies of {model} are recorded in {folder}; --extractor or --model asks another"));
+    }
+    let config = context.global.settings(args.partial(recorded.as_ref().map(|found| found.model.as_str()))?)?;
+    let guard = guard_of(&config);
+    let replay = args.replay.as_deref().or(recorded.as_ref().map(|found| found.folder.as_path()));
+    let asks = !args.recall
+        && args.control().is_none()
+        && pipeline::choose(config.extractor.value, model_settings(&config)?.is_some() || replay.is_some())?;
+    let label = if asks {
+        answering(args, &config, replay, None, &guard)?.model().to_owned()
+    } else if args.recall {
+        "search".to_owned()
+    } else {
+        args.control_name().unwrap_or(rules::VERSION).to_owned()
+    };
+    let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
+    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };
+    let budget = Budget::new(limits, price, &label)?;
+    let gather = Gather::new(args, &config, &label, asks, replay.is_some())?;
+    let cancel = CancellationToken::new();
+    let options = RunOptions {
+        guard: &guard,
+        budget: &budget,
+        namespace: config.namespace.value.clone(),
+        categories: config.categories.value.clone(),
+        instructions: config.instructions.value.clone(),
+        window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
+        calls_in_flight: config.jobs.value,
+        again: args.again,
+        keep: args.keep.clone(),
+        cancel: cancel.clone(),
+    };
+    let failed = runtime()?.block_on(async {
+        stop_on_interrupt(cancel);
+        let mut failed = false;
+        for repeat in 1..=args.repeat {
+            let kept = gather.calls(repeat).filter(|_| args.record.is_none());
+            let source = if asks || args.judge {
+                Some(answering(args, &config, replay, kept.as_deref(), &guard)?)
+            } else {
+                None
+            };
+            let subject = match (args.control(), &source) {
+                (Some(control), _) => Subject::Control(control),
+                (None, Some(source)) if asks => Subject::Llm(source),
+                (None, Some(_) | None) => Subject::Rules,
+            };
+            let judge = source.as_ref().filter(|_| args.judge);
+            let (options, label) = (&options, label.clone());
+            let job = Job { args, context, options, subject, judge, label, price, gather: &gather, repeat };
+            failed |= suites::run(&job).await?;
+        }
+        anyhow::Ok(failed)
+    })?;
+    gather.finish(context.out)?;
+    Ok(if failed { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+/// Returns where replies come from: a recording, a server, or a server behind the replies that are kept in `kept`.
+fn answering<'g>(
+    args: &EvalArgs,
+    config: &Config,
+    replay: Option<&Path>,
+    kept: Option<&Path>,
+    guard: &'g Guard,
+) -> anyhow::Result<Source<'g>> {
+    let record = args.record.as_deref().or(kept);
+    let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;
+    Ok(match (source, kept) {
+        (Source::Recorded(recorder), Some(folder)) => {
+            Source::Kept(Replay::new(folder, recorder.model().to_owned())?, recorder)
+        }
+        (source, _) => source,
+    })
+}
+
+/// A recording.
+#[derive(PartialEq, Eq)]
+struct Recorded {
+    folder: PathBuf,
+    /// The model that replied.
+    model: String,
+}
+
+/// Returns the one recording that lies in or beside every suite, unless the arguments name an extractor or a model.
+fn find_recording(args: &EvalArgs) -> Option<Recorded> {
+    if args.says_who_answers() {
+        return None;
+    }
+    let mut found = args.paths.iter().map(|path| recording_beside(path));
+    let first = found.next()??;
+    found.all(|other| other.is_some_and(|other| other == first)).then_some(first)
+}
+
+fn recording_beside(suite: &Path) -> Option<Recorded> {
+    let own = suite.join(REPLIES);
+    let next = suite.parent().map(|folder| folder.join(REPLIES));
+    let folder = std::iter::once(own).chain(next).find(|folder| folder.is_dir())?;
+    let model = fs::read_dir(&folder).ok()?.flatten().find_map(|entry| model_of(&entry.path()))?;
+    Some(Recorded { folder, model })
+}
+
+/// Returns the model that a recorded request was for.
+fn model_of(file: &Path) -> Option<String> {
+    let text = fs::read_to_string(file).ok().filter(|_| file.extension().is_some_and(|ending| ending == "json"))?;
+    let recording: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(recording.pointer("/request/model")?.as_str()?.to_owned())
+}
+
+/// One run of all suites.
+pub(super) struct Job<'a> {
+    pub(super) args: &'a EvalArgs,
+    pub(super) context: &'a Context<'a>,
+    pub(super) options: &'a RunOptions<'a>,
+    pub(super) subject: Subject<'a, Source<'a>>,
+    /// The model that judges, if one is asked to.
+    pub(super) judge: Option<&'a Source<'a>>,
+    pub(super) label: String,
+    /// The price of the model, if it is known.
+    pub(super) price: Option<Price>,
+    pub(super) gather: &'a Gather,
+    /// Number of the run, from 1.
+    pub(super) repeat: u32,
+}
+
+impl Job<'_> {
+    pub(super) fn money(&self, usage: Usage) -> Option<f64> {
+        self.price.map(|price| price.cost(usage.prompt_tokens, usage.completion_tokens))
+    }
+
+    /// Returns `row` with the price of its requests and its duration.
+    pub(super) fn priced(&self, row: Row, started: Instant) -> Row {
+        let mut row = row.timed(started);
+        let used = (row.cost.prompt_tokens, row.cost.completion_tokens);
+        row.cost.money = self.price.map(|price| price.cost(used.0, used.1));
+        row
+    }
+
+    /// Collects rows of cases that lie at `place`, and prints a report about them; returns whether a case failed.
+    pub(super) fn take(
+        &self,
+        place: &Path,
+        label: &str,
+        measures: Vec<Measure>,
+        rows: Vec<Row>,
+    ) -> anyhow::Result<bool> {
+        rows.iter().for_each(|row| self.gather.row(row.clone(), place, self.repeat));
+        self.report(Report::new(label, measures.clone(), rows, None), measures)
+    }
+
+    /// Prints a report; returns whether a case failed.
+    pub(super) fn report(&self, report: Report, measures: Vec<Measure>) -> anyhow::Result<bool> {
+        let out = self.context.out;
+        self.gather.define(measures);
+        if report.is_empty() {
+            return Ok(false);
+        }
+        if out.is_json() {
+            report.to_json().iter().try_for_each(|object| out.json(object))?;
+        } else if self.repeat == 1 || out.is_verbose() {
+            let detail = if out.is_verbose() { Detail::Full } else { Detail::Short };
+            print_blocks(&report.blocks(detail), out)?;
+        }
+        report.warnings().for_each(|warning| out.warn(warning));
+        report.failed().for_each(|(case, error)| out.error_text(&format!("{case}: {error}")));
+        let failed = report.failed().next().is_some();
+        self.gather.reports.borrow_mut().push(report);
+        Ok(failed)
+    }
+}
+
+/// Rows as they are made, and those that an earlier run has kept.
+pub(super) struct Gather {
+    out: Option<PathBuf>,
+    markdown: Option<PathBuf>,
+    cache: Option<Cache>,
+    manifest: Manifest,
+    /// Everything that a row depends on besides its case.
+    frame: String,
+    started: Instant,
+    results: RefCell<Results>,
+    reports: RefCell<Vec<Report>>,
+}
+
+impl Gather {
+    fn new(args: &EvalArgs, config: &Config, label: &str, asks: bool, replayed: bool) -> anyhow::Result<Self> {
+        let suites = match &args.out {
+            Some(_) => args.paths.iter().map(|path| Suite::read(path)).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        let manifest = Manifest {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            revision: args.out.as_ref().and_then(|_| revision()),
+            suites,
+            prompts: prompts::hash(),
+            prompt_folder: args.prompt.clone(),
+            extractor: args.control_name().unwrap_or(if asks { "llm" } else { "rules" }).to_owned(),
+            label: label.to_owned(),
+            model: asks.then(|| label.to_owned()),
+            deterministic: !asks || replayed,
+            seed: SEED,
+            repeat: args.repeat,
+            options: options(args, config),
+            started: Timestamp::now(),
+            ms: 0,
+            cache_hits: 0,
+        };
+        if args.fresh
+            && let Some(out) = &args.out
+        {
+            // The folder does not exist the first time.
+            std::fs::remove_dir_all(path_beside(out, "calls")).ok();
+        }
+        // Stores that are kept, and recordings, need a real run.
+        let cache = args.out.as_ref().filter(|_| args.keep.is_none() && args.record.is_none());
+        let cache = cache.map(|out| Cache::open_beside(out, args.fresh)).transpose()?;
+        let frame = json!([manifest.prompts, manifest.extractor, manifest.label, manifest.options, code()]).to_string();
+        Ok(Self {
+            out: args.out.clone(),
+            markdown: args.markdown.clone(),
+            cache,
+            results: RefCell::new(Results::new(manifest.clone(), Vec::new(), Vec::new())),
+            manifest,
+            frame,
+            started: Instant::now(),
+            reports: RefCell::default(),
+        })
+    }
+
+    /// Returns the folder in which the replies of a run are kept, if there is a result file.
+    fn calls(&self, repeat: u32) -> Option<PathBuf> {
+        let out = self.out.as_ref().filter(|_| !self.manifest.deterministic)?;
+        Some(path_beside(out, "calls").join(repeat.to_string()))
+    }
+
+    /// Returns the outcome of a case that an earlier run has kept under this content, else runs the case and keeps the
+    /// outcome, unless it failed.
+    pub(super) async fn cached(
+        &self,
+        (kind, content, repeat): (&str, Option<&str>, u32),
+        run: impl Future<Output = Vec<Row>>,
+    ) -> anyhow::Result<Vec<Row>> {
+        let key = content.map(|content| hash_of(&[&self.frame, kind, content, &repeat.to_string()]));
+        let (Some(cache), Some(key)) = (&self.cache, key) else { return Ok(run.await) };
+        if let Some(rows) = cache.get(&key) {
+            return Ok(rows);
+        }
+        let rows = run.await;
+        if rows.iter().all(|row| row.error.is_none()) {
+            cache.put(&key, &rows)?;
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn define(&self, measures: Vec<Measure>) {
+        let mut results = self.results.borrow_mut();
+        for one in measures {
+            if !results.measures.contains(&one) {
+                results.measures.push(one);
+            }
+        }
+    }
+
+    /// Collects the row of a case that lies at `place`.
+    pub(super) fn row(&self, row: Row, place: &Path, repeat: u32) {
+        // A row of one way of searching already names its suite.
+        let suite = if row.suite.is_empty() { self.suite_of(place) } else { row.suite.clone() };
+        self.results.borrow_mut().rows.push(Row { suite, repeat, ..row });
+    }
+
+    /// Collects the cost of requests for all cases together that lie at `place`.
+    pub(super) fn shared(&self, cost: Cost, place: &Path, repeat: u32) {
+        let suite = self.suite_of(place);
+        self.results.borrow_mut().shared.push(SharedCost { suite, repeat, cost });
+    }
+
+    /// Returns the name of the suite that contains `place`.
+    pub(super) fn suite_of(&self, place: &Path) -> String {
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let place = whole(place);
+        let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));
+        let nearest = containing.max_by_key(|suite| whole(&suite.path).components().count());
+        nearest.map(|suite| suite.name.clone()).unwrap_or_default()
+    }
+
+    /// Prints the spread over several runs, and writes the files.
+    fn finish(self, out: &Printer) -> anyhow::Result<()> {
+        if let Some(path) = &self.markdown {
+            let blocks: Vec<_> = self.reports.borrow().iter().flat_map(|report| report.blocks(Detail::Full)).collect();
+            fs::write(path, to_markdown(&blocks)).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let mut results = self.results.into_inner();
+        let hits = self.cache.as_ref().map_or(0, Cache::hits);
+        results.manifest.ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        results.manifest.cache_hits = hits;
+        for suite in &mut results.manifest.suites {
+            let rows = results.rows.iter().filter(|row| row.suite == suite.name && row.repeat == 1);
+            suite.cases = rows.count() as u64;
+        }
+        if results.manifest.repeat > 1 && !out.is_json() {
+            print_blocks(&spread_over_runs(&results), out)?;
+        }
+        let Some(path) = &self.out else { return Ok(()) };
+        results.write(path)?;
+        self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
+        let kept = if hits > 0 { format!(", {hits} of them from an earlier run") } else { String::new() };
+        out.note(format_args!("{}{kept} are in {}", counted(results.rows.len() as u64, "row"), path.display()));
+        Ok(())
+    }
+}
+
+/// Returns the options that change the outcome.
+fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
+    let namespace = config.namespace.value.as_ref().map(ToString::to_string);
+    [
+        ("window_tokens", json!(config.window_tokens.value)),
+        ("instructions", json!(config.instructions.value)),
+        ("categories", json!(config.categories.value)),
+        ("namespace", json!(namespace)),
+        ("distractors", json!(args.distractors)),
+        ("retriever", json!(args.retriever.name())),
+        ("again", json!(args.again)),
+        ("corrections", json!(args.corrections)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// Identifies the running program, since a new build may behave differently.
+fn code() -> String {
+    let about = std::env::current_exe().and_then(std::fs::metadata);
+    let changed = about.as_ref().ok().and_then(|about| about.modified().ok());
+    let length = about.map(|about| about.len()).unwrap_or_default();
+    format!("{} {length} {changed:?}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Returns the Git revision of the working directory, with `+` if files were changed.
+fn revision() -> Option<String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let revision = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changed| !changed.is_empty());
+    Some(if changed { revision + "+" } else { revision })
+}
