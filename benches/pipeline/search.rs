@@ -218,7 +218,7 @@ impl Exhaustive {
         Self { numbers, lines, usual }
     }
 
-    /// Returns the first ten, by the formula of `docs/search.md` and then by row.
+    /// Returns the first ten, by the formula of `docs/reference/search.md` and then by row.
     fn first_ten(&self, query: &str) -> Vec<usize> {
         let asked: BTreeSet<u32> =
             telling(query).filter_map(|word| self.numbers.get(&stems(&word).concat()).copied()).collect();

@@ -243,12 +243,14 @@ impl Row {
 pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 
 /// The same quote of the same message of the same transcript is one piece of evidence.
+#[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
     let message = piece.messages.first().map_or("", String::as_str);
     Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
 }
 
 /// Two memories are linked in one way at most once.
+#[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
     Some((Entity::Relation, [relation.from.as_str(), relation.to.as_str(), relation.relation_type.as_str(), ""]))
 }

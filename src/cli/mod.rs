@@ -123,6 +123,7 @@ enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "parsed once, when the program starts")]
 enum LogCommand {
     List(sources::SourcesArgs),
     Formats(formats::FormatsArgs),
@@ -131,6 +132,7 @@ enum LogCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "parsed once, when the program starts")]
 enum RunsCommand {
     List(runs::RunsArgs),
     Show(runs::ShowRunArgs),

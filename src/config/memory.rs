@@ -1,4 +1,4 @@
-//! What is remembered, told and kept: the table `[memory]`. `docs/lifecycle.md` says what each setting governs.
+//! What is remembered, told and kept: the table `[memory]`. `docs/reference/lifecycle.md` says what each setting governs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

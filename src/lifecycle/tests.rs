@@ -34,7 +34,7 @@ fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
-/// The table of `docs/lifecycle.md`.
+/// The table of `docs/reference/lifecycle.md`.
 #[test]
 fn confidence_fades_by_type_and_more_slowly_with_use() {
     use MemoryType::{Episodic, Procedural, Semantic};
@@ -71,7 +71,7 @@ fn use_and_confirmation_bring_confidence_back_and_what_is_pinned_never_fades() {
     assert_eq!(last_sure(&Outline { confirmed_at: Some(day(-90)), ..base }), day(0));
 }
 
-/// The table of `docs/lifecycle.md`.
+/// The table of `docs/reference/lifecycle.md`.
 #[test]
 fn warmth_and_heat_follow_from_uses_and_the_time_since() {
     for (uses, idle, expected, expected_heat) in [
@@ -91,7 +91,7 @@ fn warmth_and_heat_follow_from_uses_and_the_time_since() {
     }
 }
 
-/// The table of `docs/lifecycle.md`.
+/// The table of `docs/reference/lifecycle.md`.
 #[test]
 fn a_memory_rises_at_once_and_sinks_once_it_is_half_as_warm() {
     use Tier::{L0, L1, L2, L3, L4};

@@ -67,7 +67,7 @@ impl Writer<'_> {
                 self.write_row(&change, Mark::Done, &mut stale)?;
             }
         }
-        self.index_stale(stale)?;
+        self.index_stale(&stale)?;
         Ok(known.len() - before)
     }
 }

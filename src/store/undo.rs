@@ -248,7 +248,7 @@ impl Writer<'_> {
             })?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }
-        self.index_stale(stale)?;
+        self.index_stale(&stale)?;
         let mut undone = Undone {
             kept: kept.into_iter().map(|(memory, because)| Kept { memory, because }).collect(),
             ..Undone::default()

@@ -210,7 +210,7 @@ impl Writer<'_> {
                 }
             }
         }
-        self.index_stale(stale)?;
+        self.index_stale(&stale)?;
         Ok(applied)
     }
 
@@ -234,7 +234,7 @@ impl Writer<'_> {
     pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<&str>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
         self.write_row(&RowChange::new(action, row, reason), Mark::Done, &mut stale)?;
-        self.index_stale(stale)
+        self.index_stale(&stale)
     }
 
     /// Compares what is stored of a row with the row before its first change and after its last.
@@ -347,7 +347,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    pub(super) fn index_stale(&self, stale: Stale) -> Result<(), StoreError> {
+    pub(super) fn index_stale(&self, stale: &Stale) -> Result<(), StoreError> {
         for id in stale.words.union(&stale.near) {
             let Some(memory) = self.find(id)? else { continue };
             if stale.words.contains(id) {

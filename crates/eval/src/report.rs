@@ -375,7 +375,11 @@ pub fn results_to_markdown(all: &[Results]) -> String {
     for results in all {
         blocks.push(Block::Heading(results.manifest.summary()));
         for suite in &results.manifest.suites {
-            blocks.push(Block::Line(format!("{}: {}", suite.name, counted(suite.cases as usize, "case"))));
+            blocks.push(Block::Line(format!(
+                "{}: {}",
+                suite.name,
+                counted(usize::try_from(suite.cases).unwrap_or(usize::MAX), "case")
+            )));
             let rows: Vec<Row> = results.rows.iter().filter(|row| row.suite == suite.name).cloned().collect();
             let failed = rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
             blocks.extend(failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))));

@@ -710,12 +710,6 @@ mod tests {
 
     #[test]
     fn a_wrong_label_is_reported_with_its_line() {
-        let recall = |change: fn(&mut Value)| {
-            let mut case = shop();
-            change(&mut case);
-            case
-        };
-        let qa = |question: &Value| json!({"id": "c", "now": "2026-01-01", "transcript": [{"text": "I live in Graz."}], "questions": [question]});
         fn error_of<T: LineCase>(case: &Value) -> String {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join(format!("en{}", T::ENDING));
@@ -724,6 +718,12 @@ mod tests {
             assert!(cases.is_empty());
             errors[0].to_string()
         }
+        let recall = |change: fn(&mut Value)| {
+            let mut case = shop();
+            change(&mut case);
+            case
+        };
+        let qa = |question: &Value| json!({"id": "c", "now": "2026-01-01", "transcript": [{"text": "I live in Graz."}], "questions": [question]});
         let table = [
             (recall(|case| case["queries"][0]["must"] = json!(["m9"])), "q1: no memory is called \"m9\""),
             (recall(|case| case["queries"][0]["must_not"] = json!(["m1"])), "q1: \"m1\" is in both must and must_not"),

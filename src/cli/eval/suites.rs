@@ -423,7 +423,7 @@ async fn run_qa_case(job: &Job<'_>, placed: &Placed<QaCase>, retriever: &Retriev
     let extracted = if own.is_none() {
         let sources = inline_sources(vec![folder.write_log(&case.id, &case.transcript)?]);
         let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
-        let store = Store::open(&folder.database())?;
+        let store = Store::open(folder.database())?;
         if store.count(&Filter::default())? == 0 {
             insert_predictions(&store, &extraction.predictions, now)?;
         }

@@ -334,13 +334,12 @@ impl<'c> TableCopy<'c> {
         });
         match read {
             Ok(Ok(())) => Ok((last, true)),
-            // The new file cannot be written.
-            Ok(Err(error)) => Err(error.into()),
             Err(error) if is_of_page(&error) => {
                 self.is_damaged = true;
                 Ok((last, false))
             }
-            Err(error) => Err(error.into()),
+            // The new file cannot be written, or the old one cannot be read for another reason.
+            Ok(Err(error)) | Err(error) => Err(error.into()),
         }
     }
 }

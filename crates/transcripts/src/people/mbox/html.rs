@@ -121,7 +121,7 @@ pub(crate) fn decode(text: &str) -> String {
         rest = &rest[start..];
         let near = &rest[..rest.floor_char_boundary(LONGEST_REFERENCE)];
         let end = near.find(';').map_or(1, |end| end + 1);
-        add_html_token(&mut decoded, rest[..end].as_bytes(), false);
+        add_html_token(&mut decoded, &rest.as_bytes()[..end], false);
         rest = &rest[end..];
     }
     decoded + rest
