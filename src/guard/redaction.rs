@@ -43,7 +43,7 @@ impl<T> Deref for Redacted<T> {
 
 /// Takes out what must not be kept.
 ///
-/// The secrets of [`SECRETS`] always go; what else goes is in its settings. Cheap to make: the patterns are compiled
+/// The secrets of `SECRETS` always go; what else goes is in its settings. Cheap to make: the patterns are compiled
 /// once in a process, and each only when a text first holds one of its hints.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {

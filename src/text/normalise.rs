@@ -31,7 +31,7 @@ pub(crate) fn normalised(text: &str) -> String {
     normalised
 }
 
-/// Hashes the [`normalised`] text: 32 hex digits.
+/// Hashes the `normalised` text: 32 hex digits.
 #[must_use]
 pub fn normalised_hash(text: &str) -> String {
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])

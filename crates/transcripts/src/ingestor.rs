@@ -15,7 +15,7 @@ pub const MAX_TOOL_BYTES: usize = 4 << 10;
 ///
 /// An implementor must survive any bytes: a record that it cannot use is passed to [`Sink::skip`] and the rest of the
 /// file is read. It yields messages in conversation order, marks what nobody said to anybody (system prompts,
-/// reminders, reasoning, summaries) by [`Kind`] instead of dropping it in silence, and leaves
+/// reminders, reasoning, summaries) by `Kind` instead of dropping it in silence, and leaves
 /// redaction to `guard`.
 pub trait Ingestor: Sync {
     /// The spelling used by `--format` and stored with each transcript, e.g. `claude-code`.

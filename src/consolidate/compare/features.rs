@@ -16,7 +16,7 @@ use crate::text::tokens::{Word, words};
 /// What a text says, in a shape that can be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Features {
-    /// The normalised text, see [`comparable`].
+    /// The normalised text, see `comparable`.
     pub text: String,
     /// Content words, folded; without grammar, cues, numbers and dates.
     pub tokens: BTreeSet<String>,
