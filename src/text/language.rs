@@ -41,7 +41,7 @@ const FREQUENT: &[(Language, &str)] = &[
         Language::Spanish,
         "el la los las de que y un una con por para se es mi lo del al pero como más está son su ya yo te le nos muy sin si \
          ha he hay porque también nunca siempre en tengo soy esta este cuando mis nuestro nuestra tu vivo uso estoy era eso \
-         todo hoy mañana ahora solo les nada desde usuario usuaria",
+         todo hoy mañana ahora solo les nada desde tiene usuario usuaria",
     ),
     (
         Language::French,
