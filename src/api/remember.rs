@@ -199,6 +199,7 @@ impl Memories {
             reason: "the memory with this key says it now".to_owned(),
             before: Some(before.content),
             holds_from: memory.claim.valid_from,
+            rows: Vec::new(),
         };
         Ok(Kept { change, memory: Some(memory) })
     }

@@ -427,6 +427,7 @@ fn known(arrival: &Arrival, memory: &Memory) -> Change {
         reason: "imported before".to_owned(),
         before: Some(memory.claim.content.clone()),
         holds_from: held_from(arrival),
+        rows: Vec::new(),
     }
 }
 

@@ -214,6 +214,21 @@ impl Writer<'_> {
         Ok(applied)
     }
 
+    /// Whether the memories that `changes` change are as they were when the changes were planned.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn fits(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
+        let mut seen = BTreeSet::new();
+        for change in changes {
+            let Row::Memory { before: Some(before), .. } = &change.row else { continue };
+            if seen.insert(&before.id) && self.standing(&change.row, &change.row)? == Standing::Conflicts {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Writes a new memory together with the evidence that follows it.
     fn insert_with_evidence(
         &self,

@@ -8,8 +8,7 @@ use crate::consolidate::Known;
 use crate::consolidate::compare::key::{attribute, spellings};
 use crate::consolidate::compare::language::language;
 use crate::consolidate::compare::text::normalise;
-use crate::consolidate::plan::foreign::SMALL;
-use crate::consolidate::plan::neighbours::MAX_NEIGHBOURS;
+use crate::consolidate::plan::neighbours::{MAX_NEIGHBOURS, SMALL};
 use crate::memory::MemoryId;
 use crate::store::{Around as Looked, Database, StoreError};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::apply::{Applied, read_targets, write_change};
-use super::effects::threatens_pinned;
 use super::neighbours::gather;
+use super::rows::threatens_pinned;
 use super::saved::{APPLY, SavedPlan, SavedPlanError};
 use super::{Answers, Stage, draft};
 use crate::consolidate::{Change, Decision, merge_projects};
@@ -104,6 +104,10 @@ fn review(
     change.incoming.candidate = guard.redact(change.incoming.candidate).0.into_inner();
     change.incoming.namespace = writer.merged_into(&change.incoming.namespace)?;
     Ok(match decided_again(writer, &change, touched)? {
+        // The same decision, on the memories as they are now.
+        Some(again) if is_same(&change, &again) => {
+            Reviewed { change: Change { rows: again.rows, ..change }, instead_of: None }
+        }
         Some(again) => Reviewed { change: again, instead_of: Some(Box::new(change)) },
         None => Reviewed { change, instead_of: None },
     })
@@ -134,7 +138,7 @@ fn decided_again(
     if !its_own && questions.iter().any(|question| question.open) {
         return Ok(None);
     }
-    Ok(changes.into_iter().next().filter(|again| !is_same(change, again)))
+    Ok(changes.into_iter().next())
 }
 
 /// Whether a memory that the change names is another than when it was decided, or cannot be changed by it.

@@ -1,12 +1,11 @@
 //! Making a plan: each candidate is set against what is stored and against what earlier candidates became.
 
 pub mod apply;
-pub(super) mod effects;
-pub(super) mod foreign;
 mod later;
 mod lines;
 pub mod neighbours;
 mod rounds;
+pub(super) mod rows;
 mod saved;
 mod working;
 
@@ -109,8 +108,11 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
             Some(why) => held_back(ruling, why),
             None => ruling,
         };
-        let change = Change::new(case, ruling, &known, now);
-        working.apply(&change, &known, now);
+        let mut change = Change::new(case, ruling, &known, now);
+        let targets: Vec<Known> =
+            known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();
+        change.rows = rows::rows(&change, &targets, now);
+        working.apply(&change, targets);
         working.note_absorbed(&case.id, &change);
         changes.push(change);
     }
@@ -162,6 +164,7 @@ impl Change {
             reason: ruling.reason,
             before: before.map(|known| known.memory.claim.content.clone()),
             holds_from: When::of(&candidate.claim, &candidate.evidence, now).at,
+            rows: Vec::new(),
         }
     }
 

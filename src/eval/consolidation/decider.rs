@@ -91,6 +91,7 @@ pub(super) fn change(case: &Surrounded, decision: Decision, reason: &str) -> Cha
         reason: reason.to_owned(),
         before: None,
         holds_from: None,
+        rows: Vec::new(),
     }
 }
 

@@ -139,6 +139,8 @@ impl Home {
 
     fn bring_in(&self, mut change: Change) -> Change {
         change.incoming.namespace = self.inward(&change.incoming.namespace);
+        // What was planned is about other ids: it is carried out on the memories as they are here.
+        change.rows.clear();
         for id in change.target.iter_mut().chain(&mut change.also).chain(&mut change.related) {
             if let Some((_, own)) = id.as_str().rsplit_once(OF_CASE) {
                 *id = MemoryId::from_stored(own);
