@@ -73,6 +73,9 @@ impl Memories {
     #[must_use]
     pub fn with_storage(storage: Opened, config: Config) -> Self {
         let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
+        if let Some(store) = storage.as_store() {
+            store.set_guard(guard.clone());
+        }
         Self { storage, config, guard, vectors: None, reach: None }
     }
 

@@ -136,7 +136,7 @@ impl Memories {
     pub fn remember(&self, note: &Note) -> Result<Kept, ApiError> {
         let incoming = self.incoming(note)?;
         let store = self.ledger("settle what is remembered with what is known")?;
-        let mut plan = settle_by_rules(store, &self.guard, &[incoming], None, Timestamp::now())?;
+        let mut plan = settle_by_rules(store, &[incoming], None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
         Ok(Kept { change, memory })

@@ -173,13 +173,13 @@ impl Row {
 
     /// Returns the addition of a piece of evidence.
     #[must_use]
-    pub fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
+    pub(crate) fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
         Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
     }
 
     /// Returns the addition of a relation.
     #[must_use]
-    pub fn new_relation(relation: Relation) -> Self {
+    pub(crate) fn new_relation(relation: Relation) -> Self {
         let created_at = time_as_stored(relation.created_at);
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
@@ -269,7 +269,7 @@ impl RowChange {
 
     /// Returns the change that takes this one back.
     #[must_use]
-    pub fn inverse(&self) -> Self {
+    pub(crate) fn inverse(&self) -> Self {
         Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
     }
 }
@@ -277,16 +277,22 @@ impl RowChange {
 impl Redact for RowChange {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         self.reason.edit_texts(edit);
+        self.row.edit_texts(edit);
+    }
+}
+
+impl Redact for Row {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         // Both sides: what was there before may have been made by an earlier change that is not redacted yet.
-        match &mut self.row {
-            Row::Memory { before, after } => {
+        match self {
+            Self::Memory { before, after } => {
                 before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));
             }
-            Row::Evidence { before, after, .. } => {
+            Self::Evidence { before, after, .. } => {
                 before.iter_mut().chain(after).for_each(|piece| piece.edit_texts(edit))
             }
-            Row::Relation { before, after } => before.iter_mut().chain(after).for_each(|one| one.edit_texts(edit)),
-            Row::Tombstone { before, after } => {
+            Self::Relation { before, after } => before.iter_mut().chain(after).for_each(|one| one.edit_texts(edit)),
+            Self::Tombstone { before, after } => {
                 before.iter_mut().chain(after).for_each(|note| note.reason.edit_texts(edit));
             }
         }

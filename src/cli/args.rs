@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterthought::api::database_path;
 use afterthought::config::{Config, Folders, LogFormat, Partial};
+use afterthought::guard::Guard;
 use afterthought::memory::{MemoryId, Namespace};
 use afterthought::store::{AuditLog, Deed, Store, StoreError, Through};
 use anyhow::Context as _;
@@ -133,7 +134,8 @@ impl Context<'_> {
 
     /// Opens the database for reading and writing, and makes it if it is not there.
     pub fn store(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(&self.settings()?.db.value)?)
+        let config = self.settings()?;
+        Ok(Store::open(&config.db.value)?.with_guard(Guard::new(&config.guard.value).denying(&config.deny_files.value)))
     }
 
     /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.

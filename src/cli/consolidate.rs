@@ -63,7 +63,7 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let with_model = choose(config.extractor.value, settings.is_some() || args.asking.replay.is_some())?;
     let tape = Tape { record: args.asking.record.as_deref(), replay: args.asking.replay.as_deref() };
     let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
-    let store = Store::open(path)?;
+    let store = Store::open(path)?.with_guard(guard.clone());
     let label = source.as_ref().map_or("rules", Source::model).to_owned();
     let budget = args.asking.budget(&config, &label, &store)?;
     let pass = FullPass {

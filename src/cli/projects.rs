@@ -3,7 +3,6 @@
 use std::path::{Component, Path, PathBuf};
 
 use afterthought::consolidate::Decision;
-use afterthought::guard::Guard;
 use afterthought::pipeline;
 use afterthought::project::Machine;
 use afterthought::store::Project;
@@ -132,7 +131,7 @@ fn folder(what: &str) -> Option<String> {
 
 fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let store = context.store()?;
-    let merged = pipeline::merge(&store, &Guard::default(), from, into, now())?;
+    let merged = pipeline::merge(&store, from, into, now())?;
     if context.out.is_json() {
         context.out.json(&merged)?;
         return Ok(ExitStatus::Success);

@@ -20,7 +20,8 @@ mod restoring;
 mod tests;
 
 pub use moving::{Moved, merge_projects};
-pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
+pub(crate) use plan::apply::apply_within;
+pub use plan::apply::{Applied, ApplyError, apply, consolidate, settle_by_rules};
 pub use plan::rows::supported;
 pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
 pub use restoring::{Restored, Rivals, restore};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::changeset::{Action, Row, RowChange, Rows};
-use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, Namespace, RelationType, Status};
 use crate::store::{Filter, Order, StoreError, Within, Writer};
 
@@ -35,12 +34,7 @@ pub struct Moved {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
-pub fn merge_projects(
-    writer: &Writer<'_>,
-    guard: &Guard,
-    from: &Namespace,
-    into: &Namespace,
-) -> Result<Moved, StoreError> {
+pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -> Result<Moved, StoreError> {
     let all = Filter { namespaces: vec![Within::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
     let mut moved = Moved { moved: memories.len(), ..Moved::default() };
@@ -48,7 +42,7 @@ pub fn merge_projects(
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = format!("{from} was merged into {into}");
     for batch in settled.chunks(BATCH) {
-        settle_batch(writer, guard, batch, into, &reason, &mut moved)?;
+        settle_batch(writer, batch, into, &reason, &mut moved)?;
     }
     // Last: what is past in one project has no say about what holds in the other.
     for memory in kept {
@@ -66,7 +60,6 @@ pub fn merge_projects(
 
 fn settle_batch(
     writer: &Writer<'_>,
-    guard: &Guard,
     memories: &[Memory],
     into: &Namespace,
     reason: &str,
@@ -81,7 +74,7 @@ fn settle_batch(
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
         writer.set_namespace(&memory.id, into, reason)?;
-        settle(writer, guard, change, memory)?;
+        settle(writer, change, memory)?;
     }
     Ok(())
 }
@@ -99,7 +92,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
 }
 
 /// Writes what the change makes of a memory that has been moved, and of those that were there.
-fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) -> Result<(), StoreError> {
+fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), StoreError> {
     let moved = Memory { namespace: change.incoming.namespace.clone(), ..memory.clone() };
     let mut rows = Rows::new(change.decision.action(), change.reason.clone(), writer.now());
     let is_own =
@@ -116,7 +109,7 @@ fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) 
     }
     let mut rows = rows.into_changes();
     rows.extend(change.rows.iter().filter(|row| !is_own(row)).cloned());
-    writer.apply(&guard.redact(rows).0).map(drop)
+    writer.apply(&rows).map(drop)
 }
 
 #[cfg(test)]
@@ -150,7 +143,7 @@ mod tests {
 
     fn merge(store: &Store, at: Timestamp) -> (crate::store::RunId, Moved) {
         let run = store.begin_run("projects merge", &json!({}), at).unwrap().id;
-        let moved = store.write(Some(&run), at, |w| merge_projects(w, &Guard::default(), &old(), &shop())).unwrap();
+        let moved = store.write(Some(&run), at, |w| merge_projects(w, &old(), &shop())).unwrap();
         store.finish_run(&run, RunStatus::Finished, &json!({}), at).unwrap();
         (run, moved)
     }

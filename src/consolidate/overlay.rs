@@ -63,7 +63,7 @@ impl Overlay {
             }
             Row::Relation { before, after } => {
                 let link = |one: &crate::memory::Relation| (one.from.clone(), one.relation_type, one.to.clone());
-                for relation in before {
+                if let Some(relation) = before {
                     self.links.remove(&link(relation));
                 }
                 self.links.extend(after.iter().map(link));

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use crate::api::{AGENT_WAIT, ApiError, Memories, Reach, database_path, embed_waiting, query_vectors};
 use crate::config::{Config, EmbeddingProvider};
 use crate::embed::QueryVectors;
-use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::pipeline::project_at;
 use crate::project::Machine;
@@ -148,6 +147,6 @@ impl Desk {
             return Ok(Reach::of_project(project));
         }
         let mut warn = |warning: &str| tracing::warn!("{warning}");
-        Ok(Reach::of_project(project_at(store, &Guard::default(), &folder, &mut warn)?))
+        Ok(Reach::of_project(project_at(store, &folder, &mut warn)?))
     }
 }

@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 use super::memories::rows as limit_of;
 use super::near::Around;
 use super::near_words::Name;
+use super::row::to_json;
 use super::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
-use super::writer::to_json;
 use super::{StoreError, normalised_hash};
 use crate::memory::{Memory, Namespace};
 

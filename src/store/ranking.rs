@@ -7,8 +7,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::filter::{Clauses, Filter};
+use super::row::to_json;
 use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, spelled as text, time, time_or_none};
-use super::writer::to_json;
 use super::{Database, StoreError};
 use crate::memory::{Memory, MemoryId, MemoryType};
 

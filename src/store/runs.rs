@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::memories::rows;
+use super::row::to_json;
 use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
-use super::writer::to_json;
 use super::{Database, Store, StoreError, Writer};
 use crate::fault::point;
 use crate::memory::ParseError;

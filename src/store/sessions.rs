@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::row::time;
-use super::writer::to_json;
+use super::row::to_json;
 use super::{Database, Store, StoreError};
 use crate::guard::{Redact, Redacted};
 use crate::memory::MemoryId;

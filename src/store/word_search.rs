@@ -14,10 +14,10 @@ use super::filter::{Clauses, Filter};
 use super::languages::Languages;
 use super::postings::{length_code, length_of, unpacked};
 use super::ranking::Seq;
+use super::row::to_json;
 use super::terms::Stems;
 use super::word_index::weight_in;
 use super::words::Query;
-use super::writer::to_json;
 
 /// How soon more of a word in one memory counts no more.
 const K1: f64 = 1.2;

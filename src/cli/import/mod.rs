@@ -71,7 +71,7 @@ impl ImportArgs {
 pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.global.settings(args.asking.settings())?;
     let (forced, guard) = (config.namespace.value.clone(), super::run::guard_of(&config));
-    let (store, gathered) = (Store::open(&config.db.value)?, Vec::new());
+    let (store, gathered) = (Store::open(&config.db.value)?.with_guard(guard.clone()), Vec::new());
     let mut job = Job { args, context, forced, store, guard, failed: 0, files: 0, gathered };
     for path in &args.paths {
         if path.is_dir() || is_zip(path) {
@@ -174,7 +174,7 @@ impl Job<'_> {
         match place_of(path, !gathered.known.is_empty()) {
             FilePlace::Anywhere => Ok(Namespace::global()),
             FilePlace::Project(namespace) => Ok(namespace),
-            FilePlace::Folder(folder) => Ok(project_at(&self.store, &self.guard, &folder, &mut warn)?),
+            FilePlace::Folder(folder) => Ok(project_at(&self.store, &folder, &mut warn)?),
         }
     }
 
@@ -199,7 +199,7 @@ impl Job<'_> {
                 return Ok(());
             }
         }
-        let counts = import_as_is(&self.store, &self.guard, gathered, &place, now())?;
+        let counts = import_as_is(&self.store, gathered, &place, now())?;
         if self.context.out.is_json() {
             let value = json!({
                 "file": path, "format": format, "added": counts.added, "changed": counts.changed,

@@ -6,7 +6,7 @@ use afterthought::exchange::Imported;
 use afterthought::llm::Source;
 use afterthought::memory::{Audience, Candidate, Status};
 use afterthought::pipeline::{self, Arrival, CachedModel, Settled, settle_imported};
-use afterthought::store::{Carried, RunStatus, Store};
+use afterthought::store::{PlanLedger, RunStatus, Store};
 use serde_json::json;
 
 use super::Job;
@@ -73,7 +73,7 @@ async fn written(
     let settled = as_run(job, store, model.as_ref(), arrivals).await?;
     if let Some(path) = &job.args.out {
         let changes = settled.changes.iter().map(|(_, change)| change.clone()).collect();
-        let plan = SavedPlan::new(store.identity()?, seen, changes, Carried::default(), now());
+        let plan = SavedPlan::new(store.identity()?, seen, changes, PlanLedger::default(), now());
         apply::save(path, &plan, job.context.out)?;
     }
     let fault = model.and_then(|model| model.halted()).map(|error| error.to_string());

@@ -235,7 +235,7 @@ fn write<C: Complete>(
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
         let rows: Vec<RowChange> = round.changes.iter().flat_map(|change| change.rows.changes().to_vec()).collect();
-        if !writer.apply(&terms.guard.redact(rows).0)?.conflicts.is_empty() {
+        if !writer.apply(&rows)?.conflicts.is_empty() {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
         Ok(writer.note_judged(namespace, &judge, &round.judged)?)

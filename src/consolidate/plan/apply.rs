@@ -88,29 +88,23 @@ pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, S
 ///
 /// # Errors
 /// [`ApplyError::Stale`] if a namespace changed since the plan was made, [`ApplyError::Store`] if it cannot be written.
-pub fn apply(
-    store: &Store,
-    guard: &Guard,
-    plan: &Plan,
-    run: Option<&RunId>,
-    now: Timestamp,
-) -> Result<Applied, ApplyError> {
+pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
-    store.write(run, now, |writer| apply_within(writer, guard, plan))
+    store.write(run, now, |writer| apply_within(writer, plan))
 }
 
 /// Writes `plan` as part of a transaction that the caller began, for what must be written together with it.
 ///
 /// # Errors
 /// As for [`apply`]; the caller must then give the transaction up.
-pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
+pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     for change in &plan.changes {
-        write_change(writer, guard, change, &mut applied)?;
+        write_change(writer, change, &mut applied)?;
     }
     Ok(applied)
 }
@@ -123,7 +117,6 @@ pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<A
 /// [`ApplyError::Store`] if it cannot be written.
 pub fn settle_by_rules(
     store: &Store,
-    guard: &Guard,
     incoming: &[Incoming],
     run: Option<&RunId>,
     now: Timestamp,
@@ -135,7 +128,7 @@ pub fn settle_by_rules(
     };
     for _ in 0..MAX_ATTEMPTS {
         let plan = planned(store)?;
-        match apply(store, guard, &plan, run, now) {
+        match apply(store, &plan, run, now) {
             Ok(_) => return Ok(plan),
             Err(ApplyError::Stale { .. }) => {}
             Err(error) => return Err(error),
@@ -143,7 +136,7 @@ pub fn settle_by_rules(
     }
     store.write(run, now, |writer| {
         let plan = planned(writer)?;
-        apply_within(writer, guard, &plan)?;
+        apply_within(writer, &plan)?;
         Ok(plan)
     })
 }
@@ -159,20 +152,15 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
 
 /// Writes what a change was planned to write. Where a memory that it is about is another than when it was planned, the
 /// same decision is carried out on the memory as it is.
-pub(super) fn write_change(
-    writer: &Writer<'_>,
-    guard: &Guard,
-    change: &Change,
-    applied: &mut Applied,
-) -> Result<(), StoreError> {
-    let mut rows = guard.redact(change.rows.clone()).0;
+pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
+    let mut rows = change.rows.clone();
     if change.decision != Decision::Skip && (rows.is_empty() || !writer.fits(&rows)?) {
         let targets = read_targets(writer, change)?;
-        rows = guard.redact(super::rows::rows(change, &targets, writer.now())).0;
+        rows = super::rows::rows(change, &targets, writer.now());
     }
     writer.apply(&rows)?;
     let mut made: BTreeSet<&MemoryId> = BTreeSet::new();
-    for change in &*rows {
+    for change in &rows {
         match &change.row {
             Row::Memory { before: None, after: Some(memory) } => {
                 made.insert(&memory.id);

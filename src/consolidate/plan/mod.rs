@@ -1,7 +1,6 @@
 //! Making a plan: each candidate is set against what is stored and against what earlier candidates became.
 
 pub mod apply;
-mod later;
 mod lines;
 pub mod neighbours;
 mod rounds;
@@ -23,10 +22,9 @@ use crate::consolidate::decide::order::When;
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
 
-pub use later::{AppliedPlan, Reviewed, applied_by, apply_saved};
 pub use lines::{DiffLine, Sign};
 pub use rounds::settle;
-pub use saved::{APPLY, SavedPlan, SavedPlanError, VERSION};
+pub use saved::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, VERSION, applied_by, apply_saved};
 
 /// A candidate with the memories that come into question.
 #[derive(Debug, Clone, PartialEq)]

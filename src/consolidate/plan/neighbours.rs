@@ -39,7 +39,7 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+pub(crate) fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
     let mut foreign = Foreign::default();
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }

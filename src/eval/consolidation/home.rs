@@ -128,10 +128,10 @@ impl Home {
     ///
     /// # Errors
     /// [`EvalError`] if it cannot be written.
-    pub fn apply(&self, changes: Vec<Change>, guard: &Guard, now: Timestamp) -> Result<Applied, EvalError> {
+    pub fn apply(&self, changes: Vec<Change>, now: Timestamp) -> Result<Applied, EvalError> {
         let changes = changes.into_iter().map(|change| self.bring_in(change)).collect();
         let plan = Plan { changes, revisions: self.revisions.clone(), ..Plan::default() };
-        apply(&self.store, guard, &plan, None, now).map_err(|error| match error {
+        apply(&self.store, &plan, None, now).map_err(|error| match error {
             ApplyError::Store(error) => error.into(),
             stale @ ApplyError::Stale { .. } => EvalError::Failed(stale.to_string()),
         })

@@ -92,7 +92,7 @@ fn finish(one: &Ready<'_>, case: &Surrounded, change: Change, settling: &mut Set
             .then(|| case.known.iter().any(|known| is_known(&known.memory.id))),
         after: Vec::new(),
     };
-    home.apply(vec![change], settling.guard, Home::now(ARRIVAL))?;
+    home.apply(vec![change], Home::now(ARRIVAL))?;
     settling.distractors_retired += home.retired_distractors()?;
     let [old, new] = &one.spots;
     let after = home.state()?.into_iter().map(|(memory, evidence)| After {

@@ -134,7 +134,7 @@ async fn settle<C: Complete>(
             for (id, incoming) in coming {
                 let cases = one.home.look(vec![incoming])?;
                 let Decided { changes, .. } = decider.decide(&cases, settling.guard, now).await;
-                one.apply(&[id], changes, settling, arrival)?;
+                one.apply(&[id], changes, arrival)?;
             }
         }
         return Ok(());
@@ -151,7 +151,7 @@ async fn settle<C: Complete>(
     let mut changes = changes.into_iter();
     for (one, ids) in waiting {
         let own = changes.by_ref().take(ids.len()).collect();
-        one.apply(&ids, own, settling, arrival)?;
+        one.apply(&ids, own, arrival)?;
     }
     Ok(())
 }
@@ -197,7 +197,6 @@ impl<'a> Running<'a> {
         &mut self,
         ids: &[String],
         changes: Vec<crate::consolidate::Change>,
-        settling: &Settling<'_>,
         arrival: u32,
     ) -> Result<(), EvalError> {
         for (id, change) in ids.iter().zip(&changes) {
@@ -208,7 +207,7 @@ impl<'a> Running<'a> {
         }
         let pinned: Vec<usize> = self.pinned(ids);
         let new: Vec<Option<MemoryId>> = changes.iter().map(|change| change.new_id.clone()).collect();
-        let applied = self.home.apply(changes, settling.guard, Home::now(arrival))?;
+        let applied = self.home.apply(changes, Home::now(arrival))?;
         self.made += applied.made.len() as u64;
         self.changed += applied.changed.len() as u64;
         for id in pinned.into_iter().filter_map(|place| new.get(place)?.clone()) {

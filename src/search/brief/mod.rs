@@ -1,7 +1,7 @@
 //! The brief: what a conversation is told of those before it, within a budget and fenced as data.
 //!
 //! ```text
-//! glances ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
+//! brief_rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
 //! The same memories give the same bytes: nothing in a brief counts or tells the time, the clock decides only whether a
@@ -116,7 +116,7 @@ pub fn compose_with(
     if request.namespaces.is_empty() {
         return Ok((Brief::default(), None));
     }
-    let glances = store.glances(&filter)?;
+    let brief_rows = store.brief_rows(&filter)?;
     let (to_the_point, without_meaning) = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
         Some(query) => {
             let (fits, without_meaning) = query::to_the_point(store, query, &filter, vectors, now)?;
@@ -124,7 +124,7 @@ pub fn compose_with(
         }
         None => (None, None),
     };
-    let weighed = weigh::weigh(&glances, to_the_point.as_ref(), request);
+    let weighed = weigh::weigh(&brief_rows, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
     Ok((select::select(weighed, texts, request), without_meaning))
 }

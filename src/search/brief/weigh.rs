@@ -10,7 +10,7 @@ use super::request::{BriefRequest, Section};
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
 use crate::memory::{MemoryId, MemoryType, Scope, Tier};
 use crate::search::RECENCY_HALF_LIFE_DAYS;
-use crate::store::Glance;
+use crate::store::BriefRow;
 
 /// Share of the importance in the standing. The first four weights add up to 1.
 pub const WEIGHT_IMPORTANCE: f64 = 0.45;
@@ -124,17 +124,17 @@ impl Weighed {
 
 /// Sorts memories into sections, best first; equally good ones by their last change and then by id.
 ///
-/// Fading and recency are told from the latest event among `glances` rather than from a clock, so that a brief does not
+/// Fading and recency are told from the latest event among `brief_rows` rather than from a clock, so that a brief does not
 /// change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out what it does
 /// not name, but for what stands whatever is asked.
 pub(super) fn weigh(
-    glances: &[Glance],
+    brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> Weighed {
-    let as_of = glances.iter().map(|glance| glance.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
+    let as_of = brief_rows.iter().map(|glance| glance.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
     let mut weighed = Weighed::default();
-    let mut found: Vec<(&Glance, Section, Standing, Option<Because>)> = glances
+    let mut found: Vec<(&BriefRow, Section, Standing, Option<Because>)> = brief_rows
         .iter()
         .map(|glance| {
             let section = section_of(glance);
@@ -159,7 +159,7 @@ pub(super) fn weigh(
 }
 
 /// Returns where a memory stands: with what holds whatever is asked, with what is kept, or with what is over soon.
-fn section_of(glance: &Glance) -> Section {
+fn section_of(glance: &BriefRow) -> Section {
     let category = glance.category.as_str();
     let instructs =
         glance.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
@@ -172,7 +172,7 @@ fn section_of(glance: &Glance) -> Section {
     }
 }
 
-fn standing(glance: &Glance, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
+fn standing(glance: &BriefRow, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
     let certainty = Certainty {
         confidence: glance.confidence,
         memory_type: glance.memory_type,
@@ -202,7 +202,7 @@ const fn share_of(tier: Tier) -> f64 {
 }
 
 /// Returns why a memory is not told however much room there is. What is pinned always may be.
-fn floor(glance: &Glance, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
+fn floor(glance: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
     match () {
         () if glance.pinned => None,
         () if glance.importance < request.min_importance => Some(Because::Unimportant),

@@ -97,7 +97,7 @@ pub(super) fn keep(
         return Ok(Some(Decision::Add));
     }
     let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
-    let plan = settle_by_rules(store, &call.guard, &[incoming], None, now)?;
+    let plan = settle_by_rules(store, &[incoming], None, now)?;
     Ok(plan.changes.first().map(|change| change.decision))
 }
 

@@ -35,7 +35,7 @@ pub fn handle(call: &Call, now: Timestamp, say: &mut dyn FnMut(Answer)) -> Resul
         return Ok(After::default());
     }
     let store = match Store::open(&call.database) {
-        Ok(store) => store,
+        Ok(store) => store.with_guard(call.guard.clone()),
         Err(error) => return without_writing(call, now, say, error),
     };
     let mut has_decided = false;

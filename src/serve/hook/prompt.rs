@@ -78,7 +78,7 @@ fn remember(session: &Session<'_>, text: &str) -> Result<Answer, HookError> {
     let namespace = session.namespaces.first().cloned().unwrap_or_else(Namespace::global);
     let source = format!("hook:{}", call.agent.as_str());
     let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Manual };
-    let plan = settle_by_rules(session.store, &call.guard, &[incoming], None, now)?;
+    let plan = settle_by_rules(session.store, &[incoming], None, now)?;
     let change = plan.changes.first();
     let waits = if change.is_some_and(|change| change.pending) { "; it waits in the inbox" } else { "" };
     let known = change.is_some_and(|change| change.new_id.is_none() && change.merged.is_none());

@@ -5,8 +5,8 @@ use rusqlite::{Connection, params};
 use super::find::{key_hash, lies_under};
 use super::{Erased, Scope};
 use crate::memory::Namespace;
+use crate::store::row::to_json;
 use crate::store::work::forget_requests_about;
-use crate::store::writer::to_json;
 use crate::store::{StoreError, Writer};
 
 impl Writer<'_> {

@@ -6,7 +6,7 @@ use super::{Erased, Scope};
 use crate::changeset::{Action, Entity};
 use crate::memory::{Claim, Memory, MemoryId, Status, Structured};
 use crate::store::history::HistoryEntry;
-use crate::store::writer::to_json;
+use crate::store::row::to_json;
 use crate::store::{Database, StoreError, Writer};
 
 /// `?1` is a list of keys in JSON, `?2` the namespace of a project that goes as a whole.

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub use find::{Conversation, Scope};
 pub use seal::Sealed;
 
-use super::writer::to_json;
+use super::row::to_json;
 use super::{Store, StoreError, Writer};
 use crate::memory::MemoryId;
 

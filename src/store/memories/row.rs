@@ -5,21 +5,21 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::writer::to_json;
-use super::{StoreError, normalised_hash};
 use crate::memory::{Claim, Memory, MemoryId, Usage};
+use crate::store::{StoreError, normalised_hash};
 
 /// Column order is what [`memory_from_row`] reads; change both together.
-pub(super) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.content, m.summary, m.subject, m.key, \
+pub(in crate::store) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.content, m.summary, m.subject, m.key, \
     m.value, m.structured, m.scope, m.importance, m.confidence, m.tags, m.valid_from, m.valid_to, m.expires_at, \
     m.namespace, m.status, m.pinned, m.source, m.extraction_method, m.deleted_at, m.created_at, m.updated_at, \
     u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at";
 /// How many columns that are; what a query adds comes after them.
-pub(super) const MEMORY_WIDTH: usize = 30;
+pub(in crate::store) const MEMORY_WIDTH: usize = 30;
 /// What the columns are read from.
-pub(super) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
+pub(in crate::store) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
 
 macro_rules! insert_memory {
     () => {
@@ -31,9 +31,9 @@ macro_rules! insert_memory {
     };
 }
 /// A row that is not there yet; filled by [`fill_row`].
-pub(super) const INSERT_MEMORY: &str = insert_memory!();
+pub(in crate::store) const INSERT_MEMORY: &str = insert_memory!();
 /// Its counts; filled by [`fill_usage`].
-pub(super) const INSERT_USAGE: &str = "
+pub(in crate::store) const INSERT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -53,7 +53,7 @@ const PUT_USAGE: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
 
-pub(super) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
+pub(in crate::store) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
     Ok(Memory {
         id: MemoryId::from_stored(row.get::<_, String>(0)?),
         claim: claim_from_row(row)?,
@@ -98,15 +98,15 @@ fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
 
 /// The columns of a memory that it does not hold as they are written.
 #[derive(Debug)]
-pub(super) struct Spelled {
-    pub(super) namespace: String,
+pub(in crate::store) struct Spelled {
+    pub(in crate::store) namespace: String,
     structured: Option<String>,
     tags: String,
     content_hash: String,
 }
 
 impl Spelled {
-    pub(super) fn of(memory: &Memory) -> Result<Self, StoreError> {
+    pub(in crate::store) fn of(memory: &Memory) -> Result<Self, StoreError> {
         let claim = &memory.claim;
         Ok(Self {
             namespace: memory.namespace.to_string(),
@@ -118,20 +118,24 @@ impl Spelled {
 }
 
 /// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
-pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+pub(in crate::store) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
     Ok(())
 }
 
 /// Writes a row as it is given, and leaves how it is used.
-pub(super) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+pub(in crate::store) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
     Ok(())
 }
 
 /// Executes a statement that writes the row of a memory.
-pub(super) fn fill_row(statement: &mut Statement<'_>, memory: &Memory, spelled: &Spelled) -> rusqlite::Result<usize> {
+pub(in crate::store) fn fill_row(
+    statement: &mut Statement<'_>,
+    memory: &Memory,
+    spelled: &Spelled,
+) -> rusqlite::Result<usize> {
     let claim = &memory.claim;
     statement.execute(params![
         memory.id.as_str(),
@@ -164,7 +168,7 @@ pub(super) fn fill_row(statement: &mut Statement<'_>, memory: &Memory, spelled: 
 }
 
 /// Executes a statement that writes how a memory is used, and when its evidence was last said as far as that is there.
-pub(super) fn fill_usage(
+pub(in crate::store) fn fill_usage(
     statement: &mut Statement<'_>,
     memory: &Memory,
     confirmed_at: Option<Timestamp>,
@@ -182,13 +186,13 @@ pub(super) fn fill_usage(
 }
 
 /// Removes a memory with all that hangs on it, but not its history.
-pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
+pub(in crate::store) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
     let seq: Option<i64> = conn
         .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
     if let Some(seq) = seq {
-        super::word_index::remove(conn, seq)?;
+        crate::store::word_index::remove(conn, seq)?;
         conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }
     Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
@@ -199,7 +203,7 @@ fn ms(at: Option<Timestamp>) -> Option<i64> {
 }
 
 /// Returns the value of ours that is spelled in a column.
-pub(super) fn spelled<T>(row: &Row<'_>, index: usize) -> rusqlite::Result<T>
+pub(in crate::store) fn spelled<T>(row: &Row<'_>, index: usize) -> rusqlite::Result<T>
 where
     T: FromStr,
     T::Err: std::error::Error + Send + Sync + 'static,
@@ -208,15 +212,15 @@ where
 }
 
 /// Returns the value that stands as JSON in `text`, the text of column `index`.
-pub(super) fn json<T: DeserializeOwned>(text: &str, index: usize) -> rusqlite::Result<T> {
+pub(in crate::store) fn json<T: DeserializeOwned>(text: &str, index: usize) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(index, error))
 }
 
-pub(super) fn time(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(in crate::store) fn time(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_millisecond(row.get(index)?).map_err(|error| unreadable(index, error))
 }
 
-pub(super) fn time_or_none(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Timestamp>> {
+pub(in crate::store) fn time_or_none(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Timestamp>> {
     let at: Option<i64> = row.get(index)?;
     at.map(|at| Timestamp::from_millisecond(at).map_err(|error| unreadable(index, error))).transpose()
 }
@@ -226,6 +230,11 @@ fn unreadable(index: usize, error: impl std::error::Error + Send + Sync + 'stati
 }
 
 /// Cuts what the database does not keep of a time.
-pub(super) fn whole_milliseconds(at: Timestamp) -> Timestamp {
+pub(in crate::store) fn whole_milliseconds(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
+}
+
+/// Spells a value of ours for the history or a JSON column.
+pub(in crate::store) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(StoreError::bad("a value to be written"))
 }
