@@ -75,6 +75,7 @@ fn a_run_that_an_earlier_program_made_is_undone() {
     after["id"] = id.into();
     let mut before = after.clone();
     before["content"] = "The user drinks sencha.".into();
+    before["title"] = "Tea".into();
     file_of(&world, &all, 10);
     let conn = rusqlite::Connection::open(world.database()).unwrap();
     conn.execute_batch(&format!(
