@@ -80,7 +80,7 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), Stage::Last, now));
     report.add(Row::new(name("deciding in one batch"), ms(deciding / each()), "ms a claim"));
     let plan = Plan { changes, ..Plan::default() };
-    let (applied, applying) = timed(|| apply(&store, &guard, &plan, None, now).unwrap());
+    let (applied, applying) = timed(|| apply(&store, &plan, None, now).unwrap());
     report.add(Row::new(name("writing"), ms(applying / each()), "ms a claim"));
     eprintln!("{stored} stored: {:?}", applied.counts);
     let whole = finding + (deciding + applying) / each();

@@ -3,22 +3,17 @@
 
 use afterthought::consolidate::{SavedPlan, apply_saved};
 use afterthought::exchange::{Counts, Gathered, exported, import_as_is, parse_line};
-use afterthought::guard::Guard;
 use afterthought::memory::Namespace;
 use afterthought::store::{Filter, Order, Store};
 use afterthought_fuzz::{assert_whole, folder, now, small_store};
 use libfuzzer_sys::fuzz_target;
-
-thread_local! {
-    static GUARD: Guard = Guard::default();
-}
 
 /// Imports lines of JSON.
 fn import(store: &Store, text: &str) -> Counts {
     let lines = text.lines().enumerate();
     let read = lines.filter_map(|(number, line)| parse_line(line, number + 1, &Namespace::global(), now()).ok());
     let gathered = Gathered { memories: read.collect(), ..Gathered::default() };
-    GUARD.with(|guard| import_as_is(store, guard, gathered, &Namespace::global(), now())).expect("it can be written")
+    import_as_is(store, gathered, &Namespace::global(), now()).expect("it can be written")
 }
 
 fn export(store: &Store) -> Vec<String> {
@@ -36,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     let store = Store::open(&path).unwrap();
     if let Ok(plan) = SavedPlan::parse(&text) {
         let run = store.begin_run("apply", &plan.arguments(), now()).unwrap().id;
-        std::hint::black_box(GUARD.with(|guard| apply_saved(&store, guard, &plan, &run, now())).is_ok());
+        std::hint::black_box(apply_saved(&store, &plan, &run, now()).is_ok());
     }
     let counts = import(&store, &text);
     let first = export(&store);

@@ -15,7 +15,7 @@ use crate::fault::point;
 use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{Arrival, CachedModel, Settled, path_key, settle_imported};
-use crate::store::{Carried, Deed, Filter, Order, RunId, RunStatus};
+use crate::store::{Deed, Filter, Order, PlanLedger, RunId, RunStatus};
 
 /// Memories that an export reads at a time; the rest stays in the file.
 const PAGE: usize = 500;
@@ -197,7 +197,7 @@ impl Memories {
                 return Ok(());
             }
         }
-        let counts = import_as_is(store, &self.guard, gathered, &namespace, Timestamp::now())?;
+        let counts = import_as_is(store, gathered, &namespace, Timestamp::now())?;
         let namespace = &namespace;
         watch(ImportEvent::Stored(FileImport {
             path: &path,
@@ -262,7 +262,7 @@ impl Memories {
             .collect();
         outcomes.sort_by_key(|(place, _)| *place);
         let changes = settled.changes.iter().map(|(_, change)| change.clone()).collect();
-        let plan = SavedPlan::new(store.identity()?, seen, changes, Carried::default(), Timestamp::now());
+        let plan = SavedPlan::new(store.identity()?, seen, changes, PlanLedger::default(), Timestamp::now());
         let has_changed = !dry_run && settled.changes.iter().any(|(_, change)| change.decision != Decision::Skip);
         Ok(ConsolidatedImport {
             outcomes: outcomes.into_iter().map(|(_, outcome)| outcome).collect(),

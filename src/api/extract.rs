@@ -200,7 +200,7 @@ impl Memories {
             return Ok(self.storage.save_batch(memories)?.into_iter().map(Some).collect());
         };
         let incoming: Vec<Incoming> = memories.into_iter().map(incoming).collect();
-        let plan = settle_by_rules(store, &self.guard, &incoming, None, Timestamp::now())?;
+        let plan = settle_by_rules(store, &incoming, None, Timestamp::now())?;
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
 
@@ -220,7 +220,7 @@ impl Memories {
         for _ in 1..MAX_ATTEMPTS {
             // What was asked before is answered by the ledger.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
-            match apply(store, &self.guard, &plan, None, Timestamp::now()) {
+            match apply(store, &plan, None, Timestamp::now()) {
                 Ok(_) => return result_of(store, plan.changes),
                 Err(ApplyError::Stale { .. }) => {}
                 Err(error) => return Err(error.into()),

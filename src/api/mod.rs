@@ -185,6 +185,9 @@ impl Builder {
             None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
         };
         let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
+        if let Some(store) = storage.as_store() {
+            store.set_guard(guard.clone());
+        }
         Ok(Memories { storage, config, guard, vectors, namespaces: self.namespaces, through: self.through })
     }
 }

@@ -103,7 +103,7 @@ impl Memories {
         }
         let Some(store) = self.storage.as_store() else { return Ok(Namespace::global()) };
         let mut warn = |warning: &str| tracing::warn!("{warning}");
-        Ok(project_at(store, &self.guard, folder, &mut warn)?)
+        Ok(project_at(store, folder, &mut warn)?)
     }
 
     /// Returns the namespace of the project in `folder`, if it is one's, and remembers nothing.
@@ -157,7 +157,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if either is unknown, or they are one project already.
     pub fn merge_projects(&self, from: &str, into: &str) -> Result<Merged, ApiError> {
-        Ok(pipeline::merge(self.ledger(PROJECTS)?, &self.guard, from, into, Timestamp::now())?)
+        Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }
 }
 

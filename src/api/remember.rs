@@ -200,7 +200,7 @@ impl Memories {
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
-        let mut plan = settle_by_rules(store, &self.guard, &[incoming], None, Timestamp::now())?;
+        let mut plan = settle_by_rules(store, &[incoming], None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
         Ok(Remembered { change, memory })
@@ -260,6 +260,7 @@ impl Memories {
             reason: "the memory with this key was reworded".to_owned(),
             before: Some(before.content),
             holds_from: memory.claim.valid_from,
+            rows: Vec::new(),
         };
         Ok(Remembered { change, memory: Some(memory) })
     }

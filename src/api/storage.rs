@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::ApiError;
 use crate::changeset::Action;
 use crate::embed::QueryVectors;
-use crate::guard::Guard;
 use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 use crate::search::{Direct, Found, Highlight, direct};
 use crate::store::{Filter, Order, Store, StoreError};
@@ -342,7 +341,7 @@ impl StorageAdapter for SqliteStorage {
     }
 
     fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ApiError> {
-        let (guard, now) = (Guard::default(), Timestamp::now());
+        let (guard, now) = (self.store.guard(), Timestamp::now());
         let made = |new: NewMemory| (Memory::new(new.claim, new.namespace, new.source, new.method, now), new.evidence);
         let memories: Vec<(Memory, Vec<Evidence>)> = memories.into_iter().map(made).collect();
         let clean = |(memory, evidence): &(Memory, Vec<Evidence>)| {
@@ -357,7 +356,7 @@ impl StorageAdapter for SqliteStorage {
     }
 
     fn update(&self, memory: &Memory) -> Result<bool, ApiError> {
-        let (memory, _) = Guard::default().redact(memory.clone());
+        let memory = self.store.redact(memory.clone());
         Ok(self
             .store
             .write::<_, StoreError>(None, Timestamp::now(), |writer| writer.update(&memory, Action::Update, None))?)

@@ -5,12 +5,14 @@
 //! compares what is stored with its two sides first.
 
 mod action;
+mod build;
 mod stored;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use action::Action;
+pub(crate) use build::Rows;
 pub(crate) use stored::{evidence_as_stored, memory_as_stored, share_as_stored, time_as_stored};
 
 use crate::guard::Redact;
@@ -171,13 +173,13 @@ impl Row {
 
     /// Returns the addition of a piece of evidence.
     #[must_use]
-    pub fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
+    pub(crate) fn new_evidence(memory: MemoryId, piece: &Evidence) -> Self {
         Self::Evidence { memory, before: None, after: Some(evidence_as_stored(piece)) }
     }
 
     /// Returns the addition of a relation.
     #[must_use]
-    pub fn new_relation(relation: Relation) -> Self {
+    pub(crate) fn new_relation(relation: Relation) -> Self {
         let created_at = time_as_stored(relation.created_at);
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
@@ -224,6 +226,12 @@ impl Row {
         }
     }
 
+    /// Whether it is the row of this memory, or of its evidence.
+    pub(crate) fn belongs_to(&self, id: &MemoryId) -> bool {
+        matches!(self, Self::Memory { .. } | Self::Evidence { .. })
+            && self.memories().is_some_and(|(memory, _)| memory == id)
+    }
+
     /// Whether it adds a piece of evidence to this memory.
     pub(crate) fn is_new_evidence_of(&self, id: &MemoryId) -> bool {
         matches!(self, Self::Evidence { memory, before: None, after: Some(_) } if memory == id)
@@ -263,7 +271,7 @@ impl RowChange {
 
     /// Returns the change that takes this one back.
     #[must_use]
-    pub fn inverse(&self) -> Self {
+    pub(crate) fn inverse(&self) -> Self {
         Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
     }
 }
@@ -271,12 +279,24 @@ impl RowChange {
 impl Redact for RowChange {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         self.reason.edit_texts(edit);
-        // What was there before was redacted when it was written.
-        match &mut self.row {
-            Row::Memory { after, .. } => after.as_deref_mut().into_iter().for_each(|memory| memory.edit_texts(edit)),
-            Row::Evidence { after, .. } => after.edit_texts(edit),
-            Row::Relation { after, .. } => after.edit_texts(edit),
-            Row::Tombstone { after, .. } => after.iter_mut().for_each(|note| note.reason.edit_texts(edit)),
+        self.row.edit_texts(edit);
+    }
+}
+
+impl Redact for Row {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        // Both sides: what was there before may have been made by an earlier change that is not redacted yet.
+        match self {
+            Self::Memory { before, after } => {
+                before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));
+            }
+            Self::Evidence { before, after, .. } => {
+                before.iter_mut().chain(after).for_each(|piece| piece.edit_texts(edit))
+            }
+            Self::Relation { before, after } => before.iter_mut().chain(after).for_each(|one| one.edit_texts(edit)),
+            Self::Tombstone { before, after } => {
+                before.iter_mut().chain(after).for_each(|note| note.reason.edit_texts(edit));
+            }
         }
     }
 }

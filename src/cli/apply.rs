@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use afterthought::consolidate::{
     APPLY, AppliedPlan, Change, Decision, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved,
 };
-use afterthought::guard::Guard;
 use afterthought::store::{RunId, RunStatus, Store};
 use anyhow::Context as _;
 use serde_json::json;
@@ -51,11 +50,10 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     if let Some(run) = applied_by(&store, &plan)? {
         return known(&run, &store, out);
     }
-    let guard = super::run::guard_of(&context.settings()?);
     let asks = !args.yes && !out.is_json() && can_ask();
     if args.dry_run || asks {
         let copy = store.copy_in_memory()?;
-        let (_, done) = write(&copy, &guard, &plan).with_context(|| cannot(&args.file))?;
+        let (_, done) = write(&copy, &plan).with_context(|| cannot(&args.file))?;
         print_changes(&done, None, &copy, out)?;
         if args.dry_run {
             return Ok(ExitStatus::Success);
@@ -65,7 +63,7 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
             return Ok(ExitStatus::Success);
         }
     }
-    match write(&store, &guard, &plan) {
+    match write(&store, &plan) {
         Ok((run, done)) if asks => hint(&run, &done, &store, out)?,
         Ok((run, done)) => {
             print_changes(&done, Some(&run), &store, out)?;
@@ -88,9 +86,9 @@ fn cannot(path: &Path) -> String {
 }
 
 /// Applies the plan as a run of its own.
-fn write(store: &Store, guard: &Guard, plan: &SavedPlan) -> Result<(RunId, AppliedPlan), SavedPlanError> {
+fn write(store: &Store, plan: &SavedPlan) -> Result<(RunId, AppliedPlan), SavedPlanError> {
     let run = store.begin_run(APPLY, &plan.arguments(), now())?.id;
-    let done = apply_saved(store, guard, plan, &run, now());
+    let done = apply_saved(store, plan, &run, now());
     let (status, summary) = match &done {
         Ok(done) => (RunStatus::Finished, summary(done)),
         Err(_) => (RunStatus::Failed, json!({})),

@@ -160,7 +160,8 @@ impl Context<'_> {
 
     /// Opens the database for reading and writing, and makes it if it is not there.
     pub fn store(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(&self.settings()?.db.value)?)
+        let config = self.settings()?;
+        Ok(Store::open(&config.db.value)?.with_guard(super::run::guard_of(&config)))
     }
 
     /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.

@@ -1,6 +1,6 @@
 //! `consolidate`: a full pass over all memories.
 
-use afterthought::api::pass::{Deed, Event, Report};
+use afterthought::api::pass::{Event, PassChange, Report};
 use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId, choose};
 use afterthought::llm::{Complete as _, Source};
 use afterthought::memory::Namespace;
@@ -91,17 +91,17 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
             bar.set_message(format!("{namespace}: {done} of {all} memories looked up"));
         }
         Event::Step(namespace, step) => bar.set_message(format!("{namespace}: {step}")),
-        Event::Did(namespace, deeds) => bar.suspend(|| {
-            for deed in *deeds {
+        Event::Did(namespace, changes) => bar.suspend(|| {
+            for change in *changes {
                 if dry_run {
                     // Whoever reads it may have seen enough.
-                    show(deed, namespace, out).ok();
+                    show(change, namespace, out).ok();
                 } else {
                     out.detail(format_args!(
                         "{}: {} ({})",
-                        deed.step.as_str(),
-                        one_line(&deed.about, SHOWN),
-                        deed.reason
+                        change.action.as_str(),
+                        one_line(&change.about, SHOWN),
+                        change.reason
                     ));
                 }
             }
@@ -111,21 +111,21 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
 }
 
 /// Prints what would be done.
-fn show(deed: &Deed, namespace: &Namespace, out: &Printer) -> std::io::Result<()> {
-    let (name, reason) = (deed.step.as_str(), &deed.reason);
+fn show(change: &PassChange, namespace: &Namespace, out: &Printer) -> std::io::Result<()> {
+    let (name, reason) = (change.action.as_str(), &change.reason);
     if out.is_json() {
         let value = json!({
-            "namespace": namespace, "step": name, "about": deed.about, "beside": deed.beside, "reason": reason,
+            "namespace": namespace, "step": name, "about": change.about, "beside": change.beside, "reason": reason,
         });
         return out.json(&value);
     }
-    let style = match deed.step {
+    let style = match change.action {
         Action::Derived | Action::Listed | Action::Linked => ADDED,
         _ => CHANGED,
     };
-    let about = one_line(&deed.about, SHOWN);
+    let about = one_line(&change.about, SHOWN);
     out.line(format_args!("{style}{name:<12}{style:#} {about} {DIM}({reason}; {namespace}){DIM:#}"))?;
-    match &deed.beside {
+    match &change.beside {
         Some(beside) => out.line(format_args!("{:<12} {DIM}{}{DIM:#}", "", one_line(beside, SHOWN))),
         None => Ok(()),
     }

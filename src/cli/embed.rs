@@ -149,7 +149,7 @@ fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
     if is_off || !config.db.value.exists() {
         return Ok(None);
     }
-    let store = Store::open(&config.db.value)?;
+    let store = Store::open(&config.db.value)?.with_guard(super::run::guard_of(config));
     Ok(runtime()?.block_on(embed_waiting(config, &store, BESIDE, CancellationToken::new()))?)
 }
 

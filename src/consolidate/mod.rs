@@ -12,6 +12,7 @@ pub mod ask;
 pub mod compare;
 pub mod decide;
 mod moving;
+mod overlay;
 pub mod pass;
 pub mod plan;
 mod restoring;
@@ -19,8 +20,9 @@ mod restoring;
 mod tests;
 
 pub use moving::{Moved, merge_projects};
-pub use plan::apply::{Applied, ApplyError, apply, apply_within, consolidate, settle_by_rules};
-pub use plan::effects::supported;
+pub(crate) use plan::apply::apply_within;
+pub use plan::apply::{Applied, ApplyError, apply, consolidate, settle_by_rules};
+pub use plan::rows::supported;
 pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
 pub use restoring::{Restored, Rivals, restore};
 
@@ -28,7 +30,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::changeset::Action;
+use crate::changeset::{Action, RowChange};
 use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
 /// What is done with an incoming candidate. One vocabulary everywhere.
@@ -206,6 +208,9 @@ pub struct Change {
     /// From when the incoming claim holds, as the rules saw it.
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
+    /// What it writes.
+    #[serde(default)]
+    pub rows: Vec<RowChange>,
 }
 
 /// What still holds of a memory of which a part was contradicted.

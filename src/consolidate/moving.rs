@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::changeset::Action;
-use crate::guard::Guard;
-use crate::memory::{Audience, Candidate, Memory, Namespace, Relation, RelationType, Status};
+use crate::changeset::{Action, Row, RowChange, Rows};
+use crate::memory::{Audience, Candidate, Memory, Namespace, RelationType, Status};
 use crate::store::{Filter, Order, StoreError, Within, Writer};
 
-use super::plan::apply::{Applied, look_around, read_targets, write_around};
-use super::plan::effects::effects;
+use super::plan::apply::look_around;
 use super::plan::{Answers, Stage, draft};
 use super::{Change, Decision, Incoming};
 
@@ -36,12 +34,7 @@ pub struct Moved {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
-pub fn merge_projects(
-    writer: &Writer<'_>,
-    guard: &Guard,
-    from: &Namespace,
-    into: &Namespace,
-) -> Result<Moved, StoreError> {
+pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -> Result<Moved, StoreError> {
     let all = Filter { namespaces: vec![Within::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
     let mut moved = Moved { moved: memories.len(), ..Moved::default() };
@@ -49,7 +42,7 @@ pub fn merge_projects(
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = format!("{from} was merged into {into}");
     for batch in settled.chunks(BATCH) {
-        settle_batch(writer, guard, batch, into, &reason, &mut moved)?;
+        settle_batch(writer, batch, into, &reason, &mut moved)?;
     }
     // Last: what is past in one project has no say about what holds in the other.
     for memory in kept {
@@ -67,7 +60,6 @@ pub fn merge_projects(
 
 fn settle_batch(
     writer: &Writer<'_>,
-    guard: &Guard,
     memories: &[Memory],
     into: &Namespace,
     reason: &str,
@@ -82,7 +74,7 @@ fn settle_batch(
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
         writer.set_namespace(&memory.id, into, reason)?;
-        settle(writer, guard, change, memory)?;
+        settle(writer, change, memory)?;
     }
     Ok(())
 }
@@ -100,29 +92,24 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
 }
 
 /// Writes what the change makes of a memory that has been moved, and of those that were there.
-fn settle(writer: &Writer<'_>, guard: &Guard, change: &Change, memory: &Memory) -> Result<(), StoreError> {
-    let targets = read_targets(writer, change)?;
-    let mut effects = effects(change, &targets, writer.now());
-    let action = change.decision.action();
-    if let Some((made, evidence)) = std::mem::take(&mut effects.made).into_iter().next() {
-        let namespace = change.incoming.namespace.clone();
-        let after = Memory { claim: made.claim, status: made.status, namespace, ..memory.clone() };
-        if (&after.claim, after.status) != (&memory.claim, memory.status) {
-            writer.update(&guard.redact(after).0, action, Some(&change.reason))?;
-        }
-        writer.add_evidence(&memory.id, &guard.redact(evidence).0)?;
+fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), StoreError> {
+    let moved = Memory { namespace: change.incoming.namespace.clone(), ..memory.clone() };
+    let mut rows = Rows::new(change.decision.action(), change.reason.clone(), writer.now());
+    let is_own =
+        |row: &RowChange| matches!(&row.row, Row::Memory { before: None, after: Some(made) } if made.id == moved.id);
+    let made = change.rows.iter().find(|row| is_own(row));
+    if let Some(Row::Memory { after: Some(made), .. }) = made.map(|change| &change.row) {
+        rows.change(&moved, Memory { claim: made.claim.clone(), status: made.status, ..moved.clone() });
     } else {
         // What was there says it already, or a person rejected it there.
-        writer.set_status(&memory.id, Status::Superseded, action, Some(&change.reason))?;
-        effects.relations.extend(change.target.as_ref().map(|target| Relation {
-            from: target.clone(),
-            to: memory.id.clone(),
-            relation_type: RelationType::Supersedes,
-            reason: Some(change.reason.clone()),
-            created_at: writer.now(),
-        }));
+        rows.change(&moved, Memory { status: Status::Superseded, ..moved.clone() });
+        if let Some(target) = &change.target {
+            rows.link(target, RelationType::Supersedes, &moved.id, None);
+        }
     }
-    write_around(writer, guard, change, effects, &mut Applied::default())
+    let mut rows = rows.into_changes();
+    rows.extend(change.rows.iter().filter(|row| !is_own(row)).cloned());
+    writer.apply(&rows).map(drop)
 }
 
 #[cfg(test)]
@@ -156,7 +143,7 @@ mod tests {
 
     fn merge(store: &Store, at: Timestamp) -> (crate::store::RunId, Moved) {
         let run = store.begin_run("projects merge", &json!({}), at).unwrap().id;
-        let moved = store.write(Some(&run), at, |w| merge_projects(w, &Guard::default(), &old(), &shop())).unwrap();
+        let moved = store.write(Some(&run), at, |w| merge_projects(w, &old(), &shop())).unwrap();
         store.finish_run(&run, RunStatus::Finished, &json!({}), at).unwrap();
         (run, moved)
     }

@@ -9,7 +9,6 @@ use transcripts::json;
 use super::{Exported, Gathered, Imported};
 use crate::changeset::Action;
 use crate::consolidate::compare::key::canonical;
-use crate::guard::Guard;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
@@ -134,7 +133,6 @@ pub struct Counts {
 /// [`StoreError`] if the file cannot be written; then nothing was.
 pub fn import_as_is(
     store: &Store,
-    guard: &Guard,
     gathered: Gathered,
     context_of: &Namespace,
     now: Timestamp,
@@ -144,7 +142,7 @@ pub fn import_as_is(
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
             // First, since it is the cleaned text that a second import of the same file finds.
-            let memory = guard.redact(memory).0;
+            let memory = writer.redact(memory);
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
@@ -152,12 +150,12 @@ pub fn import_as_is(
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
-                    let after = guard.redact(Memory { claim, ..*before }).0;
+                    let after = writer.redact(Memory { claim, ..*before });
                     writer.update(&after, Action::Import, Some("the file says it in other words now"))?;
                     counts.changed += 1;
                 }
                 Fate::New => {
-                    several.add(writer, (memory, guard.redact(evidence).0))?;
+                    several.add(writer, (memory, writer.redact(evidence)))?;
                     counts.added += 1;
                 }
             }
@@ -169,7 +167,7 @@ pub fn import_as_is(
             }
         }
         if !gathered.known.is_empty() {
-            counts.context = writer.set_known_context(context_of, &guard.redact(gathered.known).0)?;
+            counts.context = writer.set_known_context(context_of, &writer.redact(gathered.known))?;
         }
         Ok(counts)
     })
@@ -255,7 +253,6 @@ impl Several {
 mod tests {
     use super::*;
     use crate::exchange::{Counts, Gathered, Imported, import_as_is};
-    use crate::guard::Guard;
     use crate::memory::MemoryId;
     use crate::store::samples::{day, memory, memory_in, shop};
     use crate::store::{Filter, Order, Store};
@@ -283,10 +280,10 @@ mod tests {
 
     #[test]
     fn a_second_import_changes_nothing_and_an_edited_section_only_itself() {
-        let (store, guard) = (Store::in_memory().unwrap(), Guard::default());
+        let store = Store::in_memory().unwrap();
         let import = |text: &str| {
             let (_, gathered) = crate::exchange::formats::samples::read("MEMORY.md", text);
-            import_as_is(&store, &guard, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap()
+            import_as_is(&store, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap()
         };
         let counts = |added, changed, known| Counts { added, changed, known, context: 0 };
         assert_eq!(import("## Tea\ngreen\n## Pets\na cat\n"), counts(2, 0, 0));
@@ -329,7 +326,7 @@ mod tests {
             again,
         ];
         let gathered = Gathered { memories, ..Gathered::default() };
-        let counts = import_as_is(&store, &Guard::default(), gathered, &shop(), day(0)).unwrap();
+        let counts = import_as_is(&store, gathered, &shop(), day(0)).unwrap();
         assert_eq!(counts, Counts { added: 3, changed: 1, known: 2, context: 0 });
         let said = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().into_iter().map(|one| one.claim.content);
         let mut said: Vec<String> = said.collect();

@@ -56,7 +56,7 @@ pub struct Certainty {
 }
 
 impl Certainty {
-    /// Returns what the confidence is worth at `now`; see [`confidence_at`].
+    /// Returns what the confidence is worth at `now`; see `confidence_at`.
     #[must_use]
     pub fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
@@ -84,7 +84,7 @@ impl From<&Memory> for Certainty {
 
 /// Returns when a memory was last used, confirmed or changed: from there on it fades.
 #[must_use]
-pub fn last_sure(memory: &Outline) -> Timestamp {
+pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
     let later = memory.usage.last_accessed_at.max(memory.confirmed_at);
     later.map_or(memory.updated_at, |at| at.max(memory.updated_at))
 }
@@ -97,7 +97,7 @@ pub fn last_sure(memory: &Outline) -> Timestamp {
 ///
 /// A pinned memory does not fade; nor does one whose type has no half-life.
 #[must_use]
-pub fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
+pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
     let certainty = Certainty {
         confidence: memory.confidence,
         memory_type: memory.memory_type,
@@ -110,6 +110,6 @@ pub fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -
 
 /// Returns the days from `from` to `to`, none if that is later.
 #[must_use]
-pub fn days_between(from: Timestamp, to: Timestamp) -> f64 {
+pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0) / 86_400.0
 }

@@ -84,7 +84,7 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, StoreError> {
+pub(crate) fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, StoreError> {
     let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
     let mut steps = BTreeMap::new();
     for memory in &store.outlines(&over)? {

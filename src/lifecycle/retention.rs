@@ -89,7 +89,7 @@ impl Act {
 
     /// Whether a memory is recalled no more for it.
     #[must_use]
-    pub const fn takes_away(&self) -> bool {
+    pub(crate) const fn takes_away(&self) -> bool {
         !matches!(self, Self::Promote { .. } | Self::Demote { .. })
     }
 }

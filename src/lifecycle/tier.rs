@@ -49,7 +49,7 @@ impl Heat {
 
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]
-pub fn warmth(usage: &Usage, now: Timestamp) -> f64 {
+pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
     f64::from(usage.access_count) * 0.5_f64.powf(idle / COOLING_HALF_LIFE_DAYS)
 }
@@ -67,7 +67,7 @@ pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
 /// Returns the tier of a memory that is not pinned: it rises as soon as it is warm enough, and sinks, one tier after the
 /// other, only once it has cooled to half of that. What comes of it is where it stays at the same warmth.
 #[must_use]
-pub fn tier_at(current: Tier, warmth: f64) -> Tier {
+pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
     // What was always loaded because it was pinned begins to sink from the tier below.
     let mut tier = current.max(Tier::L1);
     while let Some((_, rises)) = RISES.iter().find(|(one, _)| *one == tier)

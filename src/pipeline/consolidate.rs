@@ -88,7 +88,7 @@ async fn consolidate_batch<C: Complete>(
             if writer.mark_windows_applied(windows)? < windows.len() {
                 return Err(Taken::Windows);
             }
-            apply_within(writer, pipeline.guard, &plan).map_err(Taken::from)
+            apply_within(writer, &plan).map_err(Taken::from)
         });
         match written {
             Ok(_) => {
@@ -381,7 +381,7 @@ async fn import_batch<C: Complete>(
         let (places, incoming): (Vec<usize>, Vec<Incoming>) = open.into_iter().unzip();
         let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
         settled.spent += spent;
-        match apply(store, guard, &plan, Some(run), Timestamp::now()) {
+        match apply(store, &plan, Some(run), Timestamp::now()) {
             Ok(_) => {
                 let Plan { changes, failed_calls, .. } = plan;
                 settled.failed_calls += failed_calls;
@@ -427,6 +427,7 @@ fn known(arrival: &Arrival, memory: &Memory) -> Change {
         reason: "imported before".to_owned(),
         before: Some(memory.claim.content.clone()),
         holds_from: held_from(arrival),
+        rows: Vec::new(),
     }
 }
 

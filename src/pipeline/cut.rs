@@ -141,7 +141,6 @@ fn wanted<C: Complete>(
     }
     let mut lookup = Lookup {
         store: pipeline.store,
-        guard: pipeline.guard,
         started_at: pipeline.started_at,
         warn: &mut |text| (tally.borrow_mut().watch)(&Event::Warning(text)),
     };

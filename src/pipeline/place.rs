@@ -9,7 +9,6 @@ use serde_json::json;
 use transcripts::Transcript;
 
 use crate::consolidate::{Moved, merge_projects};
-use crate::guard::Guard;
 use crate::memory::{Audience, Namespace};
 use crate::project::{ALLOWED, Identity, Machine, Sighting};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
@@ -62,7 +61,6 @@ struct Held {
 /// What the lookup of a place works with.
 pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
-    pub(super) guard: &'a Guard,
     /// When the run began.
     pub(super) started_at: Timestamp,
     /// Is told what a person should know.
@@ -125,14 +123,9 @@ impl Places {
 ///
 /// # Errors
 /// [`StoreError`] if what was found cannot be remembered.
-pub fn project_at(
-    store: &Store,
-    guard: &Guard,
-    folder: &str,
-    warn: &mut dyn FnMut(&str),
-) -> Result<Namespace, StoreError> {
+pub fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)) -> Result<Namespace, StoreError> {
     let transcript = Transcript { project: Some(folder.to_owned()), ..Transcript::default() };
-    let mut lookup = Lookup { store, guard, started_at: Timestamp::now(), warn };
+    let mut lookup = Lookup { store, started_at: Timestamp::now(), warn };
     Ok(Places::on_this_machine().of(&transcript, None, &mut lookup)?.project)
 }
 
@@ -165,7 +158,7 @@ fn remember(sighting: &Sighting, lookup: &mut Lookup<'_>) -> Result<Placement, S
     let (placement, moved) = store.write(Some(&run), now, |w| {
         let placement = w.placement(sighting)?;
         let join = placement.join.iter();
-        let moved = join.map(|from| merge_projects(w, lookup.guard, from, &placement.namespace)).next().transpose()?;
+        let moved = join.map(|from| merge_projects(w, from, &placement.namespace)).next().transpose()?;
         w.remember_place(sighting, &placement)?;
         Ok::<_, StoreError>((placement, moved))
     })?;
@@ -310,7 +303,7 @@ pub fn give_folder(
 ///
 /// # Errors
 /// [`NamingError`], if either is unknown or they are one already.
-pub fn merge(store: &Store, guard: &Guard, from: &str, into: &str, now: Timestamp) -> Result<Merged, NamingError> {
+pub fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<Merged, NamingError> {
     let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);
     if first == second {
@@ -318,7 +311,7 @@ pub fn merge(store: &Store, guard: &Guard, from: &str, into: &str, now: Timestam
     }
     let arguments = json!({"from": first.to_string(), "into": second.to_string()});
     let run = store.begin_run("projects merge", &arguments, now)?.id;
-    let moved = store.write(Some(&run), now, |w| merge_projects(w, guard, &first, &second));
+    let moved = store.write(Some(&run), now, |w| merge_projects(w, &first, &second));
     let status = if moved.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
     let summary = serde_json::to_value(moved.as_ref().ok()).expect("counts hold nothing that JSON cannot");
     store.finish_run(&run, status, &summary, Timestamp::now())?;

@@ -14,7 +14,7 @@ use super::extract::extract_all;
 use super::summary::Tally;
 use super::{CachedModel, Event, HEARTBEAT, PipelineError, ReadEvent, Summary, keep_alive, read};
 use crate::llm::Complete;
-use crate::store::{Carried, RunId, RunStatus};
+use crate::store::{PlanLedger, RunId, RunStatus};
 
 /// Reads, extracts, consolidates and writes; goes on with an interrupted run of the same command and `arguments`.
 ///
@@ -41,7 +41,7 @@ pub struct Planned {
     /// Number of the last change of the database that the plan knows of.
     pub seen: i64,
     /// What was read for it, which counts as read where the plan is applied.
-    pub ledger: Carried,
+    pub ledger: PlanLedger,
 }
 
 /// Does what [`run`] does to a copy of the memories, which is dropped: the changes are told as [`Event::Settled`].
@@ -61,7 +61,7 @@ pub async fn plan<C: Complete>(
     let seen = copy.last_change()?;
     let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;
     let run = summary.run.clone().map(RunId::from_stored);
-    let ledger = run.map(|run| copy.carried(&run)).transpose()?.unwrap_or_default();
+    let ledger = run.map(|run| copy.plan_ledger(&run)).transpose()?.unwrap_or_default();
     Ok(Planned { summary: Summary { run: None, ..summary }, seen, ledger })
 }
 

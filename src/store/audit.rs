@@ -93,7 +93,7 @@ pub struct AuditLog {
 impl AuditLog {
     /// Returns where the log of the database at `database` is.
     #[must_use]
-    pub fn path_of(database: &Path) -> PathBuf {
+    pub(crate) fn path_of(database: &Path) -> PathBuf {
         database.with_extension("audit.jsonl")
     }
 

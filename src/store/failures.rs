@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use rusqlite::Row;
 
-use super::row::time_or_none;
 use super::work::WindowId;
 use super::{Database, Store, StoreError};
+use crate::store::row::time_or_none;
 
 /// A window that could not be extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
-use super::row::spelled;
 use super::{Database, Store, StoreError};
 use crate::fault::point;
 use crate::memory::ParseError;
+use crate::store::row::spelled;
 
 /// What came of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

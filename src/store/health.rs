@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Serialize;
 
-use super::row::time;
 use super::{Database, StoreError};
+use crate::store::row::time;
 
 /// How the work goes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row};
 
 use super::jobs::{EXTRACT, Job, LEASE, LONGEST_WAIT};
-use super::row::{spelled, time, time_or_none};
 use super::{Database, StoreError};
+use crate::store::row::{spelled, time, time_or_none};
 
 /// Column order is what [`job_from_row`] reads; change both together.
 pub(super) const COLUMNS: &str =

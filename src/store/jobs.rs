@@ -11,10 +11,10 @@ use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use super::job_rows::{COLUMNS, job_from_row};
-use super::row::whole_milliseconds;
 use super::runs::process_may_live;
 use super::{Store, StoreError};
 use crate::memory::ParseError;
+use crate::store::row::whole_milliseconds;
 
 /// How long a claim holds without a sign of life.
 pub const LEASE: SignedDuration = SignedDuration::from_mins(2);

@@ -147,7 +147,7 @@ impl World {
                 let evidence = vec![Evidence { transcript, ..quote(&claim.content) }];
                 let incoming = self.incoming(claim, &place(*at), evidence);
                 self.as_run(|world, run| {
-                    settle_by_rules(&world.store, &Guard::default(), &[incoming], Some(run), world.now()).unwrap();
+                    settle_by_rules(&world.store, &[incoming], Some(run), world.now()).unwrap();
                 });
             }
             Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong")).map(drop)),
@@ -210,7 +210,7 @@ impl World {
                 let [from, into] = [from, into].map(|number| self.store.merged_into(&place(*number)).unwrap());
                 if from != into {
                     self.as_run(|world, run| {
-                        let merge = |w: &Writer<'_>| merge_projects(w, &Guard::default(), &from, &into);
+                        let merge = |w: &Writer<'_>| merge_projects(w, &from, &into);
                         world.store.write::<_, StoreError>(Some(run), world.now(), merge).unwrap()
                     });
                 }
@@ -253,7 +253,7 @@ impl World {
         };
         let memories = self.memories().into_iter().enumerate().map(parse).collect();
         let gathered = Gathered { memories, ..Gathered::default() };
-        import_as_is(&self.store, &Guard::default(), gathered, &Namespace::global(), self.now()).unwrap();
+        import_as_is(&self.store, gathered, &Namespace::global(), self.now()).unwrap();
     }
 }
 

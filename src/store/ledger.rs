@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
-use super::row::time_or_none;
 use super::{Database, Store, StoreError};
 use crate::guard::Redacted;
 use crate::memory::Namespace;
+use crate::store::row::time_or_none;
 use transcripts::Transcript;
 
 /// Identity of a transcript in this file.

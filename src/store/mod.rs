@@ -8,51 +8,32 @@
 //! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
 //! the way in, so that what is read back compares equal to what the history says.
 
-mod aliases;
+mod apply;
 mod audit;
-mod carried;
-mod edits;
 mod error;
-mod evidence;
 mod failures;
 mod file;
 mod files;
-mod filter;
-mod fresh;
-mod glances;
 mod health;
 mod history;
-mod inbox;
 mod index;
-mod inserting;
 mod job_rows;
 mod jobs;
 mod known_context;
 mod leases;
 mod ledger;
-mod maintain;
 mod memories;
 mod near_words;
-mod outlines;
-mod passes;
-mod past;
 mod pending;
-mod project_list;
 mod projects;
-mod relations;
 mod row;
 mod runs;
 mod sessions;
-mod settled;
 mod short_ids;
 mod shown;
-mod since;
 mod spending;
 mod stats;
 mod terms;
-mod tombstones;
-mod undo;
-mod upkeep;
 mod usage;
 mod work;
 mod writer;
@@ -82,11 +63,12 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use crate::guard::{Guard, Redact, Redacted};
+
 pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
-pub use aliases::Alias;
+pub use apply::Applied;
 pub use audit::{AuditEntry, AuditLog, Deed, Through};
-pub use carried::Carried;
 pub use error::StoreError;
 pub use failures::FailedWindow;
 pub use file::backup::{Backup, Restored};
@@ -96,41 +78,42 @@ pub use file::erase::{Conversation, Erased, Scope, Sealed};
 pub use file::keys::{KeyHome, KeyPlace};
 pub use file::repair::{Loss, Repaired};
 pub use files::{FileOutcome, FileRead};
-pub use filter::{Filter, Order, Within};
-pub use glances::Glance;
 pub use health::Health;
 pub use history::HistoryEntry;
-pub use inbox::Waiting;
+pub use history::decided::{Fingerprint, HashPair, PassMark};
+pub use history::plan_ledger::PlanLedger;
+pub use history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use index::concepts::concepts;
 pub use index::near::Around;
 pub use index::nearest::Near;
 pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
 pub use index::vectors::{Coverage, NewVector, Unembedded, VectorModel};
-pub use inserting::CleanMemory;
 pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
 pub use known_context::KnownLine;
 pub use leases::Leased;
 pub use ledger::{SeenTranscript, TranscriptId};
-pub use maintain::Purged;
+pub use memories::brief_rows::BriefRow;
+pub use memories::filter::{Filter, Order, Within};
+pub use memories::insert::CleanMemory;
+pub use memories::outlines::Outline;
+pub use memories::review::Waiting;
+pub use memories::upkeep::Purged;
 pub use near_words::near_words;
-pub use outlines::Outline;
-pub use passes::{HashPair, PassMark};
 pub use pending::PendingWindow;
-pub use project_list::Project;
+pub use projects::Alias;
 pub use projects::Placement;
+pub use projects::list::Project;
 pub use runs::{Run, RunId, RunStatus};
 pub use sessions::{FailedCommand, Fired, Step};
-pub use settled::Fingerprint;
 pub use spending::{Spent, days_before};
 pub use stats::Stats;
-pub use undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use usage::AccessKind;
 pub use work::{
     Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
     Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
 };
-pub use writer::{Applied, Writer};
+pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.
 #[derive(Debug)]
@@ -149,6 +132,8 @@ pub struct Database {
     /// New memories by row that are not in the index of what is near yet, with the words they go under. Only within a
     /// transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
+    /// What takes secrets out of all that is written.
+    guard: RefCell<Guard>,
 }
 
 /// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
@@ -164,7 +149,31 @@ impl Deref for Store {
     }
 }
 
+impl Store {
+    /// Writes through `guard`, in place of one with the default settings.
+    #[must_use]
+    pub fn with_guard(self, guard: Guard) -> Self {
+        self.set_guard(guard);
+        self
+    }
+
+    /// Writes through `guard` from now on.
+    pub(crate) fn set_guard(&self, guard: Guard) {
+        self.db.guard.replace(guard);
+    }
+}
+
 impl Database {
+    /// Takes the secrets out of a value that is to be written.
+    pub fn redact<T: Redact>(&self, value: T) -> Redacted<T> {
+        self.guard.borrow().redact(value).0
+    }
+
+    /// Returns the guard that everything written passes.
+    pub fn guard(&self) -> Guard {
+        self.guard.borrow().clone()
+    }
+
     fn new(conn: Connection, path: PathBuf, keys: file::keys::Keys) -> Self {
         Self {
             conn,
@@ -174,6 +183,7 @@ impl Database {
             stems: RefCell::default(),
             vectors: RefCell::default(),
             unfiled: RefCell::default(),
+            guard: RefCell::default(),
         }
     }
 

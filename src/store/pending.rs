@@ -3,12 +3,11 @@
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
-use super::memories::rows;
-use super::row::{json, spelled, time_or_none};
 use super::runs::RunId;
 use super::work::WindowId;
 use super::{Database, Store, StoreError, Writer};
 use crate::memory::{Candidate, Namespace};
+use crate::store::row::{json, rows, spelled, time_or_none};
 
 /// A window whose candidates wait to be applied.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,205 +1,16 @@
-//! Rows of memories, read and written, and reading columns of any table with an error where a value is none of ours.
+//! Reads and writes single columns, with an error that names the column where a value cannot be parsed.
 
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use rusqlite::Row;
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
-use super::writer::to_json;
-use crate::memory::{Claim, Memory, MemoryId, Usage};
-use crate::text::normalise::normalised_hash;
 
-/// Column order is what [`memory_from_row`] reads; change both together.
-pub(super) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.title, m.content, m.summary, m.subject, m.key, \
-    m.value, m.structured, m.scope, m.importance, m.confidence, m.tags, m.valid_from, m.valid_to, m.expires_at, \
-    m.namespace, m.status, m.pinned, m.source, m.extraction_method, m.deleted_at, m.created_at, m.updated_at, \
-    u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at";
-/// How many columns that are; what a query adds comes after them.
-pub(super) const MEMORY_WIDTH: usize = 30;
-/// What the columns are read from.
-pub(super) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
-
-macro_rules! insert_memory {
-    () => {
-        "INSERT INTO memories (id, type, category, title, content, summary, subject, key, value, structured, scope,
-            importance, confidence, tags, valid_from, valid_to, expires_at, namespace, status, pinned, source,
-            extraction_method, content_hash, deleted_at, created_at, updated_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-            ?23, ?24, ?25, ?26)"
-    };
-}
-/// A row that is not there yet; filled by [`fill_row`].
-pub(super) const INSERT_MEMORY: &str = insert_memory!();
-/// Its counts; filled by [`fill_usage`].
-pub(super) const INSERT_USAGE: &str = "
-    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
-        confirmed_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
-const PUT_MEMORY: &str = concat!(
-    insert_memory!(),
-    " ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
-        key = ?8, value = ?9, structured = ?10, scope = ?11, importance = ?12, confidence = ?13, tags = ?14,
-        valid_from = ?15, valid_to = ?16, expires_at = ?17, namespace = ?18, status = ?19, pinned = ?20,
-        source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
-        updated_at = ?26"
-);
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. Evidence tells when it is confirmed.
-const PUT_USAGE: &str = "
-    INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
-        confirmed_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (memory_id) DO UPDATE SET tier = ?4, promotion_count = ?5, last_promoted_at = ?6";
-
-pub(super) fn memory_from_row(row: &Row<'_>) -> rusqlite::Result<Memory> {
-    Ok(Memory {
-        id: MemoryId::from_stored(row.get::<_, String>(0)?),
-        claim: claim_from_row(row)?,
-        namespace: spelled(row, 17)?,
-        status: spelled(row, 18)?,
-        pinned: row.get(19)?,
-        source: row.get(20)?,
-        extraction_method: spelled(row, 21)?,
-        deleted_at: time_or_none(row, 22)?,
-        created_at: time(row, 23)?,
-        updated_at: time(row, 24)?,
-        usage: Usage {
-            access_count: row.get(25)?,
-            last_accessed_at: time_or_none(row, 26)?,
-            tier: spelled(row, 27)?,
-            promotion_count: row.get(28)?,
-            last_promoted_at: time_or_none(row, 29)?,
-        },
-    })
-}
-
-fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
-    Ok(Claim {
-        memory_type: spelled(row, 1)?,
-        category: row.get(2)?,
-        title: row.get(3)?,
-        content: row.get(4)?,
-        summary: row.get(5)?,
-        subject: row.get(6)?,
-        key: row.get(7)?,
-        value: row.get(8)?,
-        structured: row.get::<_, Option<String>>(9)?.map(|text| json(&text, 9)).transpose()?,
-        scope: spelled(row, 10)?,
-        importance: row.get(11)?,
-        confidence: row.get(12)?,
-        tags: json(row.get_ref(13)?.as_str()?, 13)?,
-        valid_from: time_or_none(row, 14)?,
-        valid_to: time_or_none(row, 15)?,
-        expires_at: time_or_none(row, 16)?,
-    })
-}
-
-/// The columns of a memory that it does not hold as they are written.
-#[derive(Debug)]
-pub(super) struct Spelled {
-    pub(super) namespace: String,
-    structured: Option<String>,
-    tags: String,
-    content_hash: String,
-}
-
-impl Spelled {
-    pub(super) fn of(memory: &Memory) -> Result<Self, StoreError> {
-        let claim = &memory.claim;
-        Ok(Self {
-            namespace: memory.namespace.to_string(),
-            structured: claim.structured.as_ref().map(to_json).transpose()?,
-            tags: to_json(&claim.tags)?,
-            content_hash: normalised_hash(&claim.content),
-        })
-    }
-}
-
-/// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
-pub(super) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
-    put_row(conn, memory)?;
-    fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
-    Ok(())
-}
-
-/// Writes a row as it is given, and leaves how it is used.
-pub(super) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
-    fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
-    Ok(())
-}
-
-/// Executes a statement that writes the row of a memory.
-pub(super) fn fill_row(statement: &mut Statement<'_>, memory: &Memory, spelled: &Spelled) -> rusqlite::Result<usize> {
-    let claim = &memory.claim;
-    statement.execute(params![
-        memory.id.as_str(),
-        claim.memory_type.as_str(),
-        claim.category,
-        claim.title,
-        claim.content,
-        claim.summary,
-        claim.subject,
-        claim.key,
-        claim.value,
-        spelled.structured,
-        claim.scope.as_str(),
-        claim.importance,
-        claim.confidence,
-        spelled.tags,
-        ms(claim.valid_from),
-        ms(claim.valid_to),
-        ms(claim.expires_at),
-        spelled.namespace,
-        memory.status.as_str(),
-        memory.pinned,
-        memory.source,
-        memory.extraction_method.as_str(),
-        spelled.content_hash,
-        ms(memory.deleted_at),
-        memory.created_at.as_millisecond(),
-        memory.updated_at.as_millisecond(),
-    ])
-}
-
-/// Executes a statement that writes how a memory is used, and when its evidence was last said as far as that is there.
-pub(super) fn fill_usage(
-    statement: &mut Statement<'_>,
-    memory: &Memory,
-    confirmed_at: Option<Timestamp>,
-) -> rusqlite::Result<usize> {
-    let usage = &memory.usage;
-    statement.execute(params![
-        memory.id.as_str(),
-        usage.access_count,
-        ms(usage.last_accessed_at),
-        usage.tier.as_str(),
-        usage.promotion_count,
-        ms(usage.last_promoted_at),
-        ms(confirmed_at),
-    ])
-}
-
-/// Removes a memory with all that hangs on it, but not its history.
-pub(super) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
-    let seq: Option<i64> = conn
-        .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    if let Some(seq) = seq {
-        super::index::words::remove(conn, seq)?;
-        conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
-    }
-    Ok(conn.prepare_cached("DELETE FROM memories WHERE id = ?1")?.execute([id.as_str()])? > 0)
-}
-
-fn ms(at: Option<Timestamp>) -> Option<i64> {
-    at.map(Timestamp::as_millisecond)
-}
-
-/// Returns the value of ours that is spelled in a column.
+/// Parses the text of a column.
 pub(super) fn spelled<T>(row: &Row<'_>, index: usize) -> rusqlite::Result<T>
 where
     T: FromStr,
@@ -208,7 +19,7 @@ where
     row.get_ref(index)?.as_str()?.parse().map_err(|error: T::Err| unreadable(index, error))
 }
 
-/// Returns the value that stands as JSON in `text`, the text of column `index`.
+/// Parses `text`, the JSON text of column `index`.
 pub(super) fn json<T: DeserializeOwned>(text: &str, index: usize) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(index, error))
 }
@@ -226,7 +37,17 @@ fn unreadable(index: usize, error: impl std::error::Error + Send + Sync + 'stati
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(error))
 }
 
-/// Cuts what the database does not keep of a time.
+/// Truncates a time to the precision of the database.
 pub(super) fn whole_milliseconds(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
+}
+
+/// Serialises a value for the history or a JSON column.
+pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(StoreError::bad("a value to be written"))
+}
+
+/// Returns a number of rows as SQLite counts them.
+pub(super) fn rows(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -8,12 +8,10 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::memories::rows;
-use super::row::{json, spelled, time, time_or_none, whole_milliseconds};
-use super::writer::to_json;
 use super::{Database, Store, StoreError, Writer};
 use crate::fault::point;
 use crate::memory::ParseError;
+use crate::store::row::{json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
 
 /// How long a run without a heartbeat counts as alive.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);

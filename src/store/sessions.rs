@@ -6,11 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use super::row::time;
-use super::writer::to_json;
 use super::{Database, Store, StoreError};
 use crate::guard::{Redact, Redacted};
 use crate::memory::MemoryId;
+use crate::store::row::{time, to_json};
 
 /// After this time nothing is known of a session any more.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);

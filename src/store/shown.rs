@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::row::time;
 use super::{Database, StoreError};
 use crate::memory::MemoryId;
+use crate::store::row::time;
 
 impl Database {
     /// Returns what was last put in front of a model at once, in that order, and when; `None` if nothing was yet, or none

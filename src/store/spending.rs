@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::row::time;
 use super::{Database, StoreError};
+use crate::store::row::time;
 
 /// What the answers of one model took on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

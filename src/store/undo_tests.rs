@@ -8,7 +8,7 @@ use crate::changeset::Entity;
 use crate::extract::{Outcome, Spent};
 use crate::memory::Evidence;
 use crate::memory::{Memory, MemoryId, RelationType, Status};
-use crate::store::undo::{BuiltUpon, Kept, KeptBecause, Undone};
+use crate::store::history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
 use serde_json::json;
 
 fn begin(store: &Store, what: &str) -> RunId {

@@ -1,20 +1,16 @@
-//! Changes memories: one transaction, one changeset, every row with its before and after.
+//! The write transaction, which is one changeset.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use rusqlite::{ToSql, Transaction, TransactionBehavior, params};
-use serde::Serialize;
+use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::fresh::Fresh;
 use super::runs::RunId;
-use super::{Database, Store, StoreError, evidence, relations, row, tombstones};
-use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
+use super::{Database, Store, StoreError, row};
 use crate::fault::point;
-use crate::memory::{Claim, Evidence, Memory, MemoryId, Namespace, Usage};
+use crate::memory::{MemoryId, Namespace};
 
 /// A transaction that is being written; also reads, and sees what it has written itself.
 #[derive(Debug)]
@@ -31,65 +27,6 @@ impl Deref for Writer<'_> {
     fn deref(&self) -> &Database {
         self.db
     }
-}
-
-/// One line of history about a new row, before it is written.
-pub(super) struct New<'n> {
-    pub(super) memory: &'n str,
-    pub(super) action: &'n str,
-    pub(super) entity: &'n str,
-    pub(super) after: &'n str,
-    pub(super) reason: Option<&'n str>,
-}
-
-impl New<'_> {
-    fn values(&self) -> [&dyn ToSql; 5] {
-        [&self.memory, &self.action, &self.entity, &self.after, &self.reason]
-    }
-}
-
-/// Lines of history that one statement writes.
-const NOTED_AT_ONCE: usize = 16;
-static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
-static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
-
-/// Returns the statement that writes so many lines of history about what is new.
-fn notes(count: usize) -> String {
-    let line = |at: usize| {
-        let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 4 + place);
-        format!("(?1, ?{memory}, NULL, ?2, ?{action}, ?{entity}, NULL, ?{after}, ?{reason}, ?3)")
-    };
-    let lines: Vec<String> = (0..count).map(line).collect();
-    let columns = "run_id, memory_id, other_id, at, action, entity, before, after, reason, changeset";
-    format!("INSERT INTO history ({columns}) VALUES {}", lines.join(", "))
-}
-
-/// Whether a change counts as undone in the history, as a reversal does: neither it nor what it reverses stands in the
-/// way of undoing what came before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    Done,
-    Undone,
-}
-
-/// How a change relates to what is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// What is stored is its before.
-    Applies,
-    /// What is stored is its after already.
-    IsDone,
-    /// What is stored is neither.
-    Conflicts,
-}
-
-/// What an applied changeset did.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Applied {
-    /// Changes that were written.
-    pub written: usize,
-    /// Changes that were left out, because what is stored is neither their before nor their after.
-    pub conflicts: Vec<RowChange>,
 }
 
 impl Store {
@@ -122,18 +59,6 @@ impl Store {
         point("write.done");
         Ok(written)
     }
-
-    /// Applies a changeset in one transaction, under its own id. What is there already is not written again.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn apply(&self, changeset: &Changeset) -> Result<Applied, StoreError> {
-        let run = changeset.run.clone().map(RunId::from_stored);
-        self.write(run.as_ref(), changeset.at, |writer| {
-            let applied = writer.begin_changeset(&changeset.id).and_then(|()| writer.apply(&changeset.changes))?;
-            Ok(applied)
-        })
-    }
 }
 
 impl<'a> Writer<'a> {
@@ -149,7 +74,7 @@ impl Writer<'_> {
         self.now
     }
 
-    fn begin_changeset(&self, id: &str) -> Result<(), StoreError> {
+    pub(super) fn begin_changeset(&self, id: &str) -> Result<(), StoreError> {
         self.read(|conn| {
             let values = params![id, self.run.map(RunId::as_str), self.now.as_millisecond()];
             let seq = conn
@@ -164,247 +89,11 @@ impl Writer<'_> {
     }
 
     /// Returns the row of this write's changeset.
-    fn changeset(&self) -> Result<i64, StoreError> {
+    pub(super) fn changeset(&self) -> Result<i64, StoreError> {
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }
         Ok(self.changeset.get().unwrap_or_default())
-    }
-
-    /// Applies changes in their order and brings the indexes up to date.
-    ///
-    /// What is stored of a row is compared with the row before its first change and after its last. Where it is as
-    /// after, nothing is written; where it is neither, its changes are left out and returned as conflicts.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be written.
-    pub fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
-        let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
-        last.extend(changes.iter().filter_map(|change| Some((change.row.key()?, &change.row))));
-        let (mut applied, mut stale) = (Applied::default(), Stale::default());
-        let mut standings: HashMap<RowKey<'_>, Standing> = HashMap::new();
-        let mut at = 0;
-        while let Some(change) = changes.get(at) {
-            at += 1;
-            let Some(key) = change.row.key() else { continue };
-            let standing = match standings.get(&key) {
-                Some(standing) => *standing,
-                None => self.standing(&change.row, last[&key])?,
-            };
-            standings.insert(key, standing);
-            match standing {
-                Standing::IsDone => {}
-                Standing::Conflicts => applied.conflicts.push(change.clone()),
-                Standing::Applies => {
-                    applied.written += 1;
-                    if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                        let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
-                        let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
-                        self.insert_with_evidence(memory, change, &following)?;
-                        standings.extend(following.iter().filter_map(|one| Some((one.row.key()?, Standing::Applies))));
-                        at += following.len();
-                        applied.written += following.len();
-                    } else {
-                        self.write_row(change, Mark::Done, &mut stale)?;
-                    }
-                }
-            }
-        }
-        self.index_stale(&stale)?;
-        Ok(applied)
-    }
-
-    /// Writes a new memory together with the evidence that follows it.
-    fn insert_with_evidence(
-        &self,
-        memory: &Memory,
-        change: &RowChange,
-        following: &[&RowChange],
-    ) -> Result<(), StoreError> {
-        let piece = |change: &&RowChange| match &change.row {
-            Row::Evidence { after, .. } => after.clone(),
-            Row::Memory { .. } | Row::Relation { .. } | Row::Tombstone { .. } => None,
-        };
-        let evidence: Vec<Evidence> = following.iter().filter_map(piece).collect();
-        let fresh = Fresh::of(memory, &evidence, &mut self.stems.borrow_mut())?;
-        self.write_fresh(&[fresh], change.action, change.reason.as_deref())
-    }
-
-    /// Writes one change and brings the indexes up to date.
-    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<&str>) -> Result<(), StoreError> {
-        let mut stale = Stale::default();
-        self.write_row(&RowChange::new(action, row, reason), Mark::Done, &mut stale)?;
-        self.index_stale(&stale)
-    }
-
-    /// Compares what is stored of a row with the row before its first change and after its last.
-    fn standing(&self, first: &Row, last: &Row) -> Result<Standing, StoreError> {
-        let Some((id, other)) = first.memories() else { return Ok(Standing::IsDone) };
-        let is_missing = |id: &MemoryId| Ok::<_, StoreError>(self.find(id)?.is_none());
-        let (is_before, is_after) = match (first, last) {
-            (Row::Memory { before, .. }, Row::Memory { after, .. }) => {
-                let found = self.find(id)?;
-                let (before, after) = (before.as_deref(), after.as_deref());
-                let parts = Parts::of(before, after);
-                (parts.are_same(found.as_ref(), before), parts.are_same(found.as_ref(), after))
-            }
-            (Row::Evidence { before, .. }, Row::Evidence { after, .. }) => {
-                if after.is_some() && is_missing(id)? {
-                    return Ok(Standing::Conflicts);
-                }
-                let is_there = self.evidence(id)?.iter().any(|piece| evidence_key(id, piece) == first.key());
-                (is_there == before.is_some(), is_there == after.is_some())
-            }
-            (Row::Relation { before, .. }, Row::Relation { after, .. }) => {
-                if after.is_some() && (is_missing(id)? || other.map_or(Ok(false), is_missing)?) {
-                    return Ok(Standing::Conflicts);
-                }
-                let is_there = self.relations(id)?.iter().any(|relation| relation_key(relation) == first.key());
-                (is_there == before.is_some(), is_there == after.is_some())
-            }
-            (Row::Tombstone { before, .. }, Row::Tombstone { after, .. }) => {
-                let found = self.tombstone_of(id)?;
-                (found == *before, found == *after)
-            }
-            // Keys of two kinds are never the same.
-            _ => (false, false),
-        };
-        Ok(match (is_before, is_after) {
-            (_, true) => Standing::IsDone,
-            (true, false) => Standing::Applies,
-            (false, false) => Standing::Conflicts,
-        })
-    }
-
-    /// Writes one row, its line of history and the revision of its namespaces, and notes which indexes are stale.
-    pub(super) fn write_row(&self, change: &RowChange, mark: Mark, stale: &mut Stale) -> Result<(), StoreError> {
-        let Some((id, other)) = change.row.memories() else { return Ok(()) };
-        match &change.row {
-            Row::Memory { before, after } => self.write_memory(id, before.as_deref(), after.as_deref(), stale)?,
-            Row::Evidence { before, after, .. } => {
-                self.read(|conn| {
-                    before.iter().try_for_each(|piece| evidence::delete_row(conn, id, piece))?;
-                    after.iter().try_for_each(|piece| evidence::insert_row(conn, id, piece).map(drop))
-                })?;
-                stale.words.insert(id.clone());
-                self.bump(id)?;
-            }
-            Row::Relation { before, after } => {
-                self.read(|conn| {
-                    before.iter().try_for_each(|relation| relations::delete_row(conn, relation))?;
-                    after.iter().try_for_each(|relation| relations::insert_row(conn, relation).map(drop))
-                })?;
-                self.bump(id)?;
-                other.map_or(Ok(()), |other| self.bump(other))?;
-            }
-            Row::Tombstone { before, after } => {
-                self.read(|conn| {
-                    before.iter().try_for_each(|note| tombstones::delete_row(conn, &note.memory))?;
-                    after.iter().try_for_each(|note| tombstones::insert_row(conn, note).map(drop))
-                })?;
-                self.bump(id)?;
-            }
-        }
-        self.note(change, mark)
-    }
-
-    fn write_memory(
-        &self,
-        id: &MemoryId,
-        before: Option<&Memory>,
-        after: Option<&Memory>,
-        stale: &mut Stale,
-    ) -> Result<(), StoreError> {
-        let parts = Parts::of(before, after);
-        let Some(memory) = after else {
-            self.bump(id)?;
-            self.file_waiting()?;
-            stale.words.remove(id);
-            stale.near.remove(id);
-            return self.read(|conn| row::delete_memory(conn, id).map(drop));
-        };
-        if parts.content {
-            // The namespace that the memory leaves has changed too.
-            if before.is_some_and(|before| before.namespace != memory.namespace) {
-                self.bump(id)?;
-            }
-            self.read(|conn| match before {
-                Some(_) => row::put_row(conn, memory),
-                None => row::put_memory(conn, memory),
-            })?;
-            self.bump(id)?;
-        }
-        if parts.place && before.is_some() {
-            self.put_place(id, &memory.usage)?;
-        }
-        let is_elsewhere = before.is_none_or(|before| before.namespace != memory.namespace);
-        if is_elsewhere || before.is_none_or(|before| searched(&before.claim) != searched(&memory.claim)) {
-            stale.words.insert(id.clone());
-        }
-        if is_elsewhere || before.is_none_or(|before| compared(&before.claim) != compared(&memory.claim)) {
-            stale.near.insert(id.clone());
-        }
-        Ok(())
-    }
-
-    pub(super) fn index_stale(&self, stale: &Stale) -> Result<(), StoreError> {
-        for id in stale.words.union(&stale.near) {
-            let Some(memory) = self.find(id)? else { continue };
-            if stale.words.contains(id) {
-                self.index_words(&memory)?;
-            }
-            if stale.near.contains(id) {
-                self.index_near(&memory)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes one line of history.
-    pub(super) fn note(&self, change: &RowChange, mark: Mark) -> Result<(), StoreError> {
-        let Some((memory, other)) = change.row.memories() else { return Ok(()) };
-        let (before, after) = sides(&change.row)?;
-        let run = self.run.filter(|_| mark == Mark::Done);
-        let changeset = self.changeset()?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
-                    changeset)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
-                run.map(RunId::as_str),
-                memory.as_str(),
-                other.map(MemoryId::as_str),
-                self.now.as_millisecond(),
-                change.action.as_str(),
-                change.row.entity().as_str(),
-                before,
-                after,
-                change.reason,
-                mark == Mark::Undone,
-                changeset,
-            ])?;
-            Ok(())
-        })
-    }
-
-    /// Writes lines of history about what is new, in their order.
-    pub(super) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
-        let changeset = self.changeset()?;
-        self.read(|conn| {
-            let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
-            for some in new.chunks(NOTED_AT_ONCE) {
-                // Of many at once, each costs half.
-                let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
-                for some in some.chunks(steps) {
-                    let mut values: Vec<&dyn ToSql> = vec![&run, &at, &changeset];
-                    some.iter().for_each(|new| values.extend(new.values()));
-                    conn.prepare_cached(if steps > 1 { &MANY_NOTES } else { &ONE_NOTE })?.execute(&values[..])?;
-                }
-            }
-            Ok(())
-        })
     }
 
     /// Moves the revision of a namespace on by so many changes.
@@ -447,69 +136,19 @@ impl Database {
     }
 }
 
+/// Whether a change counts as undone in the history, as a reversal does: neither it nor what it reverses stands in the
+/// way of undoing what came before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Done,
+    Undone,
+}
+
 /// Memories whose rows no longer are what the indexes say.
 #[derive(Debug, Default)]
 pub(super) struct Stale {
     /// For those who search.
-    words: BTreeSet<MemoryId>,
+    pub(super) words: BTreeSet<MemoryId>,
     /// For claims that may say the same.
-    near: BTreeSet<MemoryId>,
-}
-
-/// What a change of a memory is about. Counts of uses belong to neither part: they are kept elsewhere and meanwhile.
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    /// Everything but how it is used.
-    content: bool,
-    /// Its place in the hierarchy, which changes by use, and so independently of what it says.
-    place: bool,
-}
-
-impl Parts {
-    fn of(before: Option<&Memory>, after: Option<&Memory>) -> Self {
-        let (Some(before), Some(after)) = (before, after) else { return Self { content: true, place: true } };
-        Self { content: !is_same_content(before, after), place: place(&before.usage) != place(&after.usage) }
-    }
-
-    fn are_same(self, found: Option<&Memory>, side: Option<&Memory>) -> bool {
-        let (Some(found), Some(side)) = (found, side) else { return found.is_none() && side.is_none() };
-        (!self.content || is_same_content(found, side)) && (!self.place || place(&found.usage) == place(&side.usage))
-    }
-}
-
-fn is_same_content(a: &Memory, b: &Memory) -> bool {
-    *a == Memory { usage: a.usage.clone(), ..b.clone() }
-}
-
-fn place(usage: &Usage) -> (crate::memory::Tier, u32, Option<Timestamp>) {
-    (usage.tier, usage.promotion_count, usage.last_promoted_at)
-}
-
-/// The texts that people search.
-fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
-    let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
-    (&claim.title, &claim.content, &claim.tags, others)
-}
-
-/// The texts by which other claims find this one.
-fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
-    (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
-}
-
-/// Spells both sides of a row.
-fn sides(row: &Row) -> Result<(Option<String>, Option<String>), StoreError> {
-    fn spell<T: Serialize>(side: Option<&T>) -> Result<Option<String>, StoreError> {
-        side.map(to_json).transpose()
-    }
-    Ok(match row {
-        Row::Memory { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
-        Row::Evidence { before, after, .. } => (spell(before.as_ref())?, spell(after.as_ref())?),
-        Row::Relation { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
-        Row::Tombstone { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
-    })
-}
-
-/// Spells a value of ours for the history or a JSON column.
-pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(StoreError::bad("a value to be written"))
+    pub(super) near: BTreeSet<MemoryId>,
 }

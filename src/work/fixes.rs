@@ -97,7 +97,7 @@ pub(crate) fn store_remedy(
         return Ok(());
     }
     let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
-    settle_by_rules(store, guard, &[incoming], None, now).map(drop)
+    settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 
 /// Returns how many other remedies are known for a failure; none where this one is among them.

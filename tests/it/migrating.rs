@@ -63,3 +63,44 @@ fn an_update_that_ends_at_any_step_is_brought_to_its_end() {
         }
     }
 }
+
+#[test]
+fn a_run_that_an_earlier_program_made_is_undone() {
+    let (world, all) = (World::new(None), statements());
+    world.good(&["remember", "The user drinks oolong."]);
+    let spelled =
+        world.look("SELECT after FROM history WHERE entity = 'memory'", |row| row.get::<_, String>(0)).unwrap();
+    let (id, run) = ("01900000-0000-7000-8000-000000000001", "01900000-0000-7000-8000-00000000000a");
+    let mut after: serde_json::Value = serde_json::from_str(&spelled[0]).unwrap();
+    after["id"] = id.into();
+    let mut before = after.clone();
+    before["content"] = "The user drinks sencha.".into();
+    before["title"] = "Tea".into();
+    file_of(&world, &all, 10);
+    let conn = rusqlite::Connection::open(world.database()).unwrap();
+    conn.execute_batch(&format!(
+        "INSERT INTO runs (id, command, arguments, status, started_at, finished_at, pid, heartbeat_at)
+         VALUES ('{run}', 'run', '[]', 'finished', 2, 3, 1, 3)"
+    ))
+    .unwrap();
+    let line = "INSERT INTO history (run_id, memory_id, at, action, entity, before, after, reason)
+        VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, 'richer')";
+    let piece = r#"{"transcript": "jsonl:talk", "messages": ["m1"], "quote": "oolong, please", "speaker": null,
+        "said_at": null, "content_hash": "00"}"#;
+    conn.execute(line, (run, id, "merge", "memory", before.to_string(), after.to_string())).unwrap();
+    conn.execute(line, (run, id, "evidence", "evidence", None::<String>, piece)).unwrap();
+    conn.execute(
+        "INSERT INTO evidence (memory_id, transcript, message, messages, quote, content_hash)
+         VALUES (?1, 'jsonl:talk', 'm1', '[\"m1\"]', 'oolong, please', '00')",
+        [id],
+    )
+    .unwrap();
+    drop(conn);
+    world.good(&["undo", run]);
+    let count = |sql: &str| world.look(sql, |row| row.get::<_, usize>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM evidence"), [0]);
+    assert_eq!(count("SELECT count(*) FROM history WHERE undone = 1 AND changeset IS NULL"), [2]);
+    assert_eq!(count("SELECT count(*) FROM history WHERE action = 'undo' AND changeset IS NOT NULL"), [2]);
+    assert!(world.good(&["search", "sencha"]).contains("The user drinks sencha."));
+    assert_eq!(world.done(&["search", "oolong"]).status.code(), Some(1));
+}

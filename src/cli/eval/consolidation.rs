@@ -103,6 +103,7 @@ fn change(case: &Surrounded, decision: Decision, reason: &str) -> Change {
         reason: reason.to_owned(),
         before: None,
         holds_from: None,
+        rows: Vec::new(),
     }
 }
 
@@ -340,14 +341,16 @@ impl CaseHome {
     }
 
     /// Applies the changes to all that was last read.
-    fn apply(&self, changes: Vec<Change>, guard: &Guard, now: Timestamp) -> anyhow::Result<Applied> {
+    fn apply(&self, changes: Vec<Change>, now: Timestamp) -> anyhow::Result<Applied> {
         let changes = changes.into_iter().map(|change| self.bring_in(change)).collect();
         let plan = Plan { changes, revisions: self.revisions.clone(), ..Plan::default() };
-        Ok(apply(&self.store, guard, &plan, None, now)?)
+        Ok(apply(&self.store, &plan, None, now)?)
     }
 
     fn bring_in(&self, mut change: Change) -> Change {
         change.incoming.namespace = self.inward(&change.incoming.namespace);
+        // The planned rows name ids of the merged cases: they are planned again from the memories in this store.
+        change.rows.clear();
         for id in change.target.iter_mut().chain(&mut change.also).chain(&mut change.related) {
             if let Some((_, own)) = id.as_str().rsplit_once(OF_CASE) {
                 *id = MemoryId::from_stored(own);
@@ -498,7 +501,7 @@ fn finish_pair(
         found: same_namespace.then(|| case.known.iter().any(|known| is_known(&known.memory.id))),
         after: Vec::new(),
     };
-    home.apply(vec![change], run.guard, CaseHome::now(PAIR_ARRIVAL))?;
+    home.apply(vec![change], CaseHome::now(PAIR_ARRIVAL))?;
     run.totals.distractors_retired += home.retired_distractors()?;
     let [old, new] = &one.spots;
     for (memory, evidence) in home.state()? {
@@ -610,7 +613,7 @@ async fn decide_batch<C: Complete>(
             for (id, incoming) in arriving {
                 let cases = one.home.look(vec![incoming])?;
                 let (changes, _) = decider.decide(&cases, run.guard, now).await;
-                one.apply(&[id], changes, run, arrival)?;
+                one.apply(&[id], changes, arrival)?;
             }
         }
         return Ok(());
@@ -627,7 +630,7 @@ async fn decide_batch<C: Complete>(
     let mut changes = changes.into_iter();
     for (one, ids) in waiting {
         let own = changes.by_ref().take(ids.len()).collect();
-        one.apply(&ids, own, run, arrival)?;
+        one.apply(&ids, own, arrival)?;
     }
     Ok(())
 }
@@ -669,7 +672,7 @@ impl<'a> RunningStream<'a> {
         arriving.into_iter().map(|(id, _, incoming, _)| ((*id).to_owned(), incoming.clone())).collect()
     }
 
-    fn apply(&mut self, ids: &[String], changes: Vec<Change>, run: &Run<'_>, arrival: u32) -> anyhow::Result<()> {
+    fn apply(&mut self, ids: &[String], changes: Vec<Change>, arrival: u32) -> anyhow::Result<()> {
         for (id, change) in ids.iter().zip(&changes) {
             let conflict = change.conflict.map(|conflict| convert(conflict.as_str())).transpose()?;
             let decision = convert(change.decision.as_str())?;
@@ -679,7 +682,7 @@ impl<'a> RunningStream<'a> {
         let pinned: Vec<usize> = self.pinned(ids);
         let new: Vec<Option<MemoryId>> = changes.iter().map(|change| change.new_id.clone()).collect();
         let now = CaseHome::now(arrival);
-        let applied = self.home.apply(changes, run.guard, now)?;
+        let applied = self.home.apply(changes, now)?;
         self.added += applied.made.len() as u64;
         for id in pinned.into_iter().filter_map(|place| new.get(place)?.clone()) {
             self.home.store.write::<_, StoreError>(None, now, |writer| writer.set_pinned(&id, true))?;

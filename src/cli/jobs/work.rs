@@ -147,7 +147,7 @@ impl<'a> Extraction<'a> {
         let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
         let extractor = source.as_ref().map_or(Extractor::Rules, Extractor::Llm);
         // A connection of its own: what is extracted together is written apart.
-        let store = Store::open(&config.db.value)?;
+        let store = Store::open(&config.db.value)?.with_guard(guard.clone());
         let budget = match self.budget(job, extractor, &config, &store)? {
             Ok(budget) => budget,
             Err(fault) => return Ok(Err(fault)),

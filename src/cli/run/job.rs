@@ -137,7 +137,8 @@ impl Job<'_> {
         let path = &self.config.db.value;
         let makes_none =
             self.mode == Mode::Plan && self.out.is_none() && matches!(extractor, Extractor::Rules) && !path.exists();
-        Ok(if makes_none { Store::in_memory()? } else { Store::open(path)? })
+        let store = if makes_none { Store::in_memory()? } else { Store::open(path)? };
+        Ok(store.with_guard(guard_of(self.config)))
     }
 
     /// What tells one run from another when an interrupted one is looked for.

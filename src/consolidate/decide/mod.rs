@@ -81,7 +81,7 @@ impl<'a> Met<'a> {
 
 /// Decides on a candidate that was decided on before, in the very same words: nothing, whatever became of it since.
 #[must_use]
-pub fn decided_before(known: &Known) -> Verdict {
+pub(crate) fn decided_before(known: &Known) -> Verdict {
     Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
 }
 

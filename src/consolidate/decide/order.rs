@@ -64,7 +64,7 @@ impl When {
 
     /// Whether both were said, or began to hold, less than a day apart.
     #[must_use]
-    pub fn is_within_a_day(&self, other: &Self) -> bool {
+    pub(crate) fn is_within_a_day(&self, other: &Self) -> bool {
         self.at.zip(other.at).is_some_and(|(a, b)| a.duration_since(b).abs() < SignedDuration::from_hours(24))
     }
 

@@ -2,19 +2,19 @@
 
 use jiff::Timestamp;
 
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::{Field, arrived, said_at};
 use super::judge::{is_same_both_ways, may_merge};
 use crate::changeset::Action;
 use crate::consolidate::decide::case::is_covered;
 use crate::consolidate::decide::ruling::enrich;
-use crate::consolidate::plan::effects::supported;
+use crate::consolidate::plan::rows::supported;
 use crate::consolidate::{Conflict, Decision, Known, Ruling};
 use crate::memory::{Claim, Evidence, Memory, RelationType, Status};
 
 /// What becomes of a ruling.
 pub(super) enum Outcome {
-    Done(Box<Deed>),
+    Done(Box<PassChange>),
     Held(String),
     /// It would join what must stay apart.
     Refused,
@@ -71,19 +71,19 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     if field.cluster(&kept.memory.id).into_iter().any(keeps_apart) {
         return Outcome::Refused;
     }
-    let mut deed = Deed::new(union.step, union.why, &kept.memory.claim.content);
-    deed.beside = Some(gone.memory.claim.content.clone());
+    let mut change = PassChange::new(union.step, union.why, &kept.memory.claim.content, now);
+    change.beside = Some(gone.memory.claim.content.clone());
     if !kept.memory.pinned {
         let claim = united(union.claim.as_ref().unwrap_or(&kept.memory.claim), kept, gone);
-        deed.changed.push(Memory { claim, updated_at: now, ..kept.memory.clone() });
+        change.change(kept, Memory { claim, ..kept.memory.clone() });
     }
-    deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..gone.memory.clone() });
-    deed.gained.push((kept.memory.id.clone(), new_evidence(&gone.evidence, &kept.evidence)));
+    change.change(gone, Memory { status: Status::Superseded, ..gone.memory.clone() });
+    change.gain(&kept.memory.id, &new_evidence(&gone.evidence, &kept.evidence));
     if union.step == Action::Refined {
-        deed.link(&kept.memory.id, RelationType::Refines, &gone.memory.id, now);
+        change.link(&kept.memory.id, RelationType::Refines, &gone.memory.id);
     }
-    deed.link(&kept.memory.id, RelationType::Supersedes, &gone.memory.id, now);
-    Outcome::Done(Box::new(deed))
+    change.link(&kept.memory.id, RelationType::Supersedes, &gone.memory.id);
+    Outcome::Done(Box::new(change))
 }
 
 /// What is kept, with what only the other had.
@@ -125,30 +125,32 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     if is_pinned {
         return held(&ruling.reason, target);
     }
-    let mut deed = replace(memory, &targets, conflict, &ruling.reason, now);
+    let mut change = replace(memory, &targets, conflict, &ruling.reason, now);
     if let Some(rest) = &ruling.rest {
         // What it says besides holds still.
         let kept = &target.memory;
         let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
-        deed.link(&rest.id, RelationType::DerivedFrom, &kept.id, now);
-        deed.made = Some((rest, target.evidence.clone()));
+        let id = rest.id.clone();
+        change.make(rest, &target.evidence);
+        change.link(&id, RelationType::DerivedFrom, &kept.id);
     }
-    Outcome::Done(Box::new(deed))
+    Outcome::Done(Box::new(change))
 }
 
 /// Which of the two holds is open: the one that arrived later waits for a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
-    let mut deed = Deed::new(Action::Conflict, "both cannot hold; which one does is open", &last.memory.claim.content);
-    deed.beside = Some(first.memory.claim.content.clone());
-    deed.changed.push(Memory { status: Status::Pending, updated_at: now, ..last.memory.clone() });
-    deed.link(&last.memory.id, RelationType::Contradicts, &first.memory.id, now);
-    Outcome::Done(Box::new(deed))
+    let why = "both cannot hold; which one does is open";
+    let mut change = PassChange::new(Action::Conflict, why, &last.memory.claim.content, now);
+    change.beside = Some(first.memory.claim.content.clone());
+    change.change(last, Memory { status: Status::Pending, ..last.memory.clone() });
+    change.link(&last.memory.id, RelationType::Contradicts, &first.memory.id);
+    Outcome::Done(Box::new(change))
 }
 
 /// `later` takes the place of what held before it.
-fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Action::Contradicted, conflict.as_str(), &later.memory.claim.content);
-    deed.beside = targets.first().map(|known| known.memory.claim.content.clone());
+fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> PassChange {
+    let mut change = PassChange::new(Action::Contradicted, why, &later.memory.claim.content, now);
+    change.beside = targets.first().map(|known| known.memory.claim.content.clone());
     for known in targets {
         let claim = &known.memory.claim;
         let valid_to = match conflict {
@@ -156,12 +158,11 @@ fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now
             Conflict::Corrected => claim.valid_from.or(claim.valid_to),
         };
         let claim = Claim { valid_to, ..claim.clone() };
-        deed.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..known.memory.clone() });
-        deed.link(&later.memory.id, RelationType::Supersedes, &known.memory.id, now);
-        deed.link(&later.memory.id, RelationType::Contradicts, &known.memory.id, now);
+        change.change(known, Memory { claim, status: Status::Superseded, ..known.memory.clone() });
+        change.link(&later.memory.id, RelationType::Supersedes, &known.memory.id);
+        change.link(&later.memory.id, RelationType::Contradicts, &known.memory.id);
     }
-    why.clone_into(&mut deed.reason);
-    deed
+    change
 }
 
 fn held(why: &str, pinned: &Known) -> Outcome {

@@ -1,21 +1,20 @@
-//! All that is active in a namespace, as it is after the deeds so far.
+//! All that is active in a namespace, as it is after the changes so far.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use jiff::Timestamp;
 
 use super::TakenBack;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::judge::says_apart;
-use crate::changeset::Action;
+use crate::changeset::{Action, Row};
 use crate::consolidate::Known;
 use crate::consolidate::decide::order::When;
+use crate::consolidate::overlay::{Link, Overlay};
 use crate::memory::{MemoryId, Namespace, RelationType, Status};
 use crate::store::{Database, Filter, HashPair, Order, StoreError};
 use crate::text::normalise::normalised_hash;
-
-/// A link, without its reason.
-pub(super) type Link = (MemoryId, RelationType, MemoryId);
 
 /// All that is active in a namespace, with what it is linked to.
 #[derive(Debug, Clone)]
@@ -23,10 +22,8 @@ pub(super) struct Field {
     pub(super) namespace: Namespace,
     /// The revision at which it was read.
     pub(super) revision: i64,
-    pub(super) active: BTreeMap<MemoryId, Known>,
-    /// Memories that are not active, and linked to one that is, or to such a one.
-    pub(super) past: BTreeMap<MemoryId, Known>,
-    pub(super) links: BTreeSet<Link>,
+    /// The active memories, those that are linked to one of them or to such a one, and their links.
+    overlay: Overlay,
     /// Links that a person took back.
     pub(super) taken_back: BTreeSet<Link>,
     /// By what memories were replaced, where a person took that back.
@@ -38,6 +35,13 @@ pub(super) struct Field {
     hashes: BTreeMap<MemoryId, String>,
 }
 
+impl Deref for Field {
+    type Target = Overlay;
+    fn deref(&self) -> &Overlay {
+        &self.overlay
+    }
+}
+
 impl Field {
     pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: TakenBack) -> Result<Self, StoreError> {
         // Read first: a change between the two reads then has the namespace done again.
@@ -45,9 +49,7 @@ impl Field {
         let mut field = Self {
             namespace: namespace.clone(),
             revision,
-            active: BTreeMap::new(),
-            past: BTreeMap::new(),
-            links: BTreeSet::new(),
+            overlay: Overlay::default(),
             taken_back: BTreeSet::new(),
             gave_way: BTreeMap::new(),
             reopened: BTreeSet::new(),
@@ -70,7 +72,7 @@ impl Field {
             let evidence = db.evidence(&memory.id)?;
             let known = Known { memory, evidence, fresh: true };
             field.hashes.insert(known.memory.id.clone(), said_hash(&known));
-            field.active.insert(known.memory.id.clone(), known);
+            field.overlay.insert(known);
         }
         field.follow_links(db)?;
         Ok(field)
@@ -85,11 +87,11 @@ impl Field {
                     if !self.active.contains_key(end) && !self.past.contains_key(end) {
                         let Some(memory) = db.find(end)? else { continue };
                         let evidence = db.evidence(end)?;
-                        self.past.insert(end.clone(), Known { memory, evidence, fresh: true });
+                        self.overlay.insert(Known { memory, evidence, fresh: true });
                         open.push(end.clone());
                     }
                 }
-                self.links.insert((link.from, link.relation_type, link.to));
+                self.overlay.links.insert((link.from, link.relation_type, link.to));
             }
         }
         Ok(())
@@ -106,10 +108,6 @@ impl Field {
             return None;
         }
         self.judged.get(&HashPair::new(self.hash(a).to_owned(), self.hash(b).to_owned())).map(String::as_str)
-    }
-
-    pub(super) fn get(&self, id: &MemoryId) -> Option<&Known> {
-        self.active.get(id).or_else(|| self.past.get(id))
     }
 
     /// Returns the active memories in the order in which they held or were said.
@@ -163,28 +161,16 @@ impl Field {
         gave_way(a).zip(gave_way(b)).is_some_and(|(a, b)| !a.is_disjoint(b))
     }
 
-    /// Sees to it that later steps see what was done.
-    pub(super) fn apply(&mut self, deed: &Deed) {
-        for memory in &deed.changed {
-            let Some(known) = self.active.remove(&memory.id).or_else(|| self.past.remove(&memory.id)) else { continue };
-            let known = Known { memory: memory.clone(), ..known };
-            self.hashes.insert(memory.id.clone(), said_hash(&known));
-            let place = if memory.status == Status::Active { &mut self.active } else { &mut self.past };
-            place.insert(memory.id.clone(), known);
-        }
-        if let Some((memory, evidence)) = &deed.made {
-            let known = Known { memory: memory.clone(), evidence: evidence.clone(), fresh: true };
-            self.hashes.insert(memory.id.clone(), said_hash(&known));
-            self.active.insert(memory.id.clone(), known);
-        }
-        for (id, evidence) in &deed.gained {
-            let known = self.active.get_mut(id).or_else(|| self.past.get_mut(id));
-            if let Some(known) = known {
-                known.evidence.extend(evidence.iter().cloned());
+    /// Lets later steps see what was done.
+    pub(super) fn apply(&mut self, change: &PassChange) {
+        for row in change.rows.changes() {
+            self.overlay.apply(row);
+            if let Row::Memory { after: Some(memory), .. } = &row.row
+                && let Some(known) = self.overlay.get(&memory.id)
+            {
+                self.hashes.insert(memory.id.clone(), said_hash(known));
             }
         }
-        let links = deed.relations.iter();
-        self.links.extend(links.map(|link| (link.from.clone(), link.relation_type, link.to.clone())));
     }
 }
 

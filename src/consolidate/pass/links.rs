@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::around::Around;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::Field;
 use super::judge::{COMPLEMENTARY, view};
 use crate::changeset::Action;
@@ -33,11 +33,11 @@ struct Proposed {
 }
 
 /// Links what belongs together, the closest first, and returns what was done.
-pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Deed> {
+pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<PassChange> {
     let mut proposed = proposals(field, around);
     proposed.sort_by(|a, b| b.overlap.total_cmp(&a.overlap).then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to))));
     let mut counts = counts(field);
-    let mut deeds = Vec::new();
+    let mut changes = Vec::new();
     for Proposed { from, to, kind, why, .. } in proposed {
         let full = |id: &MemoryId| counts.get(id).is_some_and(|count| *count >= MAX_LINKS);
         let closes_ring = kind == RelationType::Refines && leads_to(field, &to, &from);
@@ -45,15 +45,15 @@ pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<De
             continue;
         }
         let content = |id: &MemoryId| field.active[id].memory.claim.content.clone();
-        let mut deed = Deed::new(Action::Linked, why, &content(&from));
-        deed.beside = Some(content(&to));
-        deed.link(&from, kind, &to, now);
-        field.apply(&deed);
+        let mut change = PassChange::new(Action::Linked, why, &content(&from), now);
+        change.beside = Some(content(&to));
+        change.link(&from, kind, &to);
+        field.apply(&change);
         *counts.entry(from).or_default() += 1;
         *counts.entry(to).or_default() += 1;
-        deeds.push(deed);
+        changes.push(change);
     }
-    deeds
+    changes
 }
 
 fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::{Field, arrived};
 use crate::changeset::Action;
 use crate::consolidate::Known;
@@ -36,7 +36,7 @@ struct Pattern {
 }
 
 /// Joins values into lists, and returns what was done.
-pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<Deed> {
+pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<PassChange> {
     let mut groups: BTreeMap<Pattern, Vec<MemoryId>> = BTreeMap::new();
     for id in field.in_order() {
         let known = &field.active[&id];
@@ -44,13 +44,13 @@ pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<Deed> {
             groups.entry(pattern).or_default().push(id);
         }
     }
-    let deeds = groups.into_iter().filter_map(|(pattern, ids)| {
+    let changes = groups.into_iter().filter_map(|(pattern, ids)| {
         let members: Vec<&Known> = ids.iter().map(|id| &field.active[id]).collect();
         list_of(field, &pattern, &members, now)
     });
-    let deeds: Vec<Deed> = deeds.collect();
-    deeds.iter().for_each(|deed| field.apply(deed));
-    deeds
+    let changes: Vec<PassChange> = changes.collect();
+    changes.iter().for_each(|change| field.apply(change));
+    changes
 }
 
 /// Whether two memories are values of one list, which the words alone would not tell from each other.
@@ -91,7 +91,7 @@ fn pattern(known: &Known) -> Option<Pattern> {
     })
 }
 
-fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp) -> Option<Deed> {
+fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp) -> Option<PassChange> {
     let made = members.iter().copied().filter(|known| items(known).len() > 1).min_by_key(|known| arrived(known));
     let mut values: Vec<String> = made.map(items).unwrap_or_default();
     let mut seen: BTreeSet<String> = values.iter().map(|value| comparable(value)).collect();
@@ -129,30 +129,34 @@ fn was_brought_back(field: &Field, known: &Known) -> bool {
     links.into_iter().any(|(_, kind, to)| *kind == RelationType::Supersedes && *to == known.memory.id)
 }
 
-fn write(made: Option<&Known>, joined: &[&Known], claim: Claim, now: Timestamp) -> Deed {
-    let mut deed =
-        Deed::new(Action::Listed, format!("{} values of one attribute", claim_values(&claim)), &claim.content);
+fn write(made: Option<&Known>, joined: &[&Known], claim: Claim, now: Timestamp) -> PassChange {
+    let mut change = PassChange::new(
+        Action::Listed,
+        format!("{} values of one attribute", claim_values(&claim)),
+        &claim.content,
+        now,
+    );
     let evidence = joined.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
         all.extend(new_evidence(std::slice::from_ref(piece), &all));
         all
     });
     let list = if let Some(known) = made {
-        deed.beside = Some(known.memory.claim.content.clone());
-        deed.changed.push(Memory { claim, updated_at: now, ..known.memory.clone() });
-        deed.gained.push((known.memory.id.clone(), new_evidence(&evidence, &known.evidence)));
+        change.beside = Some(known.memory.claim.content.clone());
+        change.change(known, Memory { claim, ..known.memory.clone() });
+        change.gain(&known.memory.id, &new_evidence(&evidence, &known.evidence));
         known.memory.id.clone()
     } else {
         let namespace = joined[0].memory.namespace.clone();
         let memory = Memory::new(claim, namespace, SOURCE, ExtractionMethod::Auto, now);
         let id = memory.id.clone();
-        deed.made = Some((memory, evidence));
+        change.make(memory, &evidence);
         id
     };
     for known in joined {
-        deed.changed.push(Memory { status: Status::Superseded, updated_at: now, ..known.memory.clone() });
-        deed.link(&list, RelationType::Supersedes, &known.memory.id, now);
+        change.change(known, Memory { status: Status::Superseded, ..known.memory.clone() });
+        change.link(&list, RelationType::Supersedes, &known.memory.id);
     }
-    deed
+    change
 }
 
 fn claim_values(claim: &Claim) -> usize {

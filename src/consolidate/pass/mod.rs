@@ -1,17 +1,17 @@
 //! A full pass: the memories of a namespace set against each other, long after they were learnt.
 //!
 //! ```text
-//! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ deeds ─▶ one transaction
+//! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction
 //!        ▲                              (model)          (model)                        │
 //!        └───────────────── another round, until one finds nothing to do ◀──────────────┘
 //! ```
 //!
-//! Every step is a function from the field to deeds; what an earlier step did, the next one sees. Nothing is written
+//! Every step is a function from the field to changes; what an earlier step did, the next one sees. Nothing is written
 //! before all of them are done, and only if nobody changed the namespace meanwhile: then it is read and done again.
 
 mod acts;
 mod around;
-mod deed;
+mod change;
 mod field;
 mod judge;
 mod links;
@@ -34,7 +34,7 @@ use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{RunId, Store};
 
-pub use deed::{Deed, STEPS};
+pub use change::{PassChange, STEPS};
 pub use namespace::pass_over;
 
 /// Calls that a pass makes at most for each active memory.
@@ -150,7 +150,7 @@ pub enum Event<'a> {
     /// A step begins.
     Step(&'a Namespace, &'static str),
     /// Changes were written.
-    Did(&'a Namespace, &'a [Deed]),
+    Did(&'a Namespace, &'a [PassChange]),
     /// A change was not made because a memory is pinned; in a few words.
     Held(&'a Namespace, &'a str),
 }

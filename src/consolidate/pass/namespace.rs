@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::around::Around;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Quiet, Swept, sweep};
 use super::{Event, Report, TakenBack, Terms, links, lists, reflect, tasks};
+use crate::changeset::RowChange;
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
 use crate::llm::Complete;
@@ -23,7 +24,7 @@ const MAX_ATTEMPTS: usize = 8;
 /// What one round would do.
 #[derive(Debug, Default)]
 struct Round {
-    deeds: Vec<Deed>,
+    changes: Vec<PassChange>,
     judged: BTreeMap<HashPair, String>,
     held: Vec<String>,
     /// Doubts and groups that no calls were left for.
@@ -33,7 +34,7 @@ struct Round {
 
 impl Round {
     fn take(&mut self, swept: Swept) {
-        self.deeds.extend(swept.deeds);
+        self.changes.extend(swept.changes);
         self.held.extend(swept.held);
     }
 }
@@ -74,8 +75,8 @@ pub async fn pass_over<C: Complete>(
         }
         rounds += 1;
         count(&mut report, &round);
-        watch(&Event::Did(namespace, &round.deeds));
-        if round.deeds.is_empty() && round.judged.is_empty() || rounds == MAX_ROUNDS {
+        watch(&Event::Did(namespace, &round.changes));
+        if round.changes.is_empty() && round.judged.is_empty() || rounds == MAX_ROUNDS {
             return finish(terms, namespace, revision, &round, report, watch);
         }
     }
@@ -99,7 +100,7 @@ fn finish<C: Complete>(
     watch: &dyn Fn(&Event<'_>),
 ) -> Result<Report, ApplyError> {
     round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
-    let is_settled = round.deeds.is_empty() && round.failed == 0 && round.not_asked == 0;
+    let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
     // What is held by a pin is told anew each time.
     if is_settled && round.held.is_empty() {
         let mark = PassMark { revision, judge: terms.judge() };
@@ -121,15 +122,15 @@ async fn round<C: Complete>(
     let mut round = Round::default();
     around.update(terms.store, &field, watch).await?;
     step("tasks");
-    round.deeds.extend(tasks::close(&mut field, around, terms.now));
+    round.changes.extend(tasks::close(&mut field, around, terms.now));
     step("duplicates and contradictions");
     settle_same(terms, &mut field, (around, quiet), &mut round, report).await;
     step("lists");
-    round.deeds.extend(lists::join(&mut field, terms.now));
+    round.changes.extend(lists::join(&mut field, terms.now));
     step("repeated episodes");
     settle_episodes(terms, &mut field, around, &mut round, report).await;
     step("links");
-    round.deeds.extend(links::link(&mut field, around, terms.now));
+    round.changes.extend(links::link(&mut field, around, terms.now));
     Ok(round)
 }
 
@@ -216,7 +217,7 @@ async fn settle_episodes<C: Complete>(
         }
         round.judged.extend(reflect::told(&said));
     }
-    round.deeds.extend(reflect::reflect(field, &groups, &said, terms.now));
+    round.changes.extend(reflect::reflect(field, &groups, &said, terms.now));
 }
 
 fn write<C: Complete>(
@@ -225,7 +226,7 @@ fn write<C: Complete>(
     revision: i64,
     round: &Round,
 ) -> Result<(), ApplyError> {
-    if round.deeds.is_empty() && round.judged.is_empty() {
+    if round.changes.is_empty() && round.judged.is_empty() {
         return Ok(());
     }
     let judge = terms.judge();
@@ -233,16 +234,17 @@ fn write<C: Complete>(
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
-        for deed in &round.deeds {
-            deed.write(writer, terms.guard)?;
+        let rows: Vec<RowChange> = round.changes.iter().flat_map(|change| change.rows.changes().to_vec()).collect();
+        if !writer.apply(&rows)?.conflicts.is_empty() {
+            return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
         Ok(writer.note_judged(namespace, &judge, &round.judged)?)
     })
 }
 
 fn count(report: &mut Report, round: &Round) {
-    for deed in &round.deeds {
-        *report.steps.entry(deed.step).or_default() += 1;
+    for change in &round.changes {
+        *report.steps.entry(change.action).or_default() += 1;
     }
     report.failed_calls += round.failed;
     report.not_asked = round.not_asked;

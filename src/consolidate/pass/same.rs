@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::acts::{Outcome, act};
 use super::around::Around;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::Field;
 use super::judge::{
     Doubt, Said, Views, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
@@ -25,7 +25,7 @@ const SETTLED: &[RelationType] =
 /// What setting all memories against each other came to.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
-    pub(super) deeds: Vec<Deed>,
+    pub(super) changes: Vec<PassChange>,
     /// What the rules leave open and nobody was asked about.
     pub(super) doubts: Vec<Doubt>,
     /// Changes that were not made because a memory is pinned.
@@ -151,9 +151,9 @@ fn follow(field: &mut Field, memory: &Known, others: &[Known], answer: &Answer, 
 
 fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
     match outcome {
-        Outcome::Done(deed) => {
-            field.apply(&deed);
-            swept.deeds.push(*deed);
+        Outcome::Done(change) => {
+            field.apply(&change);
+            swept.changes.push(*change);
         }
         Outcome::Held(what) => swept.held.push(what),
         Outcome::Refused | Outcome::Nothing => {}

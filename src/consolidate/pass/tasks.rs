@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::around::Around;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::{Field, said_at};
 use super::judge::view;
 use crate::changeset::Action;
@@ -65,22 +65,22 @@ static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Closes the tasks that are over, and returns what was done.
-pub(super) fn close(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Deed> {
-    let mut deeds = Vec::new();
+pub(super) fn close(field: &mut Field, around: &Around, now: Timestamp) -> Vec<PassChange> {
+    let mut changes = Vec::new();
     for id in field.in_order() {
         let is_open = |known: &&Known| is_task(known) && !known.memory.pinned && !field.reopened.contains(&id);
         let Some(task) = field.active.get(&id).filter(is_open) else { continue };
         let done = || around.of(&id).filter_map(|other| field.active.get(other)).find(|other| says_done(other, task));
-        let deed = match over(task, now) {
+        let change = match over(task, now) {
             Some(why) => Some(expired(task, why, now)),
             None => done().map(|by| finished(task, by, now)),
         };
-        if let Some(deed) = deed {
-            field.apply(&deed);
-            deeds.push(deed);
+        if let Some(change) = change {
+            field.apply(&change);
+            changes.push(change);
         }
     }
-    deeds
+    changes
 }
 
 fn is_task(known: &Known) -> bool {
@@ -147,22 +147,22 @@ fn is_one_word(a: &str, b: &str) -> bool {
     a == b || is_stem(&a, &b) || is_stem(&b, &a)
 }
 
-fn expired(task: &Known, why: String, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Action::TaskClosed, why, &task.memory.claim.content);
-    deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..task.memory.clone() });
-    deed
+fn expired(task: &Known, why: String, now: Timestamp) -> PassChange {
+    let mut change = PassChange::new(Action::TaskClosed, why, &task.memory.claim.content, now);
+    change.change(task, Memory { status: Status::Expired, ..task.memory.clone() });
+    change
 }
 
-fn finished(task: &Known, by: &Known, now: Timestamp) -> Deed {
-    let mut deed = Deed::new(Action::TaskClosed, "said to be done", &task.memory.claim.content);
-    deed.beside = Some(by.memory.claim.content.clone());
+fn finished(task: &Known, by: &Known, now: Timestamp) -> PassChange {
+    let mut change = PassChange::new(Action::TaskClosed, "said to be done", &task.memory.claim.content, now);
+    change.beside = Some(by.memory.claim.content.clone());
     let mut claim = task.memory.claim.clone();
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));
-    deed.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..task.memory.clone() });
-    deed.link(&by.memory.id, RelationType::Supersedes, &task.memory.id, now);
+    change.change(task, Memory { claim, status: Status::Superseded, ..task.memory.clone() });
+    change.link(&by.memory.id, RelationType::Supersedes, &task.memory.id);
     // It took its place; it does not say the same.
-    deed.link(&by.memory.id, RelationType::Contradicts, &task.memory.id, now);
-    deed
+    change.link(&by.memory.id, RelationType::Contradicts, &task.memory.id);
+    change
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::changeset::Row;
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
-use super::effects::{Effects, effects};
 use super::neighbours::gather;
 use super::rounds::settle;
 use super::{Answers, Stage, Surrounded, draft};
@@ -88,29 +88,23 @@ pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, S
 ///
 /// # Errors
 /// [`ApplyError::Stale`] if a namespace changed since the plan was made, [`ApplyError::Store`] if it cannot be written.
-pub fn apply(
-    store: &Store,
-    guard: &Guard,
-    plan: &Plan,
-    run: Option<&RunId>,
-    now: Timestamp,
-) -> Result<Applied, ApplyError> {
+pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
     }
-    store.write(run, now, |writer| apply_within(writer, guard, plan))
+    store.write(run, now, |writer| apply_within(writer, plan))
 }
 
 /// Writes `plan` as part of a transaction that the caller began, for what must be written together with it.
 ///
 /// # Errors
 /// As for [`apply`]; the caller must then give the transaction up.
-pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<Applied, ApplyError> {
+pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     for change in &plan.changes {
-        write_change(writer, guard, change, &mut applied)?;
+        write_change(writer, change, &mut applied)?;
     }
     Ok(applied)
 }
@@ -123,7 +117,6 @@ pub fn apply_within(writer: &Writer<'_>, guard: &Guard, plan: &Plan) -> Result<A
 /// [`ApplyError::Store`] if it cannot be written.
 pub fn settle_by_rules(
     store: &Store,
-    guard: &Guard,
     incoming: &[Incoming],
     run: Option<&RunId>,
     now: Timestamp,
@@ -135,7 +128,7 @@ pub fn settle_by_rules(
     };
     for _ in 0..MAX_ATTEMPTS {
         let plan = planned(store)?;
-        match apply(store, guard, &plan, run, now) {
+        match apply(store, &plan, run, now) {
             Ok(_) => return Ok(plan),
             Err(ApplyError::Stale { .. }) => {}
             Err(error) => return Err(error),
@@ -143,7 +136,7 @@ pub fn settle_by_rules(
     }
     store.write(run, now, |writer| {
         let plan = planned(writer)?;
-        apply_within(writer, guard, &plan)?;
+        apply_within(writer, &plan)?;
         Ok(plan)
     })
 }
@@ -157,25 +150,37 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
     Ok(())
 }
 
-pub(super) fn write_change(
-    writer: &Writer<'_>,
-    guard: &Guard,
-    change: &Change,
-    applied: &mut Applied,
-) -> Result<(), StoreError> {
-    let targets = read_targets(writer, change)?;
-    let mut effects = effects(change, &targets, writer.now());
-    let led_to = change.new_id.as_ref().or_else(|| targets.first().map(|known| &known.memory.id));
-    let (reason, _) = guard.redact(change.reason.clone());
-    let why = change.pending.then_some(reason.as_str());
-    for (memory, evidence) in std::mem::take(&mut effects.made) {
-        applied.made.push(memory.id.clone());
-        writer.insert_because(&guard.redact(memory).0, &guard.redact(evidence).0, why)?;
+/// Writes what a change was planned to write. Where a memory that it is about is another than when it was planned, the
+/// same decision is carried out on the memory as it is.
+pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
+    let mut rows = change.rows.clone();
+    if change.decision != Decision::Skip && (rows.is_empty() || !writer.fits(&rows)?) {
+        let targets = read_targets(writer, change)?;
+        rows = super::rows::rows(change, &targets, writer.now());
     }
-    write_around(writer, guard, change, effects, applied)?;
+    writer.apply(&rows)?;
+    let mut made: BTreeSet<&MemoryId> = BTreeSet::new();
+    for change in &rows {
+        match &change.row {
+            Row::Memory { before: None, after: Some(memory) } => {
+                made.insert(&memory.id);
+                applied.made.push(memory.id.clone());
+            }
+            Row::Memory { after: Some(memory), .. } => {
+                applied.changed.insert(memory.id.clone());
+            }
+            Row::Evidence { memory, .. } => {
+                if !made.contains(memory) {
+                    applied.changed.insert(memory.clone());
+                }
+            }
+            Row::Memory { after: None, .. } | Row::Relation { .. } | Row::Tombstone { .. } => {}
+        }
+    }
+    let led_to = change.new_id.as_ref().or(change.target.as_ref());
     match led_to.zip(fingerprint(change)) {
-        Some((memory, print)) => writer.note_settled(&print, memory),
-        None => Ok(()),
+        Some((memory, print)) if writer.find(memory)?.is_some() => writer.note_settled(&print, memory),
+        _ => Ok(()),
     }
 }
 
@@ -193,36 +198,6 @@ fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
         }
     }
     Ok(false)
-}
-
-/// Writes what a change makes of the memories that were there.
-pub(in crate::consolidate) fn write_around(
-    writer: &Writer<'_>,
-    guard: &Guard,
-    change: &Change,
-    effects: Effects,
-    applied: &mut Applied,
-) -> Result<(), StoreError> {
-    let action = change.decision.action();
-    let (reason, _) = guard.redact(change.reason.clone());
-    for memory in effects.changed {
-        let id = memory.id.clone();
-        if writer.update(&guard.redact(memory).0, action, Some(&*reason))? {
-            applied.changed.insert(id);
-        }
-    }
-    if let Some(target) = change.target.as_ref().filter(|_| !effects.gained.is_empty())
-        && writer.add_evidence(target, &guard.redact(effects.gained).0)? > 0
-    {
-        applied.changed.insert(target.clone());
-    }
-    for mut relation in effects.relations {
-        relation.reason = guard.redact(relation.reason).0.into_inner();
-        if writer.find(&relation.to)?.is_some() && writer.find(&relation.from)?.is_some() {
-            writer.relate(&relation)?;
-        }
-    }
-    Ok(())
 }
 
 pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Result<Vec<Known>, StoreError> {

@@ -1,12 +1,10 @@
 //! Making a plan: each candidate is set against what is stored and against what earlier candidates became.
 
 pub mod apply;
-pub(super) mod effects;
-pub(super) mod foreign;
-mod later;
 mod lines;
 pub mod neighbours;
 mod rounds;
+pub(super) mod rows;
 mod saved;
 mod working;
 
@@ -24,10 +22,9 @@ use crate::consolidate::decide::order::When;
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
 
-pub use later::{AppliedPlan, Reviewed, applied_by, apply_saved};
 pub use lines::{DiffLine, Sign};
 pub use rounds::settle;
-pub use saved::{APPLY, SavedPlan, SavedPlanError, VERSION};
+pub use saved::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, VERSION, applied_by, apply_saved};
 
 /// A candidate with the memories that come into question.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,8 +106,11 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
             Some(why) => held_back(ruling, why),
             None => ruling,
         };
-        let change = Change::new(case, ruling, &known, now);
-        working.apply(&change, &known, now);
+        let mut change = Change::new(case, ruling, &known, now);
+        let targets: Vec<Known> =
+            known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();
+        change.rows = rows::rows(&change, &targets, now);
+        working.apply(&change, targets);
         working.note_absorbed(&case.id, &change);
         changes.push(change);
     }
@@ -162,6 +162,7 @@ impl Change {
             reason: ruling.reason,
             before: before.map(|known| known.memory.claim.content.clone()),
             holds_from: When::of(&candidate.claim, &candidate.evidence, now).at,
+            rows: Vec::new(),
         }
     }
 

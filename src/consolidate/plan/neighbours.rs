@@ -1,12 +1,12 @@
 //! Which stored memories come into question for a candidate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::memory::{Memory, MemoryId};
-use crate::store::{Around, Database, Fingerprint, StoreError};
+use crate::memory::{Memory, MemoryId, Namespace};
+use crate::store::{Around, Database, Filter, Fingerprint, Order, StoreError};
+use crate::text::language::{COMPARED, detect};
 
 use super::Surrounded;
-use super::foreign::Foreign;
 use crate::consolidate::compare::key::spellings;
 use crate::consolidate::{Incoming, Known, Rejected};
 
@@ -39,7 +39,7 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+pub(crate) fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
     let mut foreign = Foreign::default();
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
@@ -104,4 +104,32 @@ fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }
     Ok(rejected)
+}
+
+/// Active memories of a namespace up to which it is small.
+pub(in crate::consolidate) const SMALL: usize = 30;
+
+/// Memories in another language than a candidate's. Hardly a word brings them together, so in a small namespace all of
+/// them come into question.
+#[derive(Debug, Default)]
+struct Foreign {
+    /// What the small ones of the namespaces that were looked at contain.
+    small: HashMap<Namespace, Vec<Memory>>,
+}
+
+impl Foreign {
+    /// Returns what stands in another language in the namespace of `incoming`, if that is small.
+    fn to(&mut self, db: &Database, incoming: &Incoming) -> Result<Vec<Memory>, StoreError> {
+        let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
+        if !self.small.contains_key(&incoming.namespace) {
+            let small = if db.holds_more_than(&incoming.namespace, SMALL)? {
+                Vec::new()
+            } else {
+                db.list(&Filter::exactly(std::slice::from_ref(&incoming.namespace)), Order::Id, SMALL, 0)?
+            };
+            self.small.insert(incoming.namespace.clone(), small);
+        }
+        let foreign = |memory: &&Memory| detect(&memory.claim.content, COMPARED).is_some_and(|theirs| theirs != own);
+        Ok(self.small[&incoming.namespace].iter().filter(foreign).cloned().collect())
+    }
 }

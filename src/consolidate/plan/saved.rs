@@ -14,12 +14,18 @@
 //! A person may take out any line of `changes`, with or without the comma before or after it. What is in `ledger` counts
 //! as read once the plan is applied, the lines taken out included: the next run does not propose them again.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::consolidate::Change;
-use crate::memory::Namespace;
-use crate::store::{Carried, RunId, StoreError};
+use super::apply::{Applied, read_targets, write_change};
+use super::neighbours::gather;
+use super::rows::threatens_pinned;
+use super::{Answers, Stage, draft};
+use crate::consolidate::{Change, Decision, merge_projects};
+use crate::memory::{MemoryId, Namespace};
+use crate::store::{Database, PlanLedger, RunId, Store, StoreError, Writer};
 
 /// The version of the shape; it grows when an older program could not apply the file rightly.
 pub const VERSION: u32 = 1;
@@ -45,7 +51,7 @@ pub struct SavedPlan {
     pub changes: Vec<Change>,
     /// What was read for it.
     #[serde(default)]
-    pub ledger: Carried,
+    pub ledger: PlanLedger,
 }
 
 /// Why a saved plan was not applied; nothing was written.
@@ -90,7 +96,7 @@ pub enum SavedPlanError {
 impl SavedPlan {
     /// Returns a plan of `changes` with an id of its own.
     #[must_use]
-    pub fn new(database: String, seen: i64, changes: Vec<Change>, ledger: Carried, made_at: Timestamp) -> Self {
+    pub fn new(database: String, seen: i64, changes: Vec<Change>, ledger: PlanLedger, made_at: Timestamp) -> Self {
         let id = uuid::Uuid::now_v7().to_string();
         Self { version: VERSION, id, database, made_at, seen, changes, ledger }
     }
@@ -171,6 +177,158 @@ fn without_stray_commas(text: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
+/// What became of a saved plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AppliedPlan {
+    /// What was written.
+    pub applied: Applied,
+    /// What became of each change of the file, in its order.
+    pub changes: Vec<Reviewed>,
+    /// Parts of conversations that count as done by this.
+    pub windows: usize,
+}
+
+/// A change of a saved plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reviewed {
+    /// What was done.
+    pub change: Change,
+    /// What had been reviewed, where what it was about has changed since, and another decision follows from that.
+    pub instead_of: Option<Box<Change>>,
+}
+
+/// Applies a plan in one transaction, as `run`, which must be one of [`APPLY`] with [`SavedPlan::arguments`].
+///
+/// A change is written as it was reviewed, unless a memory that it is about, or one that speaks of the same, has changed
+/// since the plan was made or was taken out of the file. Such a change alone is decided again, by the rules; what they
+/// leave open stays as it was reviewed where only its surroundings have changed. A pinned memory stays as it is.
+///
+/// # Errors
+/// [`SavedPlanError`]; nothing is written then.
+pub fn apply_saved(
+    store: &Store,
+    plan: &SavedPlan,
+    run: &RunId,
+    now: Timestamp,
+) -> Result<AppliedPlan, SavedPlanError> {
+    store.write(Some(run), now, |writer| apply_saved_within(writer, plan))
+}
+
+/// Returns the run that has applied the plan, be it that the process was killed before it could say so.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
+    for run in db.runs_of(APPLY, &plan.arguments())? {
+        if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {
+            return Ok(Some(run.id));
+        }
+    }
+    Ok(None)
+}
+
+fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPlan, SavedPlanError> {
+    if writer.identity()? != plan.database {
+        return Err(SavedPlanError::OtherDatabase);
+    }
+    if let Some(run) = applied_by(writer, plan)? {
+        return Err(SavedPlanError::Applied { run });
+    }
+    if let Some(namespace) = writer.taken_by_another(&plan.ledger)? {
+        return Err(SavedPlanError::Moved { namespace });
+    }
+    // Read before anything is written, so that what the plan itself does is none of it.
+    let touched = writer.changed_since(plan.seen)?;
+    for (from, into) in plan.ledger.merges() {
+        if writer.merged_into(from)? != writer.merged_into(into)? {
+            merge_projects(writer, from, into)?;
+        }
+    }
+    let mut done = AppliedPlan { windows: writer.take_over(&plan.ledger)?, ..AppliedPlan::default() };
+    for change in &plan.changes {
+        let reviewed = review(writer, change, &touched)?;
+        *done.applied.counts.entry(reviewed.change.decision).or_default() += 1;
+        write_change(writer, &reviewed.change, &mut done.applied)?;
+        done.changes.push(reviewed);
+    }
+    Ok(done)
+}
+
+/// Returns what is to be done about a change of the file, now.
+fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<Reviewed, StoreError> {
+    let mut change = change.clone();
+    // The file lay about; what stands in it comes from outside.
+    change.incoming.candidate = writer.redact(change.incoming.candidate).into_inner();
+    change.incoming.namespace = writer.merged_into(&change.incoming.namespace)?;
+    Ok(match decided_again(writer, &change, touched)? {
+        // The same decision, on the memories as they are now.
+        Some(again) if is_same(&change, &again) => {
+            Reviewed { change: Change { rows: again.rows, ..change }, instead_of: None }
+        }
+        Some(again) => Reviewed { change: again, instead_of: Some(Box::new(change)) },
+        None => Reviewed { change, instead_of: None },
+    })
+}
+
+/// Returns what follows where the change no longer does; `None` where it stands.
+fn decided_again(
+    writer: &Writer<'_>,
+    change: &Change,
+    touched: &BTreeSet<MemoryId>,
+) -> Result<Option<Change>, StoreError> {
+    let its_own = is_about_changed(writer, change, touched)?;
+    if !its_own && touched.is_empty() {
+        return Ok(None);
+    }
+    let mut cases = gather(writer, vec![change.incoming.clone()])?;
+    let Some(case) = cases.first_mut() else { return Ok(None) };
+    let rejected = change.decision != Decision::Skip && !case.rejected.is_empty();
+    if !its_own && !rejected && !case.known.iter().any(|known| touched.contains(&known.memory.id)) {
+        return Ok(None);
+    }
+    if let Some(id) = &change.new_id
+        && writer.find(id)?.is_none()
+    {
+        case.id = id.clone();
+    }
+    let (changes, questions) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
+    if !its_own && questions.iter().any(|question| question.open) {
+        return Ok(None);
+    }
+    Ok(changes.into_iter().next())
+}
+
+/// Whether a memory that the change names is another than when it was decided, or cannot be changed by it.
+fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<bool, StoreError> {
+    let named = || change.targets().chain(&change.related);
+    if named().any(|id| touched.contains(id)) {
+        return Ok(true);
+    }
+    let targets = read_targets(writer, change)?;
+    if targets.len() < change.targets().count() || threatens_pinned(change, &targets) {
+        return Ok(true);
+    }
+    change.new_id.as_ref().map_or(Ok(false), |id| Ok(writer.find(id)?.is_some()))
+}
+
+/// Whether two changes come to the same, whatever is said about why.
+fn is_same(one: &Change, other: &Change) -> bool {
+    let parts = |change: &Change| {
+        (
+            change.decision,
+            change.conflict,
+            change.target.clone(),
+            change.also.clone(),
+            change.related.clone(),
+            change.new_id.clone(),
+            change.merged.clone(),
+            change.born_superseded,
+            change.pending,
+        )
+    };
+    parts(one) == parts(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_plan_comes_back_as_it_was_and_a_part_of_one_is_an_error() {
-        let plan = SavedPlan::new("d".into(), 7, Vec::new(), Carried::default(), Timestamp::UNIX_EPOCH);
+        let plan = SavedPlan::new("d".into(), 7, Vec::new(), PlanLedger::default(), Timestamp::UNIX_EPOCH);
         let text = plan.to_text();
         assert_eq!(SavedPlan::parse(&text).unwrap(), plan);
         assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());

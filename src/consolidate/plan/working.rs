@@ -1,13 +1,14 @@
 //! Memories as they would be after the changes so far, and which of them a candidate is held against.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::effects::effects;
 use super::{Answer, Surrounded};
+use crate::changeset::Row;
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::decide::named::{Named, resolve};
+use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, Incoming, Known, Ruling};
 use crate::memory::{Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
@@ -22,7 +23,7 @@ const COMMON_WORD: usize = 200;
 /// Memories as they would be after the changes so far, and where their words stand.
 #[derive(Debug, Default)]
 pub(super) struct Working {
-    memories: BTreeMap<MemoryId, Known>,
+    overlay: Overlay,
     by_word: HashMap<String, Vec<MemoryId>>,
     /// Active memories by attribute and namespace, the latest made last.
     held: HashMap<String, BTreeSet<MemoryId>>,
@@ -33,7 +34,7 @@ pub(super) struct Working {
 impl Working {
     /// Returns what `case` is compared with: stored memories as they would be by now, then the closest of the batch.
     pub(super) fn around(&self, case: &Surrounded) -> Vec<Known> {
-        let stored = case.known.iter().map(|known| self.memories.get(&known.memory.id).unwrap_or(known).clone());
+        let stored = case.known.iter().map(|known| self.overlay.get(&known.memory.id).unwrap_or(known).clone());
         let mut known: Vec<Known> = stored.collect();
         let fresh = self.closest(&case.incoming);
         known.extend(
@@ -50,7 +51,7 @@ impl Working {
         for word in index_words(incoming) {
             let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
             let weight =
-                if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.memories.len()) };
+                if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.overlay.len()) };
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
@@ -67,12 +68,12 @@ impl Working {
         let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
         let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
         let others = ranked.into_iter().map(|(id, _)| id).filter(|id| !held.contains(id));
-        held.iter().copied().chain(others).filter_map(|id| self.memories.get(id)).take(MAX_FRESH).collect()
+        held.iter().copied().chain(others).filter_map(|id| self.overlay.get(id)).take(MAX_FRESH).collect()
     }
 
     /// Settles a candidate by what was named. What was named of a wording counts for the memory that it became part of.
     pub(super) fn answered(&self, case: &Surrounded, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
-        let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.memories.get(id));
+        let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.overlay.get(id));
         let mut named: Vec<(&Known, Named)> = Vec::new();
         for (id, said) in &answer.named {
             let (now_in, said) = match self.absorber(id) {
@@ -112,34 +113,40 @@ impl Working {
         }
     }
 
-    pub(super) fn apply(&mut self, change: &Change, known: &[Known], now: Timestamp) {
-        let is_target = |known: &&Known| change.targets().any(|id| *id == known.memory.id);
-        let targets: Vec<Known> = known.iter().filter(is_target).cloned().collect();
-        let effects = effects(change, &targets, now);
-        for memory in effects.changed {
-            let evidence =
-                targets.iter().find(|known| known.memory.id == memory.id).map(|known| known.evidence.clone());
-            let mut evidence = evidence.unwrap_or_default();
-            if Some(&memory.id) == change.target.as_ref() {
-                evidence.extend(effects.gained.iter().cloned());
+    /// Applies what a change writes, given its targets as they were.
+    pub(super) fn apply(&mut self, change: &Change, targets: Vec<Known>) {
+        let mut touched: BTreeSet<MemoryId> = BTreeSet::new();
+        for known in targets {
+            // Whatever confirms a memory is filed with it, be it that no row is different.
+            let is_confirmed = matches!(change.decision, Decision::Support | Decision::Merge) && !change.pending;
+            let is_written = change.rows.iter().any(|row| row.row.belongs_to(&known.memory.id));
+            if is_confirmed || is_written {
+                touched.insert(known.memory.id.clone());
+                self.overlay.insert(Known { fresh: true, ..known });
             }
-            self.put(Known { memory, evidence, fresh: true }, &change.incoming);
         }
-        for (memory, evidence) in effects.made {
-            self.put(Known { memory, evidence, fresh: true }, &change.incoming);
+        for row in &change.rows {
+            self.overlay.apply(row);
+            if let Row::Memory { after: Some(memory), .. } = &row.row {
+                touched.insert(memory.id.clone());
+            }
+        }
+        for id in touched {
+            self.file(&id, &change.incoming);
         }
     }
 
     /// Files a memory under its own words and under those of the candidate that made or changed it.
-    fn put(&mut self, known: Known, incoming: &Incoming) {
+    fn file(&mut self, id: &MemoryId, incoming: &Incoming) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
-            if ids.last() != Some(&known.memory.id) {
-                ids.push(known.memory.id.clone());
+            if ids.last() != Some(id) {
+                ids.push(id.clone());
             }
         }
-        self.note_held(&known.memory);
-        self.memories.insert(known.memory.id.clone(), known);
+        if let Some(memory) = self.overlay.get(id).map(|known| known.memory.clone()) {
+            self.note_held(&memory);
+        }
     }
 
     fn note_held(&mut self, memory: &Memory) {

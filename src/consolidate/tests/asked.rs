@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::guard::{Guard, Redacted};
+use crate::guard::Redacted;
 use crate::llm::{LlmError, Request};
 use crate::memory::{Memory, RelationType, Status};
 use crate::store::{RunStatus, Store};
@@ -45,7 +45,7 @@ fn what_a_model_settled_once_is_not_asked_again_whatever_its_words() {
     let model = Scripted::saying(&[answer]);
     let run = store.begin_run("run", &serde_json::json!({}), now()).unwrap();
     let planned = plan_with(&store, Some(&model), other());
-    apply(&store, &Guard::default(), &planned, Some(&run.id), now()).unwrap();
+    apply(&store, &planned, Some(&run.id), now()).unwrap();
     store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), now()).unwrap();
     assert_eq!(decisions(&planned), [Decision::Support]);
     assert_eq!(decisions(&plan_with(&store, Some(&model), other())), [Decision::Skip]);
@@ -204,7 +204,7 @@ fn an_order_waits_takes_nothing_s_place_and_is_put_before_no_model() {
     let planned = plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect());
     assert!(model.asked.borrow().is_empty());
     assert!(planned.changes.iter().all(|change| change.pending), "{planned:#?}");
-    apply(&store, &Guard::default(), &planned, None, "2027-01-02T00:00:00Z".parse().unwrap()).unwrap();
+    apply(&store, &planned, None, "2027-01-02T00:00:00Z".parse().unwrap()).unwrap();
     assert_eq!(with_status(&store, Status::Active), ["The API is REST.", "The team reviews every pull request."]);
     let waiting = store.waiting(&crate::store::Filter::default()).unwrap();
     assert_eq!(waiting.len(), 2);

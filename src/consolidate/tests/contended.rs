@@ -1,7 +1,6 @@
 //! Many who write into one namespace at the same time.
 
 use crate::consolidate::settle_by_rules;
-use crate::guard::Guard;
 use crate::memory::Status;
 use crate::store::Store;
 
@@ -24,7 +23,7 @@ fn nobody_is_turned_away_for_what_others_write_meanwhile() {
                 for number in 0..EACH {
                     let fact =
                         format!("said=2026-01-10 | Writer {writer} keeps parcel {number}00 in shelf {writer}{number}.");
-                    settle_by_rules(&store, &Guard::default(), &[incoming(&fact)], None, now()).unwrap();
+                    settle_by_rules(&store, &[incoming(&fact)], None, now()).unwrap();
                 }
             });
         }

@@ -56,7 +56,7 @@ fn learn(store: &Store, model: Option<&Contradicting>, lines: &[String]) {
     let guard = Guard::default();
     let planned = consolidate(store, &guard, model, incoming, now());
     let plan = futures::executor::block_on(planned).unwrap().0;
-    apply(store, &guard, &plan, None, now()).unwrap();
+    apply(store, &plan, None, now()).unwrap();
 }
 
 /// Returns the values of the active memories whose key holds `part`, sorted.

@@ -60,7 +60,7 @@ pub(super) fn plan(store: &Store, lines: &[&str]) -> Plan {
 }
 
 pub(super) fn write(store: &Store, plan: &Plan) -> Applied {
-    apply(store, &Guard::default(), plan, None, now()).unwrap()
+    apply(store, plan, None, now()).unwrap()
 }
 
 pub(super) fn learn(store: &Store, lines: &[&str]) -> Plan {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::changeset::Action;
-use crate::guard::Guard;
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::{Filter, RunStatus, Store};
 use proptest::prelude::*;
@@ -112,7 +111,7 @@ fn undoing_the_run_brings_back_what_was_there() {
         "The user plays chess.",
     ];
     let planned = plan(&store, &lines);
-    apply(&store, &Guard::default(), &planned, Some(&run.id), now()).unwrap();
+    apply(&store, &planned, Some(&run.id), now()).unwrap();
     assert_eq!(decisions(&planned), [Decision::Contradict, Decision::Support, Decision::Refine, Decision::Add]);
     store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), now()).unwrap();
     store.undo_run(&run.id, now()).unwrap();
@@ -228,7 +227,7 @@ fn a_plan_goes_stale_when_its_namespace_moves_on_and_survives_being_saved() {
     let saved: Plan = serde_json::from_str(&serde_json::to_string(&first).unwrap()).unwrap();
     assert_eq!(saved, first);
     learn(&store, &["The user likes tea."]);
-    assert!(matches!(apply(&store, &Guard::default(), &saved, None, now()), Err(ApplyError::Stale { .. })));
+    assert!(matches!(apply(&store, &saved, None, now()), Err(ApplyError::Stale { .. })));
     assert_eq!(with_status(&store, Status::Active), ["The user likes tea."]);
 }
 

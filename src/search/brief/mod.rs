@@ -1,7 +1,7 @@
 //! The brief: context of earlier conversations for a new one, within a budget and fenced as data.
 //!
 //! ```text
-//! glances ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
+//! rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
 //! The same memories give the same bytes: nothing in a brief counts or tells the time, the clock decides only whether a
@@ -112,7 +112,7 @@ pub fn compose_with(
     if request.namespaces.is_empty() {
         return Ok((Brief::default(), None));
     }
-    let glances = store.glances(&filter)?;
+    let brief_rows = store.brief_rows(&filter)?;
     let (to_the_point, without_meaning) = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
         Some(query) => {
             let (fits, without_meaning) = query::to_the_point(store, query, &filter, vectors, now)?;
@@ -120,7 +120,7 @@ pub fn compose_with(
         }
         None => (None, None),
     };
-    let weighed = select::weigh(&glances, to_the_point.as_ref(), request);
+    let weighed = select::weigh(&brief_rows, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
     Ok((select::select(weighed, texts, request), without_meaning))
 }

@@ -13,7 +13,7 @@ use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
 use crate::memory::{Memory, MemoryId, MemoryType, Scope, Tier};
 use crate::search::RECENCY_HALF_LIFE_DAYS;
-use crate::store::Glance;
+use crate::store::BriefRow;
 use crate::tokens;
 
 /// Share of the importance in the standing. The first four weights add up to 1.
@@ -128,32 +128,32 @@ impl Weighed {
 
 /// Sorts memories into sections, best first; equally good ones by their last change and then by id.
 ///
-/// Fading and recency are told from the latest event among `glances` rather than from a clock, so that a brief does not
+/// Fading and recency are told from the latest event among `brief_rows` rather than from a clock, so that a brief does not
 /// change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out what it does
 /// not name, but for what stands whatever is asked.
 pub(super) fn weigh(
-    glances: &[Glance],
+    brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> Weighed {
-    let as_of = glances.iter().map(|glance| glance.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
+    let as_of = brief_rows.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
     let mut weighed = Weighed::default();
-    let mut found: Vec<(&Glance, Section, Standing, Option<Because>)> = glances
+    let mut found: Vec<(&BriefRow, Section, Standing, Option<Because>)> = brief_rows
         .iter()
-        .map(|glance| {
-            let section = section_of(glance);
+        .map(|row| {
+            let section = section_of(row);
             let fit = to_the_point.filter(|_| section != Section::Standing);
-            let fit = fit.map(|fits| fits.get(&glance.id).copied());
-            let standing = standing(glance, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
-            (glance, section, standing, floor(glance, &standing, fit == Some(None), request))
+            let fit = fit.map(|fits| fits.get(&row.id).copied());
+            let standing = standing(row, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
+            (row, section, standing, floor(row, &standing, fit == Some(None), request))
         })
         .collect();
     found.sort_unstable_by(|(a, _, x, _), (b, _, y, _)| {
         let by_change = || b.updated_at.cmp(&a.updated_at);
         y.total.total_cmp(&x.total).then_with(by_change).then_with(|| a.id.cmp(&b.id))
     });
-    for (glance, section, standing, because) in found {
-        let id = glance.id.clone();
+    for (row, section, standing, because) in found {
+        let id = row.id.clone();
         match because {
             Some(because) => weighed.left_out.push(LeftOut { id, section, standing, because }),
             None => weighed.sections[section as usize].push(Candidate { id, standing }),
@@ -163,36 +163,35 @@ pub(super) fn weigh(
 }
 
 /// Returns where a memory stands: with what holds whatever is asked, with what is kept, or with what is over soon.
-fn section_of(glance: &Glance) -> Section {
-    let category = glance.category.as_str();
-    let instructs =
-        glance.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
+fn section_of(row: &BriefRow) -> Section {
+    let category = row.category.as_str();
+    let instructs = row.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
     let standing = instructs || matches!(category, "preference" | "profile");
-    match glance.scope {
-        _ if glance.pinned => Section::Standing,
+    match row.scope {
+        _ if row.pinned => Section::Standing,
         Scope::ShortTerm => Section::ShortTerm,
         Scope::LongTerm if standing => Section::Standing,
         Scope::LongTerm => Section::LongTerm,
     }
 }
 
-fn standing(glance: &Glance, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
+fn standing(row: &BriefRow, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
     let certainty = Certainty {
-        confidence: glance.confidence,
-        memory_type: glance.memory_type,
-        pinned: glance.pinned,
-        access_count: glance.access_count,
-        last_sure: glance.last_sure,
+        confidence: row.confidence,
+        memory_type: row.memory_type,
+        pinned: row.pinned,
+        access_count: row.access_count,
+        last_sure: row.last_sure,
     };
     let confidence = certainty.at(half_lives, as_of);
-    let recency = 0.5_f64.powf(days_between(glance.last_sure, as_of) / RECENCY_HALF_LIFE_DAYS);
-    let tier = if glance.pinned { 1.0 } else { share_of(glance.tier) };
-    let own = WEIGHT_IMPORTANCE * glance.importance
+    let recency = 0.5_f64.powf(days_between(row.last_sure, as_of) / RECENCY_HALF_LIFE_DAYS);
+    let tier = if row.pinned { 1.0 } else { share_of(row.tier) };
+    let own = WEIGHT_IMPORTANCE * row.importance
         + WEIGHT_CONFIDENCE * confidence
         + WEIGHT_RECENCY * recency
         + WEIGHT_TIER * tier;
     let total = fit.map_or(own, |fit| WEIGHT_TO_THE_POINT * fit + (1.0 - WEIGHT_TO_THE_POINT) * own);
-    Standing { total, to_the_point: fit, importance: glance.importance, confidence, recency, tier }
+    Standing { total, to_the_point: fit, importance: row.importance, confidence, recency, tier }
 }
 
 const fn share_of(tier: Tier) -> f64 {
@@ -206,10 +205,10 @@ const fn share_of(tier: Tier) -> f64 {
 }
 
 /// Returns why a memory is not told however much room there is. What is pinned always may be.
-fn floor(glance: &Glance, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
+fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
     match () {
-        () if glance.pinned => None,
-        () if glance.importance < request.min_importance => Some(Because::Unimportant),
+        () if row.pinned => None,
+        () if row.importance < request.min_importance => Some(Because::Unimportant),
         () if standing.confidence < MIN_CONFIDENCE => Some(Because::Faded),
         () if is_beside => Some(Because::BesideThePoint),
         () => None,

@@ -9,7 +9,8 @@ use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::store::index::words::unpacked;
 use crate::store::index::words::{TERM_BYTES, Texts};
-use crate::store::row::{MEMORY_COLUMNS, MEMORY_TABLES, json, memory_from_row, spelled};
+use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
+use crate::store::row::{json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 

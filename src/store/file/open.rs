@@ -114,6 +114,7 @@ impl Store {
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
         // The file may be of an earlier version, and only open for reading.
         migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
+        copy.set_guard(self.guard());
         Ok(copy)
     }
 }

@@ -25,9 +25,11 @@ use crate::fault::point;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
 use crate::store::index::near::fill_near;
 use crate::store::index::words::fill as fill_words;
-use crate::store::row::{json as from_json, put_memory, spelled};
+use crate::store::memories::evidence;
+use crate::store::memories::row::put_memory;
+use crate::store::row::{json as from_json, spelled};
 use crate::store::writer::Mark;
-use crate::store::{Store, StoreError, Writer, evidence};
+use crate::store::{Store, StoreError, Writer};
 
 /// Tables that are rebuilt from others, by the beginning of their names.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];

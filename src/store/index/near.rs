@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
-use crate::store::memories::rows as limit_of;
+use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
 use crate::store::near_words::{Name, NearForms, subject_word};
-use crate::store::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row, spelled};
-use crate::store::writer::to_json;
+use crate::store::row::{rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 

@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::ranking::Seq;
 use super::vectors::VectorModel;
 use crate::memory::MemoryId;
-use crate::store::filter::{Clauses, Filter};
+use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::{Database, StoreError, Within};
 
 /// Whole vectors that are read for each memory asked for.

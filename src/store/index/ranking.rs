@@ -7,11 +7,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::memory::{Memory, MemoryId, MemoryType};
-use crate::store::filter::{Clauses, Filter};
-use crate::store::row::{
-    MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row, spelled as text, time, time_or_none,
-};
-use crate::store::writer::to_json;
+use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, memory_from_row};
+use crate::store::row::{spelled as text, time, time_or_none, to_json};
 use crate::store::{Database, StoreError};
 
 /// Pieces of evidence that are passed over to find one of another memory.

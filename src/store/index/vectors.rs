@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::nearest;
 use crate::memory::MemoryId;
-use crate::store::memories::rows;
+use crate::store::row::rows;
 use crate::store::{Database, StoreError, Writer};
 
 /// Which model vectors are of; those of two models have nothing to do with each other.

@@ -19,9 +19,8 @@ use crate::guard::{Guard, Redacted};
 use crate::llm::{Reply, Request};
 use crate::memory::Memory;
 use crate::store::ledger::TranscriptId;
-use crate::store::row::json;
+use crate::store::row::{json, to_json};
 use crate::store::runs::process_may_live;
-use crate::store::writer::to_json;
 use crate::store::{Database, Store, StoreError};
 
 /// How long a request stays with the process that sends it, without a sign of life.

@@ -13,8 +13,7 @@ use crate::fault::point;
 use crate::guard::Redacted;
 use crate::memory::Candidate;
 use crate::store::ledger::TranscriptId;
-use crate::store::row::time_or_none;
-use crate::store::writer::to_json;
+use crate::store::row::{time_or_none, to_json};
 use crate::store::{Database, Store, StoreError};
 
 /// What makes a window this window: the same words at the same place, read by the same kind of extractor.

@@ -226,7 +226,7 @@ impl Machine {
         }
         let run = self.begin("run");
         let (plan, _) = self.plan(incoming.clone(), who);
-        apply(&self.store, &self.guard, &plan, Some(&run), self.now()).unwrap();
+        apply(&self.store, &plan, Some(&run), self.now()).unwrap();
         self.finish(&run);
         self.note(&plan, &run);
         self.nothing_again(incoming, who);
@@ -263,8 +263,7 @@ impl Machine {
         }
         let (old, new) = (self.lots[&from], self.lots[&into]);
         self.lots.values_mut().filter(|lot| **lot == old).for_each(|lot| *lot = new);
-        let guard = self.guard.clone();
-        Some(self.as_run("projects merge", |writer| merge_projects(writer, &guard, &from, &into)))
+        Some(self.as_run("projects merge", |writer| merge_projects(writer, &from, &into)))
     }
 
     fn there_and_back(&mut self, run: &Run) {
@@ -318,7 +317,7 @@ impl Machine {
         incoming.candidate.claim.valid_from = Some(self.now());
         incoming.candidate.claim.confidence = 1.0;
         let incoming = Incoming { source: "remember".into(), method: ExtractionMethod::Manual, ..incoming };
-        settle_by_rules(&self.store, &self.guard, &[incoming], None, self.now()).unwrap();
+        settle_by_rules(&self.store, &[incoming], None, self.now()).unwrap();
     }
 
     fn reword(&self, which: Pick, fact: &Fact) {
@@ -351,7 +350,7 @@ impl Machine {
         let memories: Vec<Imported> = lines.iter().enumerate().map(parse).collect();
         if !consolidate {
             let gathered = Gathered { memories, ..Gathered::default() };
-            import_as_is(&self.store, &self.guard, gathered, &Namespace::global(), self.now()).unwrap();
+            import_as_is(&self.store, gathered, &Namespace::global(), self.now()).unwrap();
             return;
         }
         let alive = memories.into_iter().filter(|imported| imported.memory.status == Status::Active);
@@ -367,7 +366,7 @@ impl Machine {
             source: memory.source,
             method: memory.extraction_method,
         });
-        settle_by_rules(&self.store, &self.guard, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
+        settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }
 
     /// What is there now, exported and imported: nothing changes.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::deed::Deed;
+use super::change::PassChange;
 use super::field::Field;
 use super::lists::SOURCE;
 use crate::changeset::Action;
@@ -48,23 +48,23 @@ pub(super) fn undecided(field: &Field, groups: &[Group]) -> Vec<Group> {
 }
 
 /// Derives what `groups` have in common, brings up to date what was derived before, and returns what was done.
-pub(super) fn reflect(field: &mut Field, groups: &[Group], said: &Patterns, now: Timestamp) -> Vec<Deed> {
-    let mut deeds = Vec::new();
+pub(super) fn reflect(field: &mut Field, groups: &[Group], said: &Patterns, now: Timestamp) -> Vec<PassChange> {
+    let mut changes = Vec::new();
     for group in groups {
-        let deed = match &group.derived {
+        let change = match &group.derived {
             Some(_) => recount(field, group, now),
             None if group.repeats(field) => derive(field, group, said, now),
             None => None,
         };
-        if let Some(deed) = deed {
-            field.apply(&deed);
-            deeds.push(deed);
+        if let Some(change) = change {
+            field.apply(&change);
+            changes.push(change);
         }
     }
-    deeds
+    changes
 }
 
-fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Option<Deed> {
+fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Option<PassChange> {
     let episodes = group.counted(field);
     let texts: Vec<&str> = episodes.iter().map(|known| known.memory.claim.content.as_str()).collect();
     let hash = group.hash(field);
@@ -88,12 +88,14 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     }
     let Candidate { claim, evidence, .. } = candidate;
     let memory = Memory::new(claim, field.namespace.clone(), SOURCE, ExtractionMethod::Auto, now);
-    let mut deed = Deed::new(Action::Derived, format!("{} episodes", episodes.len()), &memory.claim.content);
+    let mut change =
+        PassChange::new(Action::Derived, format!("{} episodes", episodes.len()), &memory.claim.content, now);
+    let id = memory.id.clone();
+    change.make(memory, &evidence);
     for known in &episodes {
-        deed.link(&memory.id, RelationType::DerivedFrom, &known.memory.id, now);
+        change.link(&id, RelationType::DerivedFrom, &known.memory.id);
     }
-    deed.made = Some((memory, evidence));
-    Some(deed)
+    Some(change)
 }
 
 fn claim(pattern: &Pattern, content: String, episodes: &[&Known]) -> Claim {
@@ -118,7 +120,7 @@ fn claim(pattern: &Pattern, content: String, episodes: &[&Known]) -> Claim {
 }
 
 /// Brings up to date what was derived: how often, until when, and on what it rests.
-fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
+fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
     let derived = field.active.get(group.derived.as_ref()?).filter(|known| !known.memory.pinned)?;
     let id = &derived.memory.id;
     let episodes = group.counted(field);
@@ -126,9 +128,9 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
     let is_broken = group.members(field).any(|known| is_forgotten(&known)) || episodes.len() < MIN_EPISODES;
     let content = &derived.memory.claim.content;
     if is_broken {
-        let mut deed = Deed::new(Action::Recounted, "an episode that it rests on is gone", content);
-        deed.changed.push(Memory { status: Status::Expired, updated_at: now, ..derived.memory.clone() });
-        return Some(deed);
+        let mut change = PassChange::new(Action::Recounted, "an episode that it rests on is gone", content, now);
+        change.change(derived, Memory { status: Status::Expired, ..derived.memory.clone() });
+        return Some(change);
     }
     let is_new = |known: &&&Known| !field.is_joined(id, &known.memory.id, &[RelationType::DerivedFrom]);
     let new: Vec<&Known> = episodes.iter().filter(is_new).copied().collect();
@@ -137,17 +139,17 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<Deed> {
     if new.is_empty() && recounted == *content {
         return None;
     }
-    let mut deed = Deed::new(Action::Recounted, format!("{} episodes", episodes.len()), &recounted);
-    deed.beside = Some(content.clone());
+    let mut change = PassChange::new(Action::Recounted, format!("{} episodes", episodes.len()), &recounted, now);
+    change.beside = Some(content.clone());
     let valid_from = episodes.iter().map(|known| super::field::said_at(known)).min();
     let claim = Claim { content: recounted, valid_from, ..derived.memory.claim.clone() };
-    deed.changed.push(Memory { claim, updated_at: now, ..derived.memory.clone() });
+    change.change(derived, Memory { claim, ..derived.memory.clone() });
     let evidence: Vec<_> = new.iter().flat_map(|known| known.evidence.iter().cloned()).collect();
-    deed.gained.push((id.clone(), new_evidence(&evidence, &derived.evidence)));
+    change.gain(id, &new_evidence(&evidence, &derived.evidence));
     for known in new {
-        deed.link(id, RelationType::DerivedFrom, &known.memory.id, now);
+        change.link(id, RelationType::DerivedFrom, &known.memory.id);
     }
-    Some(deed)
+    Some(change)
 }
 
 /// Returns, for each group that was asked about, whether anything came of it, as it is kept.

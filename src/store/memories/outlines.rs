@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use rusqlite::{Row, params_from_iter};
 
-use super::filter::{Clauses, Filter};
-use super::row::{spelled, time, time_or_none};
-use super::{Database, StoreError};
 use crate::memory::{MemoryId, MemoryType, Namespace, Scope, Status, Usage};
+use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::row::{spelled, time, time_or_none};
+use crate::store::{Database, StoreError};
 
 /// A memory without its texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn outlines(&self, filter: &Filter) -> Result<Vec<Outline>, StoreError> {
+    pub(crate) fn outlines(&self, filter: &Filter) -> Result<Vec<Outline>, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!(
             "SELECT {COLUMNS} FROM memories m JOIN memory_usage u ON u.memory_id = m.id WHERE {}",
@@ -98,10 +98,10 @@ fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{clean, day, insert, memory, quote, write};
-    use super::super::{RunStatus, Store};
     use super::*;
     use crate::memory::Evidence;
+    use crate::store::samples::{clean, day, insert, memory, quote, write};
+    use crate::store::{RunStatus, Store};
     use transcripts::MessageTime;
 
     fn confirmed(store: &Store) -> Option<Timestamp> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Database, StoreError};
 use crate::memory::Namespace;
 use crate::project::{Basis, Identity, Remote};
+use crate::store::{Database, StoreError};
 
 /// A project, with all by which it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,7 +57,7 @@ impl Project {
 
     /// Whether all its folders lie in this one.
     #[must_use]
-    pub fn lies_in(&self, folder: &str) -> bool {
+    pub(crate) fn lies_in(&self, folder: &str) -> bool {
         let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
         self.paths.iter().all(|path| path.strip_prefix(folder).is_some_and(is_inside))
     }
@@ -88,7 +88,7 @@ impl Database {
             let mut statement = conn.prepare_cached(ROWS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
-                let namespace: Namespace = super::row::spelled(row, 0)?;
+                let namespace: Namespace = crate::store::row::spelled(row, 0)?;
                 let (project, identities) =
                     projects.entry(namespace.clone()).or_insert_with(|| (Project::new(namespace), Vec::new()));
                 let kind: String = row.get(1)?;

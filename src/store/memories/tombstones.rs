@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::row::{spelled, time};
-use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row, Tombstone};
 use crate::memory::{MemoryId, Namespace};
+use crate::store::row::{spelled, time};
+use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
@@ -32,7 +32,7 @@ impl Database {
         })
     }
 
-    pub(super) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
+    pub(in crate::store) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
         self.read(|conn| {
             let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
             Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], tombstone_from_row).optional()?)
@@ -40,7 +40,7 @@ impl Database {
     }
 
     /// Returns every such note of a namespace, by memory.
-    pub(super) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
+    pub(in crate::store) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
         self.read(|conn| {
             let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
             let mut statement = conn.prepare_cached(&sql)?;
@@ -77,7 +77,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn lift_tombstone(&self, id: &MemoryId) -> Result<bool, StoreError> {
+    pub(crate) fn lift_tombstone(&self, id: &MemoryId) -> Result<bool, StoreError> {
         let Some(tombstone) = self.tombstone_of(id)? else { return Ok(false) };
         self.write_one(Action::Admit, Row::Tombstone { before: Some(tombstone), after: None }, None)?;
         Ok(true)
@@ -87,7 +87,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn move_tombstones(&self, from: &Namespace, into: &Namespace) -> Result<usize, StoreError> {
+    pub(crate) fn move_tombstones(&self, from: &Namespace, into: &Namespace) -> Result<usize, StoreError> {
         let notes = self.tombstones_of(from)?;
         for note in &notes {
             let after = Tombstone { namespace: into.clone(), ..note.clone() };
@@ -97,7 +97,7 @@ impl Writer<'_> {
     }
 }
 
-pub(super) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
+pub(in crate::store) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
     let inserted = conn
         .prepare_cached(
             "INSERT INTO tombstones (memory_id, namespace, content_hash, key, value_hash, reason, at)
@@ -115,7 +115,7 @@ pub(super) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<boo
     Ok(inserted > 0)
 }
 
-pub(super) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
+pub(in crate::store) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
     conn.prepare_cached("DELETE FROM tombstones WHERE memory_id = ?1")?.execute([id.as_str()])?;
     Ok(())
 }

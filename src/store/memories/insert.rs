@@ -1,7 +1,7 @@
-//! Writing new memories, one or many at once.
+//! Inserts new memories, one or many at once.
 //!
-//! Half of the work is to tell what is to be written: to cut texts into words, to spell rows, to hash. That needs no
-//! file, so of many memories it is done on the other processors, some ahead of the one that writes:
+//! Half of the work needs no file: cutting texts into words, spelling rows, hashing. For many memories it is done on
+//! the other processors, some parts ahead of the thread that writes:
 //!
 //! ```text
 //! other threads   make and prepare part 1, part 2, … ─┐  at most so many parts ahead
@@ -9,19 +9,23 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
+use rusqlite::ToSql;
 use rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
 
-use super::evidence::{INSERT_PIECE, fill_row as fill_piece};
-use super::fresh::{Fresh, FreshPiece};
-use super::index::words::{PUT_WAITING, put_new};
-use super::row::{INSERT_MEMORY, INSERT_USAGE, fill_row, fill_usage};
-use super::terms::Stems;
-use super::{StoreError, Writer};
-use crate::changeset::Action;
+use crate::changeset::{Action, Entity, evidence_as_stored, memory_as_stored};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory};
+use crate::store::index::near::filed;
+use crate::store::index::search::entry;
+use crate::store::index::words::{Entry, PUT_WAITING, put_new};
+use crate::store::memories::evidence::{INSERT_PIECE, fill_row as fill_piece, place};
+use crate::store::memories::row::{INSERT_MEMORY, INSERT_USAGE, Spelled, fill_row, fill_usage};
+use crate::store::row::to_json;
+use crate::store::terms::Stems;
+use crate::store::{RunId, StoreError, Writer};
 
 /// A memory to be written, with what it rests on.
 pub type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
@@ -39,21 +43,8 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::Exists`] if its id is taken.
     pub fn insert(&self, memory: &Redacted<Memory>, evidence: &Redacted<Vec<Evidence>>) -> Result<(), StoreError> {
-        self.insert_because(memory, evidence, None)
-    }
-
-    /// Writes a new memory as [`Writer::insert`] does, with `reason` in its history.
-    ///
-    /// # Errors
-    /// [`StoreError::Exists`] if its id is taken.
-    pub fn insert_because(
-        &self,
-        memory: &Redacted<Memory>,
-        evidence: &Redacted<Vec<Evidence>>,
-        reason: Option<&str>,
-    ) -> Result<(), StoreError> {
         let fresh = Fresh::of(memory, evidence, &mut self.stems.borrow_mut())?;
-        self.write_fresh(&[fresh], Action::Add, reason)
+        self.write_fresh(&[fresh], Action::Add, None)
     }
 
     /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, in less time where there
@@ -99,7 +90,30 @@ impl Writer<'_> {
         })
     }
 
-    pub(super) fn write_fresh(&self, all: &[Fresh], action: Action, reason: Option<&str>) -> Result<(), StoreError> {
+    /// Writes lines of history about what is new, in their order.
+    pub(in crate::store) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
+        let changeset = self.changeset()?;
+        self.read(|conn| {
+            let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
+            for some in new.chunks(NOTED_AT_ONCE) {
+                // Of many at once, each costs half.
+                let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
+                for some in some.chunks(steps) {
+                    let mut values: Vec<&dyn ToSql> = vec![&run, &at, &changeset];
+                    some.iter().for_each(|new| values.extend(new.values()));
+                    conn.prepare_cached(if steps > 1 { &MANY_NOTES } else { &ONE_NOTE })?.execute(&values[..])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(in crate::store) fn write_fresh(
+        &self,
+        all: &[Fresh],
+        action: Action,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
         let mut changes: BTreeMap<&str, i64> = BTreeMap::new();
         let mut history = Vec::with_capacity(all.len() * 2);
         self.read(|conn| {
@@ -231,4 +245,105 @@ impl Drop for Closing<'_> {
             self.desk.changed.notify_all();
         }
     }
+}
+
+/// A memory that is about to be written.
+#[derive(Debug)]
+pub(in crate::store) struct Fresh {
+    pub(in crate::store) memory: Memory,
+    pub(in crate::store) spelled: Spelled,
+    /// The whole of it, for the history.
+    pub(in crate::store) json: String,
+    /// What it rests on, each piece once.
+    pub(in crate::store) evidence: Vec<FreshPiece>,
+    /// What people search it by.
+    pub(in crate::store) entry: Entry,
+    /// What other claims find it by.
+    pub(in crate::store) near: String,
+}
+
+/// A piece of evidence that is about to be written.
+#[derive(Debug)]
+pub(in crate::store) struct FreshPiece {
+    pub(in crate::store) piece: Evidence,
+    /// The messages in which it stands.
+    pub(in crate::store) messages: String,
+    /// The whole of it, for the history.
+    pub(in crate::store) json: String,
+}
+
+impl Fresh {
+    pub(in crate::store) fn of(memory: &Memory, evidence: &[Evidence], stems: &mut Stems) -> Result<Self, StoreError> {
+        let memory = memory_as_stored(memory);
+        let mut pieces: Vec<FreshPiece> = Vec::with_capacity(evidence.len());
+        for (at, piece) in evidence.iter().enumerate() {
+            if !evidence[..at].iter().any(|before| place(before) == place(piece)) {
+                let piece = evidence_as_stored(piece);
+                pieces.push(FreshPiece { messages: to_json(&piece.messages)?, json: to_json(&piece)?, piece });
+            }
+        }
+        let quotes: Vec<&str> = pieces.iter().map(|fresh| fresh.piece.quote.as_str()).collect();
+        Ok(Self {
+            spelled: Spelled::of(&memory)?,
+            json: to_json(&memory)?,
+            entry: entry(&memory, &quotes, stems),
+            near: filed(&memory.namespace, &memory.claim),
+            evidence: pieces,
+            memory,
+        })
+    }
+
+    /// Returns when what it rests on was last said, as far as that is known.
+    pub(in crate::store) fn confirmed_at(&self) -> Option<Timestamp> {
+        self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
+    }
+
+    /// Returns its lines in the history: what was done to make it, and why.
+    pub(in crate::store) fn history<'n>(
+        &'n self,
+        action: Action,
+        reason: Option<&'n str>,
+    ) -> impl Iterator<Item = New<'n>> {
+        let memory = self.memory.id.as_str();
+        let add = New { memory, action: action.as_str(), entity: Entity::Memory.as_str(), after: &self.json, reason };
+        let piece = move |fresh: &'n FreshPiece| New {
+            memory,
+            action: Action::Evidence.as_str(),
+            entity: Entity::Evidence.as_str(),
+            after: &fresh.json,
+            reason: None,
+        };
+        std::iter::once(add).chain(self.evidence.iter().map(piece))
+    }
+}
+
+/// One line of history about a new row, before it is written.
+pub(in crate::store) struct New<'n> {
+    pub(in crate::store) memory: &'n str,
+    pub(in crate::store) action: &'n str,
+    pub(in crate::store) entity: &'n str,
+    pub(in crate::store) after: &'n str,
+    pub(in crate::store) reason: Option<&'n str>,
+}
+
+impl New<'_> {
+    fn values(&self) -> [&dyn ToSql; 5] {
+        [&self.memory, &self.action, &self.entity, &self.after, &self.reason]
+    }
+}
+
+/// Lines of history that one statement writes.
+const NOTED_AT_ONCE: usize = 16;
+static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
+static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
+
+/// Returns the statement that writes so many lines of history about what is new.
+fn notes(count: usize) -> String {
+    let line = |at: usize| {
+        let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 4 + place);
+        format!("(?1, ?{memory}, NULL, ?2, ?{action}, ?{entity}, NULL, ?{after}, ?{reason}, ?3)")
+    };
+    let lines: Vec<String> = (0..count).map(line).collect();
+    let columns = "run_id, memory_id, other_id, at, action, entity, before, after, reason, changeset";
+    format!("INSERT INTO history ({columns}) VALUES {}", lines.join(", "))
 }

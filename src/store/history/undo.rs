@@ -12,12 +12,12 @@ use rusqlite::params;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::history::HistoryEntry;
-use super::runs::{RunId, RunStatus};
-use super::writer::{Mark, Stale};
-use super::{Database, Store, StoreError, Writer};
 use crate::changeset::{Entity, RowChange};
 use crate::memory::{MemoryId, Relation};
+use crate::store::history::HistoryEntry;
+use crate::store::runs::{RunId, RunStatus};
+use crate::store::writer::{Mark, Stale};
+use crate::store::{Database, Store, StoreError, Writer};
 
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Row as SqlRow, params};
 
-use super::row::{spelled, time};
-use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row};
 use crate::memory::{MemoryId, Relation, RelationType};
+use crate::store::row::{spelled, time};
+use crate::store::{Database, StoreError, Writer};
 
 impl Database {
     /// Returns the links from and to a memory: its own first, each by time.
@@ -61,7 +61,7 @@ impl Writer<'_> {
 }
 
 /// Returns whether the link was new.
-pub(super) fn insert_row(conn: &Connection, relation: &Relation) -> Result<bool, StoreError> {
+pub(in crate::store) fn insert_row(conn: &Connection, relation: &Relation) -> Result<bool, StoreError> {
     let inserted = conn
         .prepare_cached(
             "INSERT INTO relations (from_id, to_id, type, reason, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -77,7 +77,7 @@ pub(super) fn insert_row(conn: &Connection, relation: &Relation) -> Result<bool,
     Ok(inserted > 0)
 }
 
-pub(super) fn delete_row(conn: &Connection, relation: &Relation) -> Result<(), StoreError> {
+pub(in crate::store) fn delete_row(conn: &Connection, relation: &Relation) -> Result<(), StoreError> {
     conn.prepare_cached("DELETE FROM relations WHERE from_id = ?1 AND to_id = ?2 AND type = ?3")?.execute([
         relation.from.as_str(),
         relation.to.as_str(),

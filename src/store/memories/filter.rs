@@ -108,7 +108,7 @@ pub enum Order {
 }
 
 impl Order {
-    pub(super) const fn sql(self) -> &'static str {
+    pub(in crate::store) const fn sql(self) -> &'static str {
         match self {
             Self::Updated => "m.updated_at DESC, m.id DESC",
             Self::Created => "m.created_at DESC, m.id DESC",
@@ -122,13 +122,13 @@ impl Order {
 
 /// Conditions in SQL, with the values that are bound to them in order.
 #[derive(Debug, Default)]
-pub(super) struct Clauses {
+pub(in crate::store) struct Clauses {
     conditions: Vec<String>,
-    pub(super) values: Vec<Value>,
+    pub(in crate::store) values: Vec<Value>,
 }
 
 impl Clauses {
-    pub(super) fn of(filter: &Filter) -> Self {
+    pub(in crate::store) fn of(filter: &Filter) -> Self {
         let mut clauses = Self::default();
         clauses.within(&filter.namespaces);
         clauses.one_of("m.type", filter.types.iter().map(|value| value.as_str()));
@@ -148,18 +148,18 @@ impl Clauses {
     }
 
     /// Returns what `filter` says of namespaces and nothing else, for any table `m` that has them.
-    pub(super) fn within_alone(filter: &Filter) -> Self {
+    pub(in crate::store) fn within_alone(filter: &Filter) -> Self {
         let mut clauses = Self::default();
         clauses.within(&filter.namespaces);
         clauses
     }
 
     /// Returns the conditions joined by `AND`, or one that always holds.
-    pub(super) fn sql(&self) -> String {
+    pub(in crate::store) fn sql(&self) -> String {
         if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }
     }
 
-    pub(super) fn push(&mut self, condition: impl Into<String>, values: impl IntoIterator<Item = Value>) {
+    pub(in crate::store) fn push(&mut self, condition: impl Into<String>, values: impl IntoIterator<Item = Value>) {
         self.conditions.push(condition.into());
         self.values.extend(values);
     }
@@ -167,7 +167,7 @@ impl Clauses {
     /// Adds that the text stands somewhere in title, content, summary, subject or tags.
     ///
     /// Not by `LIKE`, which refuses long patterns.
-    pub(super) fn containing(&mut self, text: &str) {
+    pub(in crate::store) fn containing(&mut self, text: &str) {
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
         let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");

@@ -1,13 +1,90 @@
-//! What full passes know of each other: which pairs a model has told apart, and where nothing was left to do.
+//! What was decided before: about candidates, about pairs of memories, and by whole passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, params};
+use sha2::{Digest, Sha256};
+use transcripts::hex;
 
-use super::row::spelled;
-use super::{Database, StoreError, Writer};
 use crate::changeset::Action;
-use crate::memory::{MemoryId, Namespace, RelationType};
+use crate::memory::{Evidence, MemoryId, Namespace, RelationType};
+use crate::store::row::spelled;
+use crate::store::runs::RunId;
+use crate::store::{Database, StoreError, Writer};
+use crate::text::normalise::normalised_hash;
+
+/// What makes two candidates one and the same: what they say, and the words that they rest on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    claim: String,
+    sources: String,
+}
+
+impl Fingerprint {
+    /// Returns the fingerprint of a claim; `None` for one that rests on nothing, which may be said by anybody again.
+    #[must_use]
+    pub fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
+        let mut pieces: Vec<[&str; 3]> = evidence
+            .iter()
+            .map(|piece| [&*piece.transcript, piece.messages.first().map_or("", String::as_str), &*piece.quote])
+            .collect();
+        pieces.sort_unstable();
+        pieces.dedup();
+        let mut hash = Sha256::new();
+        for part in pieces.iter().flatten() {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        let sources = hex(&hash.finalize()[..16]);
+        (!pieces.is_empty()).then(|| Self { claim: normalised_hash(content), sources })
+    }
+}
+
+impl Database {
+    /// Returns the memory of `namespace` that a candidate of this fingerprint led to, whatever has become of it since.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn settled(&self, namespace: &Namespace, of: &Fingerprint) -> Result<Option<MemoryId>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT s.memory_id FROM settled s JOIN memories m ON m.id = s.memory_id
+                 WHERE s.claim_hash = ?1 AND s.sources_hash = ?2 AND m.namespace = ?3 ORDER BY s.memory_id LIMIT 1",
+            )?;
+            let values = params![of.claim, of.sources, namespace.to_string()];
+            let found = statement.query_row(values, |row| row.get::<_, String>(0)).optional()?;
+            Ok(found.map(MemoryId::from_stored))
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Notes that a candidate of this fingerprint led to `memory`; undoing the run takes the note back.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn note_settled(&self, of: &Fingerprint, memory: &MemoryId) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT OR IGNORE INTO settled (claim_hash, sources_hash, memory_id, run_id) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![of.claim, of.sources, memory.as_str(), self.run.map(RunId::as_str)])?;
+            Ok(())
+        })
+    }
+
+    /// Takes back what `run` noted, but for memories that stay as the run left them.
+    pub(in crate::store) fn forget_settled(&self, run: &RunId, kept: &[MemoryId]) -> Result<(), StoreError> {
+        self.read(|conn| {
+            let kept = serde_json::json!(kept.iter().map(MemoryId::as_str).collect::<Vec<_>>()).to_string();
+            conn.execute(
+                "DELETE FROM settled WHERE run_id = ?1 AND memory_id NOT IN (SELECT value FROM json_each(?2))",
+                params![run.as_str(), kept],
+            )?;
+            Ok(())
+        })
+    }
+}
 
 /// Two texts by their hashes, the smaller first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +142,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn pass_mark(&self, namespace: &Namespace) -> Result<Option<PassMark>, StoreError> {
+    pub(crate) fn pass_mark(&self, namespace: &Namespace) -> Result<Option<PassMark>, StoreError> {
         self.read(|conn| {
             Ok(conn
                 .prepare_cached("SELECT revision, judge FROM passes WHERE namespace = ?1")?
@@ -78,7 +155,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn links_taken_back(
+    pub(crate) fn links_taken_back(
         &self,
         namespace: &Namespace,
     ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
@@ -100,7 +177,11 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn steps_taken_back(&self, namespace: &Namespace, action: Action) -> Result<BTreeSet<MemoryId>, StoreError> {
+    pub(crate) fn steps_taken_back(
+        &self,
+        namespace: &Namespace,
+        action: Action,
+    ) -> Result<BTreeSet<MemoryId>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT h.memory_id FROM history h JOIN memories m ON m.id = h.memory_id
@@ -117,7 +198,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_judged(
+    pub(crate) fn note_judged(
         &self,
         namespace: &Namespace,
         model: &str,
@@ -138,7 +219,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_pass(&self, namespace: &Namespace, mark: &PassMark) -> Result<(), StoreError> {
+    pub(crate) fn note_pass(&self, namespace: &Namespace, mark: &PassMark) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO passes (namespace, revision, judge, at) VALUES (?1, ?2, ?3, ?4)",
@@ -158,9 +239,9 @@ impl Writer<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::super::samples::{clean, day, insert, memory, relation, shop};
-    use super::super::{RunStatus, Store};
     use super::*;
+    use crate::store::samples::{clean, day, insert, memory, relation, shop};
+    use crate::store::{RunStatus, Store};
 
     #[test]
     fn what_was_said_about_a_pair_is_found_whichever_comes_first() {

@@ -1,14 +1,26 @@
-//! Memories: one by one, in lists, and their changes.
+//! Memories: read one by one and in lists, and changed.
 
-use rusqlite::{OptionalExtension, params, params_from_iter};
+pub(super) mod brief_rows;
+pub(super) mod evidence;
+pub(super) mod filter;
+pub(super) mod insert;
+pub(super) mod outlines;
+pub(super) mod relations;
+pub(super) mod review;
+pub(super) mod row;
+pub(super) mod tombstones;
+pub(super) mod upkeep;
 
-use super::filter::{Clauses, Filter, Order};
-use super::index::near::of_key;
-use super::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
 use crate::guard::Redacted;
-use crate::memory::{Memory, MemoryId, Namespace, Status};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
+use crate::store::index::near::of_key;
+use crate::store::memories::filter::{Clauses, Filter, Order};
+use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
+use crate::store::row::rows;
+use crate::store::{Database, StoreError, Writer};
+use crate::text::normalise::normalised_hash;
+use rusqlite::{OptionalExtension, params, params_from_iter};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
@@ -63,7 +75,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn holds_more_than(&self, namespace: &Namespace, most: usize) -> Result<bool, StoreError> {
+    pub(crate) fn holds_more_than(&self, namespace: &Namespace, most: usize) -> Result<bool, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT count(*) > ?2 FROM (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'active' LIMIT ?2 + 1)",
@@ -104,7 +116,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let sql = format!(
                 "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
@@ -118,7 +130,7 @@ impl Database {
     }
 
     /// Returns what a statement over the memory columns yields.
-    pub(super) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
+    pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(sql)?;
             let found = statement.query_map(params_from_iter(clauses.values), memory_from_row)?;
@@ -173,7 +185,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
+    pub(crate) fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
@@ -195,7 +207,12 @@ impl Writer<'_> {
     }
 
     /// Writes a memory as it is given, but for its counts, if it differs in more than `updated_at`.
-    pub(super) fn replace(&self, after: Memory, action: Action, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub(in crate::store) fn replace(
+        &self,
+        after: Memory,
+        action: Action,
+        reason: Option<&str>,
+    ) -> Result<bool, StoreError> {
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
@@ -215,7 +232,67 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
     }
 }
 
-/// Returns a number of rows as SQLite counts them.
-pub(super) fn rows(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+impl Database {
+    /// Returns at most `limit` memories that are neither active nor pending and say these words or speak of an
+    /// attribute of these spellings, those with the same words first, then the last changed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn past(
+        &self,
+        namespace: &Namespace,
+        content: &str,
+        keys: &[String],
+        limit: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
+                 AND m.status NOT IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC LIMIT ?3"
+            );
+            let (namespace, most) = (namespace.to_string(), rows(limit));
+            let mut statement = conn.prepare_cached(&sql)?;
+            let said = statement.query_map(params![normalised_hash(content), namespace, most], memory_from_row)?;
+            let mut past: Vec<Memory> = said.collect::<Result<_, _>>()?;
+            let sql = format!(
+                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.namespace = ?2 AND m.status = ?3
+                 ORDER BY m.updated_at DESC, m.id DESC LIMIT ?4",
+                of_key("?1"),
+            );
+            let mut statement = conn.prepare_cached(&sql)?;
+            let mut of_key: Vec<Memory> = Vec::new();
+            for key in keys {
+                for status in [Status::Superseded, Status::Forgotten, Status::Expired] {
+                    let found = statement.query_map(params![key, namespace, status.as_str(), most], memory_from_row)?;
+                    of_key.extend(found.collect::<Result<Vec<_>, _>>()?);
+                }
+            }
+            of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
+            of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
+            past.extend(of_key);
+            past.truncate(limit);
+            Ok(past)
+        })
+    }
+
+    /// Returns the memories of any status that rest on the quote of this piece of evidence, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn resting_on(&self, namespace: &Namespace, piece: &Evidence) -> Result<Vec<Memory>, StoreError> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {MEMORY_COLUMNS} FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
+                 JOIN memory_usage u ON u.memory_id = m.id
+                 WHERE m.namespace = ?1 AND e.transcript = ?2 AND e.message = ?3
+                 AND substr(e.quote, 1, 40) = substr(?4, 1, 40) AND e.quote = ?4
+                 ORDER BY m.id"
+            );
+            let mut statement = conn.prepare_cached(&sql)?;
+            let message = piece.messages.first().map_or("", String::as_str);
+            let values = params![namespace.to_string(), piece.transcript, message, piece.quote];
+            let found = statement.query_map(values, memory_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
 }

@@ -1,9 +1,9 @@
 //! The least that must be known of memories to tell which of them a conversation is told.
 
-use super::filter::{Clauses, Filter};
-use super::row::{spelled, time, time_or_none};
-use super::{Database, StoreError};
 use crate::memory::{MemoryId, MemoryType, Scope, Tier};
+use crate::store::memories::filter::{Clauses, Filter};
+use crate::store::row::{spelled, time, time_or_none};
+use crate::store::{Database, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -13,7 +13,7 @@ const READ_THROUGH: usize = 8;
 
 /// What a brief weighs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glance {
+pub struct BriefRow {
     /// Which memory.
     pub id: MemoryId,
     /// Its type.
@@ -43,7 +43,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn glances(&self, filter: &Filter) -> Result<Vec<Glance>, StoreError> {
+    pub(crate) fn brief_rows(&self, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
         self.at_once(|db| {
             db.read(|conn| {
                 let found = unused(conn, filter)?;
@@ -61,7 +61,7 @@ impl Database {
 }
 
 /// Returns the memories as if nobody had used them.
-fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<Glance>, StoreError> {
+fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
     let clauses = Clauses::of(filter);
     let sql = format!(
         "SELECT m.id, m.type, m.category, m.scope, m.importance, m.confidence, m.pinned, m.updated_at
@@ -71,7 +71,7 @@ fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<Glance>, StoreError>
     let mut statement = conn.prepare_cached(&sql)?;
     let found = statement.query_map(params_from_iter(clauses.values), |row| {
         let updated_at = time(row, 7)?;
-        Ok(Glance {
+        Ok(BriefRow {
             id: MemoryId::from_stored(row.get::<_, String>(0)?),
             memory_type: spelled(row, 1)?,
             category: row.get(2)?,
@@ -85,16 +85,16 @@ fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<Glance>, StoreError>
             last_sure: updated_at,
         })
     })?;
-    let mut found = found.collect::<Result<Vec<Glance>, _>>()?;
+    let mut found = found.collect::<Result<Vec<BriefRow>, _>>()?;
     found.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     Ok(found)
 }
 
-/// Column order is what [`Glance::used`] reads; change both together.
+/// Column order is what [`BriefRow::used`] reads; change both together.
 const USE: &str = "SELECT memory_id, access_count, tier, last_accessed_at, confirmed_at FROM memory_usage";
 
 /// Adds the use of memories that are in the order of their ids, as the table is. What has none is left out.
-fn read_through(conn: &Connection, found: Vec<Glance>) -> Result<Vec<Glance>, StoreError> {
+fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} ORDER BY memory_id"))?;
     let mut rows = statement.query(())?;
     let mut used = Vec::with_capacity(found.len());
@@ -112,7 +112,7 @@ fn read_through(conn: &Connection, found: Vec<Glance>) -> Result<Vec<Glance>, St
 }
 
 /// Does the same, one memory after another.
-fn look_up(conn: &Connection, found: Vec<Glance>) -> Result<Vec<Glance>, StoreError> {
+fn look_up(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} WHERE memory_id = ?1"))?;
     let mut used = Vec::with_capacity(found.len());
     for glance in found {
@@ -124,7 +124,7 @@ fn look_up(conn: &Connection, found: Vec<Glance>) -> Result<Vec<Glance>, StoreEr
     Ok(used)
 }
 
-impl Glance {
+impl BriefRow {
     fn used(self, row: &Row<'_>) -> rusqlite::Result<Self> {
         let later = time_or_none(row, 3)?.max(time_or_none(row, 4)?);
         let last_sure = later.map_or(self.last_sure, |at| at.max(self.last_sure));
@@ -134,16 +134,16 @@ impl Glance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{clean, day, insert, memory, memory_in, quote, write};
-    use super::super::{AccessKind, Outline, Store};
     use super::*;
     use crate::changeset::Action;
     use crate::lifecycle::decay::last_sure;
     use crate::memory::{Evidence, Namespace};
+    use crate::store::samples::{clean, day, insert, memory, memory_in, quote, write};
+    use crate::store::{AccessKind, Outline, Store};
     use transcripts::MessageTime;
 
-    fn of(outline: Outline) -> Glance {
-        Glance {
+    fn of(outline: Outline) -> BriefRow {
+        BriefRow {
             last_sure: last_sure(&outline),
             id: outline.id,
             memory_type: outline.memory_type,
@@ -173,9 +173,9 @@ mod tests {
         write(&store, |w| w.add_evidence(&all[10].id, &clean(vec![said])));
         let everything = Filter { statuses: Vec::new(), ..Filter::default() };
         for (filter, count) in [(everything, 41), (Filter::exactly(&[elsewhere]), 1)] {
-            let expected: Vec<Glance> = store.outlines(&filter).unwrap().into_iter().map(of).collect();
+            let expected: Vec<BriefRow> = store.outlines(&filter).unwrap().into_iter().map(of).collect();
             assert_eq!(expected.len(), count);
-            assert_eq!(store.glances(&filter).unwrap(), expected);
+            assert_eq!(store.brief_rows(&filter).unwrap(), expected);
         }
     }
 }

@@ -9,17 +9,16 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::row::{json, spelled};
-use super::runs::RunId;
-use super::writer::to_json;
-use super::{Database, StoreError, Writer};
+use crate::guard::Redact;
 use crate::guard::Redacted;
-use crate::guard::{Guard, Redact};
 use crate::memory::{Candidate, Namespace};
+use crate::store::row::{json, spelled, to_json};
+use crate::store::runs::RunId;
+use crate::store::{Database, StoreError, Writer};
 
 /// Rows of the ledger of one file on their way into another of the same memories. Times are milliseconds since 1970.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Carried {
+pub struct PlanLedger {
     /// Conversations, by key.
     #[serde(default)]
     transcripts: Vec<Conversation>,
@@ -82,7 +81,7 @@ struct Folder {
     seen_at: i64,
 }
 
-impl Carried {
+impl PlanLedger {
     /// Returns the projects that are to be made one before anything else is written: each first one goes to the second.
     #[must_use]
     pub fn merges(&self) -> &[(Namespace, Namespace)] {
@@ -100,7 +99,7 @@ impl Carried {
     }
 }
 
-impl Redact for Carried {
+impl Redact for PlanLedger {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         for transcript in &mut self.transcripts {
             edit(&mut transcript.origin);
@@ -120,11 +119,11 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
-    pub fn carried(&self, run: &RunId) -> Result<Carried, StoreError> {
+    pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
-        let mut carried = Carried { transcripts, windows, ..Carried::default() };
+        let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
         carried.merges = self
             .rows("SELECT namespace, into_namespace FROM project_merges ORDER BY namespace", |row| {
                 Ok((spelled(row, 0)?, spelled(row, 1)?))
@@ -211,7 +210,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn taken_by_another(&self, carried: &Carried) -> Result<Option<Namespace>, StoreError> {
+    pub(crate) fn taken_by_another(&self, carried: &PlanLedger) -> Result<Option<Namespace>, StoreError> {
         let here = self.carried_projects()?;
         let planned = |id: &str| carried.projects.iter().find(|project| project.id == id);
         let spaces = carried.namespaces();
@@ -229,14 +228,14 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn take_over(&self, carried: &Carried, guard: &Guard) -> Result<usize, StoreError> {
-        let (carried, _) = guard.redact(carried.clone());
+    pub(crate) fn take_over(&self, carried: &PlanLedger) -> Result<usize, StoreError> {
+        let carried = self.redact(carried.clone());
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
         carried.windows.iter().try_fold(0, |taken, window| Ok(taken + self.take_window(window)?))
     }
 
-    fn take_projects(&self, carried: &Redacted<Carried>) -> Result<(), StoreError> {
+    fn take_projects(&self, carried: &Redacted<PlanLedger>) -> Result<(), StoreError> {
         self.read(|conn| {
             for project in &carried.projects {
                 let values = params![project.id, project.name, project.namespace.to_string(), project.seen_at];

@@ -2,15 +2,16 @@
 //!
 //! What was remembered holds where nothing better is known: a deleted folder keeps its project. A stronger identity,
 //! such as the first remote of a repository, takes over the memories of the weaker one, and so do the identities of
-//! this version those of earlier ones, which went by the folder's text alone.
+//! this version those of earlier ones, which used the folder's text alone. A person's names and folders come first.
 
-use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+pub(super) mod list;
 
-use super::row::{spelled, time};
-use super::{Database, StoreError, Writer};
 use crate::memory::Namespace;
 use crate::project::{Basis, Identity, Sighting, is_repository};
+use crate::store::row::{spelled, time};
+use crate::store::{Database, RunId, StoreError, Writer};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
 
 /// Where the memories of a conversation's project belong, before that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Placement {
     /// Whether another repository may have been in the folder when a conversation was held there; what a person said of
     /// a folder holds for all of them.
     #[must_use]
-    pub fn follows_time(&self) -> bool {
+    pub(crate) fn follows_time(&self) -> bool {
         self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
     }
 }
@@ -216,7 +217,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn path_history(&self, path: &str) -> Result<Vec<(Timestamp, Namespace)>, StoreError> {
+    pub(crate) fn path_history(&self, path: &str) -> Result<Vec<(Timestamp, Namespace)>, StoreError> {
         let rows: Vec<(Timestamp, Namespace)> = self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
@@ -254,7 +255,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn remember_place(&self, sighting: &Sighting, placement: &Placement) -> Result<(), StoreError> {
+    pub(crate) fn remember_place(&self, sighting: &Sighting, placement: &Placement) -> Result<(), StoreError> {
         let now = self.now().as_millisecond();
         self.read(|conn| {
             for (identity, namespace) in &placement.bound {
@@ -293,4 +294,118 @@ fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
     let (id, name): (String, String) = (row.get(0)?, row.get(1)?);
     let (namespace, mark) = (spelled(row, 2)?, row.get(3)?);
     Ok(Identity::from_stored(&id, name).map(|identity| Seen { identity, namespace, mark }))
+}
+
+/// Merges that are followed from one project to the next.
+const MAX_MERGES: usize = 32;
+
+/// What stands for a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alias<'a> {
+    /// A folder, with all below it.
+    Path(&'a str),
+    /// A name.
+    Name(&'a str),
+}
+
+impl Alias<'_> {
+    fn row(&self) -> (&str, &str) {
+        match self {
+            Self::Path(path) => ("path", path),
+            Self::Name(name) => ("name", name),
+        }
+    }
+}
+
+impl Database {
+    /// Returns the namespace into which this one was merged, or itself.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn merged_into(&self, namespace: &Namespace) -> Result<Namespace, StoreError> {
+        let mut namespace = namespace.clone();
+        for _ in 0..MAX_MERGES {
+            let next = self.read(|conn| {
+                Ok(conn
+                    .prepare_cached("SELECT into_namespace FROM project_merges WHERE namespace = ?1")?
+                    .query_row([namespace.to_string()], |row| spelled(row, 0))
+                    .optional()?)
+            })?;
+            match next {
+                Some(next) => namespace = next,
+                None => break,
+            }
+        }
+        Ok(namespace)
+    }
+
+    /// Returns the project that a person named so.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn alias_named(&self, name: &str) -> Result<Option<Namespace>, StoreError> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT namespace FROM project_aliases WHERE kind = 'name' AND value = ?1")?
+                .query_row([name], |row| spelled(row, 0))
+                .optional()?)
+        })
+    }
+
+    /// Returns the project to which a person gave the folder or the nearest one above it.
+    pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
+        let given: Vec<(String, Namespace)> = self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
+            )?;
+            let found = statement.query_map((), |row| Ok((row.get(0)?, spelled(row, 1)?)))?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })?;
+        let holds = |folder: &str| {
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+        };
+        Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
+    }
+}
+
+impl Writer<'_> {
+    /// Lets a name or a folder stand for a project, in place of what it stood for before.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn set_alias(&self, alias: Alias<'_>, namespace: &Namespace) -> Result<(), StoreError> {
+        let (kind, value) = alias.row();
+        let value = self.redact(value.to_owned());
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (kind, value) DO UPDATE SET namespace = ?3",
+            )?
+            .execute(params![kind, *value, namespace.to_string()])?;
+            Ok(())
+        })
+    }
+
+    /// Sends what belongs to `from` to `into` from now on, until the run of this write is undone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn note_merge(&self, from: &Namespace, into: &Namespace) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO project_merges (namespace, into_namespace, run_id) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (namespace) DO UPDATE SET into_namespace = ?2, run_id = ?3",
+            )?
+            .execute(params![from.to_string(), into.to_string(), self.run.map_or("", RunId::as_str)])?;
+            Ok(())
+        })
+    }
+
+    /// Takes back what `note_merge` noted for a run.
+    pub(in crate::store) fn forget_merges(&self, run: &RunId) -> Result<(), StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached("DELETE FROM project_merges WHERE run_id = ?1")?.execute([run.as_str()])?;
+            Ok(())
+        })
+    }
 }

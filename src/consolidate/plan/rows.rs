@@ -1,8 +1,9 @@
-//! What a change makes of memories: one place for planning ahead and for writing.
+//! The row changes that follow from a decision.
 
 use jiff::Timestamp;
 
-use crate::memory::{Claim, Evidence, Memory, MemoryId, Relation, RelationType, Status};
+use crate::changeset::{RowChange, Rows};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::canonical;
 use crate::consolidate::decide::case::is_covered;
@@ -14,19 +15,6 @@ pub const MAX_SUPPORTED: f64 = 0.99;
 
 /// Part of the remaining doubt that one independent confirmation of full confidence takes away.
 const SUPPORT_GAIN: f64 = 0.3;
-
-/// What a change writes.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::consolidate) struct Effects {
-    /// Memories that are made, each with what it rests on.
-    pub(in crate::consolidate) made: Vec<(Memory, Vec<Evidence>)>,
-    /// Memories as they are afterwards.
-    pub(in crate::consolidate) changed: Vec<Memory>,
-    /// Evidence that the target gains.
-    pub(in crate::consolidate) gained: Vec<Evidence>,
-    /// Links that are made.
-    pub(in crate::consolidate) relations: Vec<Relation>,
-}
 
 /// Returns the confidence of a claim after a confirmation.
 ///
@@ -50,106 +38,101 @@ pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known
 
 /// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added;
 /// where it is pinned, the candidate waits.
-pub(in crate::consolidate) fn effects(change: &Change, targets: &[Known], now: Timestamp) -> Effects {
+pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Timestamp) -> Vec<RowChange> {
     if threatens_pinned(change, targets) {
         let waiting = Change { pending: true, ..change.clone() };
-        return effects(&waiting, targets, now);
+        return rows(&waiting, targets, now);
     }
     let target = targets.iter().find(|known| Some(&known.memory.id) == change.target.as_ref());
+    let mut rows = Rows::new(change.decision.action(), change.reason.clone(), now);
     match (change.decision, target) {
-        (Decision::Skip, _) => Effects::default(),
-        (Decision::Support, Some(known)) => support(change, known, now),
-        (Decision::Merge, Some(known)) if change.pending => waiting(change, known, RelationType::Related, now),
-        (Decision::Merge, Some(known)) => merge(change, known, now),
-        (Decision::Refine, Some(known)) if change.pending => waiting(change, known, RelationType::Refines, now),
-        (Decision::Refine, Some(known)) => refine(change, known, now),
-        (Decision::Contradict, Some(known)) => contradict(change, known, targets, now),
-        (Decision::Add, _) | (_, None) => add(change, now),
+        (Decision::Skip, _) => {}
+        (Decision::Support, Some(known)) => support(change, known, &mut rows),
+        (Decision::Merge, Some(known)) if change.pending => {
+            waiting(change, known, RelationType::Related, now, &mut rows)
+        }
+        (Decision::Merge, Some(known)) => merge(change, known, &mut rows),
+        (Decision::Refine, Some(known)) if change.pending => {
+            waiting(change, known, RelationType::Refines, now, &mut rows)
+        }
+        (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
+        (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
+        (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
+    }
+    rows.into_changes()
+}
+
+fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
+    let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
+    if let Some(to) = &change.related {
+        rows.link(&id, RelationType::Related, to, None);
     }
 }
 
-fn add(change: &Change, now: Timestamp) -> Effects {
-    let memory = made(change, change.incoming.candidate.claim.clone(), now);
-    let related = change.related.as_ref().map(|to| link(&memory.id, to, RelationType::Related, &change.reason, now));
-    Effects { relations: related.into_iter().collect(), ..Effects::making(change, memory) }
-}
-
-fn support(change: &Change, known: &Known, now: Timestamp) -> Effects {
-    let gained = new_evidence(change, known);
-    let mut memory = known.memory.clone();
-    if !memory.pinned {
-        memory.claim.confidence = confirmed(change, known);
-        memory.updated_at = now;
+fn support(change: &Change, known: &Known, rows: &mut Rows) {
+    if !known.memory.pinned {
+        let claim = Claim { confidence: confirmed(change, known), ..known.memory.claim.clone() };
+        rows.change(&known.memory, Memory { claim, ..known.memory.clone() });
     }
-    Effects { changed: vec![memory], gained, ..Effects::default() }
+    rows.gain(&known.memory.id, &new_evidence(change, known));
 }
 
-fn merge(change: &Change, known: &Known, now: Timestamp) -> Effects {
+fn merge(change: &Change, known: &Known, rows: &mut Rows) {
     let claim = change.merged.clone().unwrap_or_else(|| known.memory.claim.clone());
     let claim = Claim { confidence: confirmed(change, known), ..claim };
-    let memory = Memory { claim, updated_at: now, ..known.memory.clone() };
-    Effects { changed: vec![memory], gained: new_evidence(change, known), ..Effects::default() }
+    rows.change(&known.memory, Memory { claim, ..known.memory.clone() });
+    rows.gain(&known.memory.id, &new_evidence(change, known));
 }
 
 /// A new memory takes the target's place, with what the target rests on; the target never stopped being true.
-fn refine(change: &Change, known: &Known, now: Timestamp) -> Effects {
+fn refine(change: &Change, known: &Known, now: Timestamp, rows: &mut Rows) {
     let claim = enrich(&change.incoming.candidate.claim, &known.memory.claim);
     let sure = claim.confidence.max(known.memory.claim.confidence);
     let claim = Claim { confidence: supported(sure, claim.confidence, is_independent(change, known)), ..claim };
     let memory = made(change, claim, now);
+    let (new, old) = (memory.id.clone(), &known.memory.id);
     let mut evidence = known.evidence.clone();
     evidence.extend(new_evidence(change, known));
-    let relations = [RelationType::Refines, RelationType::Supersedes]
-        .map(|relation| link(&memory.id, &known.memory.id, relation, &change.reason, now));
-    let replaced = Memory { status: Status::Superseded, updated_at: now, ..known.memory.clone() };
-    Effects {
-        made: vec![(memory, evidence)],
-        changed: vec![replaced],
-        relations: relations.into(),
-        ..Effects::default()
-    }
+    rows.make(memory, &evidence, None);
+    rows.change(&known.memory, Memory { status: Status::Superseded, ..known.memory.clone() });
+    rows.link(&new, RelationType::Refines, old, None);
+    rows.link(&new, RelationType::Supersedes, old, None);
 }
 
-fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp) -> Effects {
+fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp, rows: &mut Rows) {
     let conflict = change.conflict.unwrap_or(Conflict::Conflict);
     if change.pending {
-        return waiting(change, known, RelationType::Contradicts, now);
+        return waiting(change, known, RelationType::Contradicts, now, rows);
     }
+    let why = Some(conflict.as_str());
     let mut memory = made(change, change.incoming.candidate.claim.clone(), now);
     let (new, old) = (memory.id.clone(), known.memory.id.clone());
     if change.born_superseded {
         memory.claim.valid_to = ended(&memory.claim, conflict, known_from(known));
-        let relations = vec![
-            link(&old, &new, RelationType::Supersedes, conflict.as_str(), now),
-            link(&old, &new, RelationType::Contradicts, conflict.as_str(), now),
-        ];
-        return Effects { relations, ..Effects::making(change, memory) };
+        rows.make(memory, &change.incoming.candidate.evidence, None);
+        rows.link(&old, RelationType::Supersedes, &new, why);
+        rows.link(&old, RelationType::Contradicts, &new, why);
+        return;
     }
-    let mut effects = Effects::making(change, memory);
+    rows.make(memory, &change.incoming.candidate.evidence, None);
+    let rest = change.rest.as_ref().map(|rest| {
+        let of = &known.memory;
+        let new = Memory::new(rest.claim.clone(), of.namespace.clone(), of.source.clone(), of.extraction_method, now);
+        rows.make(Memory { id: rest.id.clone(), ..new }, &known.evidence, None);
+        &rest.id
+    });
     for known in targets {
         let valid_to = ended(&known.memory.claim, conflict, change.holds_from);
         let claim = Claim { valid_to, ..known.memory.claim.clone() };
-        effects.changed.push(Memory { claim, status: Status::Superseded, updated_at: now, ..known.memory.clone() });
-        for relation in [RelationType::Supersedes, RelationType::Contradicts] {
-            effects.relations.push(link(&new, &known.memory.id, relation, conflict.as_str(), now));
-        }
+        rows.change(&known.memory, Memory { claim, status: Status::Superseded, ..known.memory.clone() });
     }
-    if let Some(rest) = &change.rest {
-        let memory = Memory {
-            id: rest.id.clone(),
-            claim: rest.claim.clone(),
-            ..Memory::new(
-                rest.claim.clone(),
-                known.memory.namespace.clone(),
-                known.memory.source.clone(),
-                known.memory.extraction_method,
-                now,
-            )
-        };
-        effects.relations.push(link(&memory.id, &old, RelationType::DerivedFrom, "what still holds of it", now));
-        effects.made.push((memory, known.evidence.clone()));
+    for known in targets {
+        rows.link(&new, RelationType::Supersedes, &known.memory.id, why);
+        rows.link(&new, RelationType::Contradicts, &known.memory.id, why);
     }
-    effects
+    if let Some(rest) = rest {
+        rows.link(rest, RelationType::DerivedFrom, &old, Some("what still holds of it"));
+    }
 }
 
 /// A replaced claim ends where the next begins; one that was never so ends where it began.
@@ -165,16 +148,17 @@ fn known_from(known: &Known) -> Option<Timestamp> {
 }
 
 /// A new memory in the inbox, linked to what it would change.
-fn waiting(change: &Change, known: &Known, relation: RelationType, now: Timestamp) -> Effects {
-    let memory = made(change, change.incoming.candidate.claim.clone(), now);
-    let link = link(&memory.id, &known.memory.id, relation, &change.reason, now);
-    Effects { relations: vec![link], ..Effects::making(change, memory) }
+fn waiting(change: &Change, known: &Known, relation: RelationType, now: Timestamp, rows: &mut Rows) {
+    let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
+    rows.link(&id, relation, &known.memory.id, None);
 }
 
-impl Effects {
-    fn making(change: &Change, memory: Memory) -> Self {
-        Self { made: vec![(memory, change.incoming.candidate.evidence.clone())], ..Self::default() }
-    }
+/// Makes a memory of the candidate, and returns its id. Only one that waits says why: a person reads it.
+fn make(change: &Change, claim: Claim, now: Timestamp, rows: &mut Rows) -> MemoryId {
+    let memory = made(change, claim, now);
+    let (id, why) = (memory.id.clone(), change.pending.then_some(change.reason.as_str()));
+    rows.make(memory, &change.incoming.candidate.evidence, why);
+    id
 }
 
 fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
@@ -188,10 +172,6 @@ fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
         (false, false) => Status::Active,
     };
     Memory { id: change.new_id.clone().unwrap_or_default(), status, ..memory }
-}
-
-fn link(from: &MemoryId, to: &MemoryId, relation_type: RelationType, reason: &str, now: Timestamp) -> Relation {
-    Relation { from: from.clone(), to: to.clone(), relation_type, reason: Some(reason.to_owned()), created_at: now }
 }
 
 fn confirmed(change: &Change, known: &Known) -> f64 {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row as SqlRow, Statement, params};
 
-use super::row::{json, time_or_none};
-use super::writer::{Mark, Stale, to_json};
-use super::{Database, StoreError, Writer};
 use crate::changeset::{Action, Row, RowChange};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId};
+use crate::store::row::{json, time_or_none, to_json};
+use crate::store::writer::{Mark, Stale};
+use crate::store::{Database, StoreError, Writer};
 use transcripts::{MessageTime, TimeSource};
 
 impl Database {
@@ -32,7 +32,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn evidence_of(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<Evidence>>, StoreError> {
+    pub(crate) fn evidence_of(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<Evidence>>, StoreError> {
         let ids: Vec<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
@@ -56,7 +56,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if there is no such memory.
-    pub fn add_evidence(&self, id: &MemoryId, evidence: &Redacted<Vec<Evidence>>) -> Result<usize, StoreError> {
+    pub(crate) fn add_evidence(&self, id: &MemoryId, evidence: &Redacted<Vec<Evidence>>) -> Result<usize, StoreError> {
         self.memory(id)?;
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
@@ -73,17 +73,18 @@ impl Writer<'_> {
 }
 
 /// A piece of a memory; filled by [`fill_row`].
-pub(super) const INSERT_PIECE: &str = "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker,
+pub(in crate::store) const INSERT_PIECE: &str =
+    "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker,
         said_at, said_offset, said_source, content_hash)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
 
 /// Returns whether the piece was new.
-pub(super) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
+pub(in crate::store) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
     Ok(fill_row(&mut *conn.prepare_cached(INSERT_PIECE)?, id, piece, &to_json(&piece.messages)?)?)
 }
 
 /// Executes [`INSERT_PIECE`], with the piece's messages as JSON, and returns whether the piece was new.
-pub(super) fn fill_row(
+pub(in crate::store) fn fill_row(
     statement: &mut Statement<'_>,
     id: &MemoryId,
     piece: &Evidence,
@@ -105,11 +106,11 @@ pub(super) fn fill_row(
 }
 
 /// What no two pieces of a memory have in common.
-pub(super) fn place(piece: &Evidence) -> (&str, &str, &str) {
+pub(in crate::store) fn place(piece: &Evidence) -> (&str, &str, &str) {
     (&piece.transcript, first_message(piece), &piece.quote)
 }
 
-pub(super) fn delete_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<(), StoreError> {
+pub(in crate::store) fn delete_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<(), StoreError> {
     conn.prepare_cached(
         "DELETE FROM evidence WHERE memory_id = ?1 AND transcript = ?2 AND message = ?3 AND quote = ?4",
     )?

@@ -1,0 +1,347 @@
+//! Applies row changes: the only code that changes memories, evidence, relations and tombstones.
+//!
+//! Each change leaves a line in the history, moves the revision of its namespaces on, and brings the indexes up to date.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use rusqlite::params;
+use serde::Serialize;
+
+use super::memories::insert::Fresh;
+use super::memories::{evidence, relations, row, tombstones};
+use super::runs::RunId;
+use super::writer::{Mark, Stale};
+use super::{Store, StoreError, Writer};
+use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
+use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
+use crate::store::row::to_json;
+
+/// How a change relates to what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// What is stored is its before.
+    Applies,
+    /// What is stored is its after already.
+    IsDone,
+    /// What is stored is neither.
+    Conflicts,
+}
+
+/// What an applied changeset did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Applied {
+    /// Changes that were written.
+    pub written: usize,
+    /// Changes that were left out, because what is stored is neither their before nor their after.
+    pub conflicts: Vec<RowChange>,
+}
+
+impl Store {
+    /// Applies a changeset in one transaction, under its own id. What is there already is not written again.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn apply(&self, changeset: &Changeset) -> Result<Applied, StoreError> {
+        let run = changeset.run.clone().map(RunId::from_stored);
+        self.write(run.as_ref(), changeset.at, |writer| {
+            let applied = writer.begin_changeset(&changeset.id).and_then(|()| writer.apply(&changeset.changes))?;
+            Ok(applied)
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Takes the secrets out of changes, applies them in their order and brings the indexes up to date.
+    ///
+    /// What is stored of a row is compared with the row before its first change and after its last. Where it is as
+    /// after, nothing is written; where it is neither, its changes are left out and returned as conflicts.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
+        let changes = &*self.redact(changes.to_vec());
+        let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
+        last.extend(changes.iter().filter_map(|change| Some((change.row.key()?, &change.row))));
+        let (mut applied, mut stale) = (Applied::default(), Stale::default());
+        let mut standings: HashMap<RowKey<'_>, Standing> = HashMap::new();
+        let mut at = 0;
+        while let Some(change) = changes.get(at) {
+            at += 1;
+            let Some(key) = change.row.key() else { continue };
+            let standing = match standings.get(&key) {
+                Some(standing) => *standing,
+                None => self.standing(&change.row, last[&key])?,
+            };
+            standings.insert(key, standing);
+            match standing {
+                Standing::IsDone => {}
+                Standing::Conflicts => applied.conflicts.push(change.clone()),
+                Standing::Applies => {
+                    applied.written += 1;
+                    if let Row::Memory { before: None, after: Some(memory) } = &change.row {
+                        let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
+                        let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
+                        self.insert_with_evidence(memory, change, &following)?;
+                        standings.extend(following.iter().filter_map(|one| Some((one.row.key()?, Standing::Applies))));
+                        at += following.len();
+                        applied.written += following.len();
+                    } else {
+                        self.write_row(change, Mark::Done, &mut stale)?;
+                    }
+                }
+            }
+        }
+        self.index_stale(&stale)?;
+        Ok(applied)
+    }
+
+    /// Whether the memories that `changes` change are as they were when the changes were planned.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn fits(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
+        let mut seen = BTreeSet::new();
+        for change in changes {
+            let Row::Memory { before: Some(before), .. } = &change.row else { continue };
+            if seen.insert(&before.id) && self.standing(&change.row, &change.row)? == Standing::Conflicts {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes a new memory together with the evidence that follows it.
+    fn insert_with_evidence(
+        &self,
+        memory: &Memory,
+        change: &RowChange,
+        following: &[&RowChange],
+    ) -> Result<(), StoreError> {
+        let piece = |change: &&RowChange| match &change.row {
+            Row::Evidence { after, .. } => after.clone(),
+            Row::Memory { .. } | Row::Relation { .. } | Row::Tombstone { .. } => None,
+        };
+        let evidence: Vec<Evidence> = following.iter().filter_map(piece).collect();
+        let fresh = Fresh::of(memory, &evidence, &mut self.stems.borrow_mut())?;
+        self.write_fresh(&[fresh], change.action, change.reason.as_deref())
+    }
+
+    /// Writes one change and brings the indexes up to date.
+    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<&str>) -> Result<(), StoreError> {
+        let mut stale = Stale::default();
+        let reason = self.redact(reason.map(str::to_owned)).into_inner();
+        // Memories and evidence come redacted, or from the store.
+        let row = match row {
+            Row::Memory { .. } | Row::Evidence { .. } => row,
+            Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
+        };
+        self.write_row(&RowChange::new(action, row, reason), Mark::Done, &mut stale)?;
+        self.index_stale(&stale)
+    }
+
+    /// Compares what is stored of a row with the row before its first change and after its last.
+    fn standing(&self, first: &Row, last: &Row) -> Result<Standing, StoreError> {
+        let Some((id, other)) = first.memories() else { return Ok(Standing::IsDone) };
+        let is_missing = |id: &MemoryId| Ok::<_, StoreError>(self.find(id)?.is_none());
+        let (is_before, is_after) = match (first, last) {
+            (Row::Memory { before, .. }, Row::Memory { after, .. }) => {
+                let found = self.find(id)?;
+                let (before, after) = (before.as_deref(), after.as_deref());
+                let parts = Parts::of(before, after);
+                (parts.are_same(found.as_ref(), before), parts.are_same(found.as_ref(), after))
+            }
+            (Row::Evidence { before, .. }, Row::Evidence { after, .. }) => {
+                if after.is_some() && is_missing(id)? {
+                    return Ok(Standing::Conflicts);
+                }
+                let is_there = self.evidence(id)?.iter().any(|piece| evidence_key(id, piece) == first.key());
+                (is_there == before.is_some(), is_there == after.is_some())
+            }
+            (Row::Relation { before, .. }, Row::Relation { after, .. }) => {
+                if after.is_some() && (is_missing(id)? || other.map_or(Ok(false), is_missing)?) {
+                    return Ok(Standing::Conflicts);
+                }
+                let is_there = self.relations(id)?.iter().any(|relation| relation_key(relation) == first.key());
+                (is_there == before.is_some(), is_there == after.is_some())
+            }
+            (Row::Tombstone { before, .. }, Row::Tombstone { after, .. }) => {
+                let found = self.tombstone_of(id)?;
+                (found == *before, found == *after)
+            }
+            // Keys of two kinds are never the same.
+            _ => (false, false),
+        };
+        Ok(match (is_before, is_after) {
+            (_, true) => Standing::IsDone,
+            (true, false) => Standing::Applies,
+            (false, false) => Standing::Conflicts,
+        })
+    }
+
+    /// Writes one row, its line of history and the revision of its namespaces, and notes which indexes are stale.
+    pub(super) fn write_row(&self, change: &RowChange, mark: Mark, stale: &mut Stale) -> Result<(), StoreError> {
+        let Some((id, other)) = change.row.memories() else { return Ok(()) };
+        match &change.row {
+            Row::Memory { before, after } => self.write_memory(id, before.as_deref(), after.as_deref(), stale)?,
+            Row::Evidence { before, after, .. } => {
+                self.read(|conn| {
+                    before.iter().try_for_each(|piece| evidence::delete_row(conn, id, piece))?;
+                    after.iter().try_for_each(|piece| evidence::insert_row(conn, id, piece).map(drop))
+                })?;
+                stale.words.insert(id.clone());
+                self.bump(id)?;
+            }
+            Row::Relation { before, after } => {
+                self.read(|conn| {
+                    before.iter().try_for_each(|relation| relations::delete_row(conn, relation))?;
+                    after.iter().try_for_each(|relation| relations::insert_row(conn, relation).map(drop))
+                })?;
+                self.bump(id)?;
+                other.map_or(Ok(()), |other| self.bump(other))?;
+            }
+            Row::Tombstone { before, after } => {
+                self.read(|conn| {
+                    before.iter().try_for_each(|note| tombstones::delete_row(conn, &note.memory))?;
+                    after.iter().try_for_each(|note| tombstones::insert_row(conn, note).map(drop))
+                })?;
+                self.bump(id)?;
+            }
+        }
+        self.note(change, mark)
+    }
+
+    fn write_memory(
+        &self,
+        id: &MemoryId,
+        before: Option<&Memory>,
+        after: Option<&Memory>,
+        stale: &mut Stale,
+    ) -> Result<(), StoreError> {
+        let parts = Parts::of(before, after);
+        let Some(memory) = after else {
+            self.bump(id)?;
+            self.file_waiting()?;
+            stale.words.remove(id);
+            stale.near.remove(id);
+            return self.read(|conn| row::delete_memory(conn, id).map(drop));
+        };
+        if parts.content {
+            // The namespace that the memory leaves has changed too.
+            if before.is_some_and(|before| before.namespace != memory.namespace) {
+                self.bump(id)?;
+            }
+            self.read(|conn| match before {
+                Some(_) => row::put_row(conn, memory),
+                None => row::put_memory(conn, memory),
+            })?;
+            self.bump(id)?;
+        }
+        if parts.place && before.is_some() {
+            self.put_place(id, &memory.usage)?;
+        }
+        let is_elsewhere = before.is_none_or(|before| before.namespace != memory.namespace);
+        if is_elsewhere || before.is_none_or(|before| searched(&before.claim) != searched(&memory.claim)) {
+            stale.words.insert(id.clone());
+        }
+        if is_elsewhere || before.is_none_or(|before| compared(&before.claim) != compared(&memory.claim)) {
+            stale.near.insert(id.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn index_stale(&self, stale: &Stale) -> Result<(), StoreError> {
+        for id in stale.words.union(&stale.near) {
+            let Some(memory) = self.find(id)? else { continue };
+            if stale.words.contains(id) {
+                self.index_words(&memory)?;
+            }
+            if stale.near.contains(id) {
+                self.index_near(&memory)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one line of history.
+    pub(super) fn note(&self, change: &RowChange, mark: Mark) -> Result<(), StoreError> {
+        let Some((memory, other)) = change.row.memories() else { return Ok(()) };
+        let (before, after) = sides(&change.row)?;
+        let run = self.run.filter(|_| mark == Mark::Done);
+        let changeset = self.changeset()?;
+        self.read(|conn| {
+            conn.prepare_cached(
+                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
+                    changeset)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?
+            .execute(params![
+                run.map(RunId::as_str),
+                memory.as_str(),
+                other.map(MemoryId::as_str),
+                self.now.as_millisecond(),
+                change.action.as_str(),
+                change.row.entity().as_str(),
+                before,
+                after,
+                change.reason,
+                mark == Mark::Undone,
+                changeset,
+            ])?;
+            Ok(())
+        })
+    }
+}
+
+/// What a change of a memory is about. Counts of uses belong to neither part: they are kept elsewhere and meanwhile.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    /// Everything but how it is used.
+    content: bool,
+    /// Its place in the hierarchy, which changes by use, and so independently of what it says.
+    place: bool,
+}
+
+impl Parts {
+    fn of(before: Option<&Memory>, after: Option<&Memory>) -> Self {
+        let (Some(before), Some(after)) = (before, after) else { return Self { content: true, place: true } };
+        Self { content: !is_same_content(before, after), place: place(&before.usage) != place(&after.usage) }
+    }
+
+    fn are_same(self, found: Option<&Memory>, side: Option<&Memory>) -> bool {
+        let (Some(found), Some(side)) = (found, side) else { return found.is_none() && side.is_none() };
+        (!self.content || is_same_content(found, side)) && (!self.place || place(&found.usage) == place(&side.usage))
+    }
+}
+
+fn is_same_content(a: &Memory, b: &Memory) -> bool {
+    *a == Memory { usage: a.usage.clone(), ..b.clone() }
+}
+
+fn place(usage: &Usage) -> (Tier, u32, Option<Timestamp>) {
+    (usage.tier, usage.promotion_count, usage.last_promoted_at)
+}
+
+/// The texts that people search.
+fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
+    let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
+    (&claim.title, &claim.content, &claim.tags, others)
+}
+
+/// The texts by which other claims find this one.
+fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
+    (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
+}
+
+/// Spells both sides of a row.
+fn sides(row: &Row) -> Result<(Option<String>, Option<String>), StoreError> {
+    fn spell<T: Serialize>(side: Option<&T>) -> Result<Option<String>, StoreError> {
+        side.map(to_json).transpose()
+    }
+    Ok(match row {
+        Row::Memory { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
+        Row::Evidence { before, after, .. } => (spell(before.as_ref())?, spell(after.as_ref())?),
+        Row::Relation { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
+        Row::Tombstone { before, after } => (spell(before.as_ref())?, spell(after.as_ref())?),
+    })
+}

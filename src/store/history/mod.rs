@@ -1,0 +1,271 @@
+//! The log of changesets, read by memory, by run, from the start, or since a change.
+
+pub(super) mod decided;
+pub(super) mod plan_ledger;
+pub(super) mod undo;
+
+use crate::changeset::{Action, Changeset, Entity, Row, RowChange, VERSION};
+use crate::memory::{Memory, MemoryId};
+use crate::store::row::{json, spelled, time};
+use crate::store::runs::RunId;
+use crate::store::{Database, StoreError};
+use jiff::Timestamp;
+use rusqlite::{Row as SqlRow, ToSql, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryEntry {
+    /// Grows with every change in the file.
+    pub id: i64,
+    /// The changeset that it is part of; `None` for what was written before changesets had ids.
+    #[serde(skip)]
+    pub changeset: Option<String>,
+    /// The run that made it; `None` for a person's single edit.
+    pub run: Option<RunId>,
+    /// The memory that changed.
+    pub memory: MemoryId,
+    /// For a link: the memory at its other end.
+    pub other: Option<MemoryId>,
+    /// When.
+    pub at: Timestamp,
+    /// What was done.
+    pub action: Action,
+    /// What of the memory changed.
+    pub entity: Entity,
+    /// How it was; `None` for what is new, or when the memory was purged since.
+    pub before: Option<Value>,
+    /// How it became; `None` for what was removed, or when the memory was purged since.
+    pub after: Option<Value>,
+    /// Why, in a few words.
+    pub reason: Option<String>,
+    /// Whether it was reversed by an undo, or is such a reversal.
+    pub undone: bool,
+}
+
+/// Column order is what [`entry_from_row`] reads; change both together.
+pub(in crate::store) const COLUMNS: &str = "id, run_id, memory_id, other_id, at, action, entity, before, after, reason, undone, \
+    (SELECT c.id FROM changesets c WHERE c.seq = history.changeset)";
+
+impl HistoryEntry {
+    /// Returns the change that the line records.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the line cannot be read.
+    pub fn change(&self) -> Result<RowChange, StoreError> {
+        let row = match self.entity {
+            Entity::Memory => {
+                let (before, after) = self.sides()?;
+                Row::Memory { before, after }
+            }
+            Entity::Evidence => {
+                let (before, after) = self.sides()?;
+                Row::Evidence { memory: self.memory.clone(), before, after }
+            }
+            Entity::Relation => {
+                let (before, after) = self.sides()?;
+                Row::Relation { before, after }
+            }
+            Entity::Tombstone => {
+                let (before, after) = self.sides()?;
+                Row::Tombstone { before, after }
+            }
+        };
+        Ok(RowChange { action: self.action, row, reason: self.reason.clone() })
+    }
+
+    fn sides<T: DeserializeOwned>(&self) -> Result<(Option<T>, Option<T>), StoreError> {
+        let read = |value: &Option<Value>| {
+            let read = value.clone().map(serde_json::from_value).transpose();
+            read.map_err(StoreError::bad(format!("history {}", self.id)))
+        };
+        Ok((read(&self.before)?, read(&self.after)?))
+    }
+}
+
+impl Database {
+    /// Returns the changesets after the line of history with the number `since`, in the order in which they were
+    /// written. The lines that an old program wrote count as one changeset a run.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, StoreError> {
+        let mut found: Vec<Changeset> = Vec::new();
+        for entry in self.entries("id > ?1", &[&since])? {
+            let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
+            let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
+            let change = entry.change()?;
+            match found.last_mut().filter(|last| last.id == id) {
+                Some(last) => last.changes.push(change),
+                None => found.push(Changeset { version: VERSION, id, run, at: entry.at, changes: vec![change] }),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns every change of a memory, oldest first, links to it from others included.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn history(&self, id: &MemoryId) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.entries("memory_id = ?1 OR other_id = ?1", &[&id.as_str()])
+    }
+
+    /// Returns every change that a run made, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn history_of_run(&self, run: &RunId) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.entries("run_id = ?1", &[&run.as_str()])
+    }
+
+    fn entries(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.read(|conn| {
+            let mut statement =
+                conn.prepare_cached(&format!("SELECT {COLUMNS} FROM history WHERE {condition} ORDER BY id"))?;
+            let found = statement.query_map(values, entry_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<HistoryEntry> {
+    let value = |index: usize| -> rusqlite::Result<Option<Value>> {
+        row.get_ref(index)?.as_str_or_null()?.map(|text| json(text, index)).transpose()
+    };
+    Ok(HistoryEntry {
+        id: row.get(0)?,
+        run: row.get::<_, Option<String>>(1)?.map(RunId::from_stored),
+        memory: MemoryId::from_stored(row.get::<_, String>(2)?),
+        other: row.get::<_, Option<String>>(3)?.map(MemoryId::from_stored),
+        at: time(row, 4)?,
+        action: spelled(row, 5)?,
+        entity: spelled(row, 6)?,
+        before: value(7)?,
+        after: value(8)?,
+        reason: row.get(9)?,
+        undone: row.get(10)?,
+        changeset: row.get(11)?,
+    })
+}
+
+impl Database {
+    /// Returns what tells this file from every other; a copy of a file has the same.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn identity(&self) -> Result<String, StoreError> {
+        self.read(|conn| Ok(conn.query_row("SELECT id FROM identity", (), |row| row.get(0))?))
+    }
+
+    /// Returns the number of the last change in the file, for `changed_since`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn last_change(&self) -> Result<i64, StoreError> {
+        self.read(|conn| Ok(conn.query_row("SELECT ifnull(max(id), 0) FROM history", (), |row| row.get(0))?))
+    }
+
+    /// Returns the memories that are not as they were after the change with the number `since`: other words, another
+    /// status, or other evidence. What was changed and changed back is the same; links do not count.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn changed_since(&self, since: i64) -> Result<BTreeSet<MemoryId>, StoreError> {
+        let mut by_memory: BTreeMap<MemoryId, Vec<HistoryEntry>> = BTreeMap::new();
+        for entry in self.entries_after(since)? {
+            by_memory.entry(entry.memory.clone()).or_default().push(entry);
+        }
+        let mut changed = BTreeSet::new();
+        for (memory, entries) in by_memory {
+            if has_other_evidence(&entries) || self.is_other(&memory, &entries)? {
+                changed.insert(memory);
+            }
+        }
+        Ok(changed)
+    }
+
+    fn entries_after(&self, since: i64) -> Result<Vec<HistoryEntry>, StoreError> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {} FROM history WHERE id > ?1 AND entity IN ('memory', 'evidence') ORDER BY id",
+                COLUMNS
+            );
+            let mut statement = conn.prepare_cached(&sql)?;
+            let found = statement.query_map(params![since], entry_from_row)?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Whether the memory is another than before the first of these changes.
+    fn is_other(&self, id: &MemoryId, entries: &[HistoryEntry]) -> Result<bool, StoreError> {
+        let Some(first) = entries.iter().find(|entry| entry.entity == Entity::Memory) else { return Ok(false) };
+        let before: Option<Memory> =
+            first.before.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad("a memory's past"))?;
+        let now = self.find(id)?;
+        Ok(match (before, now) {
+            (Some(before), Some(now)) => {
+                (Memory { usage: before.usage.clone(), updated_at: before.updated_at, ..now }) != before
+            }
+            (None, None) => false,
+            (Some(_), None) | (None, Some(_)) => true,
+        })
+    }
+}
+
+/// Whether pieces were added that were not taken away again, or the other way round.
+fn has_other_evidence(entries: &[HistoryEntry]) -> bool {
+    let mut balance: BTreeMap<String, i64> = BTreeMap::new();
+    let mut count = |piece: &Option<Value>, by: i64| {
+        if let Some(piece) = piece {
+            *balance.entry(piece.to_string()).or_default() += by;
+        }
+    };
+    for entry in entries.iter().filter(|entry| entry.entity == Entity::Evidence) {
+        count(&entry.before, -1);
+        count(&entry.after, 1);
+    }
+    balance.values().any(|balance| *balance != 0)
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changeset::Action;
+    use crate::memory::Status;
+    use crate::store::samples::{clean, day, insert, memory, quote};
+    use crate::store::{RunStatus, Store};
+
+    #[test]
+    fn only_what_is_different_in_the_end_counts_as_changed() {
+        let store = Store::in_memory().unwrap();
+        let (tea, milk, salt) = (memory("Tea", "Tea."), memory("Milk", "Milk."), memory("Salt", "Salt."));
+        [&tea, &milk, &salt].into_iter().for_each(|one| insert(&store, one));
+        let since = store.last_change().unwrap();
+        assert_eq!(store.changed_since(since).unwrap(), BTreeSet::new());
+        let run = store.begin_run("run", &serde_json::json!([]), day(1)).unwrap().id;
+        store
+            .write::<_, StoreError>(Some(&run), day(1), |w| {
+                w.set_status(&tea.id, Status::Forgotten, Action::Forget, None)?;
+                w.add_evidence(&milk.id, &clean(vec![quote("milk")]))?;
+                w.insert(&clean(memory("New", "New.")), &clean(vec![]))
+            })
+            .unwrap();
+        assert_eq!(store.changed_since(since).unwrap().len(), 3);
+        store.write::<_, StoreError>(None, day(1), |w| w.set_pinned(&salt.id, true)).unwrap();
+        store.finish_run(&run, RunStatus::Finished, &serde_json::json!({}), day(1)).unwrap();
+        store.undo_run(&run, day(2)).unwrap();
+        assert_eq!(store.changed_since(since).unwrap(), BTreeSet::from([salt.id.clone()]));
+        store.write::<_, StoreError>(None, day(3), |w| w.set_pinned(&salt.id, false)).unwrap();
+        assert_eq!(store.changed_since(since).unwrap(), BTreeSet::new());
+    }
+
+    #[test]
+    fn every_file_is_told_apart_and_a_copy_is_the_same() {
+        let store = Store::in_memory().unwrap();
+        assert_eq!(store.copy_in_memory().unwrap().identity().unwrap(), store.identity().unwrap());
+        assert_ne!(Store::in_memory().unwrap().identity().unwrap(), store.identity().unwrap());
+    }
+}
