@@ -24,20 +24,13 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// What a repository brings decides neither where logs go nor where they are kept, and only keeps more out.
 fn keeps_in(config: &Config) {
-    let is_projects = |layer: &Layer| matches!(layer, Layer::Project(_));
-    let layers = [
-        &config.db.layer,
-        &config.base_url.layer,
-        &config.api_key_env.layer,
-        &config.max_cost.layer,
-        &config.max_tokens.layer,
-        &config.max_cost_per_day.layer,
-        &config.prices.layer,
-        &config.embedding.layer,
-    ];
-    assert!(!layers.into_iter().any(is_projects));
-    let (set, plain) = (config.guard.value, GuardSettings::default());
+    let closed = ["db", "base_url", "api_key_env", "max_cost", "max_tokens", "max_cost_per_day", "prices", "audit"];
+    for (name, _, layer) in config.each() {
+        let is_closed = closed.contains(&name) || name.starts_with("embedding.") || name.starts_with("memory.retention.");
+        assert!(!(is_closed && matches!(layer, Layer::Project(_))), "{name}");
+    }
+    let (set, plain) = (config.guard.treatments(), GuardSettings::default());
     assert!(set.cards >= plain.cards && set.ibans >= plain.ibans && set.ids >= plain.ids);
     assert!(set.emails >= plain.emails && set.phones >= plain.phones && set.addresses >= plain.addresses);
-    assert!(DENIED_FILES.iter().all(|name| config.deny_files.value.iter().any(|one| one == name)));
+    assert!(DENIED_FILES.iter().all(|name| config.guard.deny_files.value.iter().any(|one| one == name)));
 }

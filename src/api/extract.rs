@@ -127,7 +127,7 @@ impl Memories {
             self.admitted(namespace)?;
         }
         let confined = self.namespaces.as_ref().map(|namespaces| namespaces.home().clone());
-        let namespace = context.namespace.clone().or(confined).or_else(|| self.config.namespace.value.clone());
+        let namespace = context.namespace.clone().or(confined).or_else(|| self.config.namespace());
         let transcript = Transcript {
             source: SOURCE.to_owned(),
             origin: SOURCE.to_owned(),

@@ -184,7 +184,7 @@ impl Builder {
             }
             None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
         };
-        let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
+        let guard = Guard::from(&config.guard);
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
@@ -330,7 +330,7 @@ impl Memories {
     /// Returns where a memory goes that names no namespace: the first of its namespaces, what the settings name, or
     /// `global`.
     fn home(&self) -> Namespace {
-        let configured = || self.config.namespace.value.clone().unwrap_or_else(Namespace::global);
+        let configured = || self.config.namespace().unwrap_or_else(Namespace::global);
         self.namespaces.as_ref().map_or_else(configured, |namespaces| namespaces.home().clone())
     }
 }

@@ -19,7 +19,7 @@ pub const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 /// Returns what a server of vectors is reached with. `environment` gives variables by name.
 #[must_use]
 pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Access {
-    let key = config.embedding.value.api_key_env.as_ref().unwrap_or(&config.api_key_env.value);
+    let key = config.embedding.api_key_env.value.as_ref().unwrap_or(&config.api_key_env.value);
     let key = environment(key).filter(|key| !key.trim().is_empty()).map(Into::into);
     Access { key, timeout: Some(Duration::from_secs(config.timeout_seconds.value)) }
 }
@@ -29,7 +29,7 @@ pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<St
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
 pub fn embedder(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Result<Option<Embedder>, EmbedError> {
-    Embedder::open(&config.embedding.value, embedding_access(config, environment))
+    Embedder::open(&config.embedding, embedding_access(config, environment))
 }
 
 /// Returns what makes the vectors of queries within the time `within`; `None` where memories are recalled by words alone.
@@ -39,10 +39,10 @@ pub fn query_vectors(
     environment: &dyn Fn(&str) -> Option<String>,
     within: Duration,
 ) -> Option<Arc<QueryVectors>> {
-    let guard = || Guard::new(&config.guard.value).denying(&config.deny_files.value);
+    let guard = || Guard::from(&config.guard);
     config.recalls_by_meaning().then(|| {
         let access = embedding_access(config, environment);
-        Arc::new(QueryVectors::new(config.embedding.value.clone(), access, guard(), within))
+        Arc::new(QueryVectors::new(config.embedding.clone(), access, guard(), within))
     })
 }
 
@@ -74,11 +74,11 @@ pub async fn embed_waiting(
     most: usize,
     cancel: CancellationToken,
 ) -> Result<Option<Filled>, ApiError> {
-    if config.embedding.value.provider() == EmbeddingProvider::None {
+    if config.embedding.provider() == EmbeddingProvider::None {
         return Ok(None);
     }
     let Some(embedder) = embedder(config, &|name| std::env::var(name).ok())? else { return Ok(None) };
-    let guard = Guard::new(&config.guard.value).denying(&config.deny_files.value);
+    let guard = Guard::from(&config.guard);
     let budget = embedding_budget(config, &embedder, store)?;
     let filling =
         Filling { store, embedder: &embedder, guard: &guard, budget: &budget, most, cancel, clock: Timestamp::now };

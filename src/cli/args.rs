@@ -108,7 +108,7 @@ impl Global {
         })?;
         let flags = Partial {
             db: self.db.clone().or(flags.db),
-            namespace: self.namespace.as_ref().map(ToString::to_string).or(flags.namespace),
+            namespace: self.namespace.as_ref().map(|name| Some(name.to_string())).or(flags.namespace),
             ..flags
         };
         let environment = |name: &str| std::env::var(name).ok();

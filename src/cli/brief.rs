@@ -71,7 +71,7 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 impl BriefArgs {
     fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<BriefRequest> {
         let config = context.settings()?;
-        let place = if let Some(namespace) = config.namespace.value {
+        let place = if let Some(namespace) = config.namespace() {
             Some(namespace)
         } else {
             let folder = std::env::current_dir().context("cannot tell the working directory")?;

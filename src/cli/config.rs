@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::config::{Folders, PROJECT_FILE, template};
+use afterthought::config::{Config, Folders, PROJECT_FILE, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
@@ -44,7 +44,7 @@ const PROJECT_SETTINGS: &str = "\
 
 /// Show the settings in force and where each comes from
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought config show\n  afterthought config show memory.brief")]
+#[command(after_help = "Examples:\n  afterthought config show\n  afterthought config show memory.retrieval")]
 pub struct ShowArgs {
     /// Show only settings whose name begins with this
     #[arg(value_name = "NAME")]
@@ -81,7 +81,7 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (path, text) = if args.project {
         (PathBuf::from(PROJECT_FILE), PROJECT_SETTINGS.to_owned())
     } else {
-        (Folders::of_platform()?.user_file, template())
+        (Folders::of_platform()?.user_file, template(&Config::documentation()))
     };
     write_new(&path, &text)?;
     if context.out.is_json() {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_settings_that_are_written_are_understood_once_uncommented() {
-        for text in [template().as_str(), PROJECT_SETTINGS] {
+        for text in [template(&Config::documentation()).as_str(), PROJECT_SETTINGS] {
             let set: Vec<&str> = text
                 .lines()
                 .filter_map(|line| line.strip_prefix("# "))

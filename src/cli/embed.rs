@@ -145,7 +145,7 @@ pub fn catch_up(context: &Context<'_>) {
 }
 
 fn beside(config: &Config) -> anyhow::Result<Option<Filled>> {
-    let is_off = config.embedding.value.provider() == EmbeddingProvider::None;
+    let is_off = config.embedding.provider() == EmbeddingProvider::None;
     if is_off || !config.db.value.exists() {
         return Ok(None);
     }

@@ -186,7 +186,8 @@ impl Work {
 
 /// Whether the session is held where nothing is to be read.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
-    let denied = Selection { exclude: patterns("the setting deny", &settings.deny.value)?, ..Selection::default() };
+    let denied =
+        Selection { exclude: patterns("the setting deny", &settings.guard.deny.value)?, ..Selection::default() };
     let places = [&input.cwd, &input.transcript].into_iter().flatten();
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }

@@ -66,7 +66,7 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     let config = context.global.settings(args.asking.settings())?;
     let options = ImportOptions {
         format: args.format.clone(),
-        namespace: config.namespace.value,
+        namespace: config.namespace(),
         instructions_as_memories: args.instructions_as_memories,
         gather: args.consolidate,
         dry_run: args.dry_run,

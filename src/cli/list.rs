@@ -100,7 +100,7 @@ pub struct Selection {
 impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
-        let namespace = context.settings()?.namespace.value;
+        let namespace = context.settings()?.namespace();
         let within = if self.exact { Within::Exactly } else { Within::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),

@@ -38,7 +38,7 @@ pub struct Served {
 impl Served {
     /// Returns the server that the options ask for.
     pub fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
-        let served = match (config.namespace.value.clone(), &self.project) {
+        let served = match (config.namespace(), &self.project) {
             (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
             (_, Some(folder)) => {
                 super::args::must_be_folder(folder)?;

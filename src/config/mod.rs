@@ -1,85 +1,44 @@
 //! Settings from five layers: defaults < user file < project file < environment < flags; each value knows its layer.
 
-mod embedding;
-mod error;
-mod folders;
-mod layers;
+mod guard;
 mod memory;
-mod privacy;
-mod table;
+mod reference;
+mod setting;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{CATEGORIES, Namespace};
 
-pub use embedding::{EmbeddingProvider, EmbeddingSettings};
-pub use error::ConfigError;
-pub use folders::Folders;
-pub use layers::Partial;
+pub use guard::{DENIED_FILES, GuardSettings, GuardTable, PartialGuard, PersonalData, Treatment};
 pub use memory::{
-    BriefSettings, ExtractionMode, ExtractionSettings, LifecycleSettings, MemorySettings, Occasion, PartialBrief,
-    PartialExtraction, PartialLifecycle, PartialMemory, PartialRetention, PartialRetrieval, RetentionSettings,
-    RetrievalSettings, Unread,
+    ExtractionMode, ExtractionSettings, MemorySettings, PartialMemory, RetentionSettings, RetrievalSettings,
 };
-pub use privacy::{DENIED_FILES, GuardSettings, PartialGuard, Treatment};
-pub use table::{PROJECT_SETTINGS, SETTINGS, SettingInfo, reference, template};
+pub use reference::{reference, template};
+pub use setting::{ConfigError, Layer, Setting, SettingInfo};
 
-use layers::{from_environment, read, refuse_for_everything, refuse_in_projects};
+use setting::settings;
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
 pub const PROJECT_FILE: &str = "afterthought.toml";
 
-/// Where a value was set, from weakest to strongest.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
-    /// Built in.
-    Default,
-    /// The user's own file.
-    User(PathBuf),
-    /// The project's file.
-    Project(PathBuf),
-    /// The environment variable of this name.
-    Environment(&'static str),
-    /// The command line.
-    Flag,
-}
+/// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
+/// are sent or kept, nor what is deleted from other projects.
+const NOT_FOR_PROJECTS: [&str; 10] = [
+    "db",
+    "base_url",
+    "api_key_env",
+    "max_cost",
+    "max_tokens",
+    "max_cost_per_day",
+    "prices",
+    "embedding",
+    "audit",
+    "memory.retention",
+];
 
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::User(path) | Self::Project(path) => write!(f, "{}", path.display()),
-            Self::Environment(name) => write!(f, "${name}"),
-            Self::Flag => f.write_str("command line"),
-        }
-    }
-}
-
-/// A setting and the layer that it comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Setting<T> {
-    /// The value in force.
-    pub value: T,
-    /// Where it was set.
-    pub layer: Layer,
-}
-
-impl<T> Setting<T> {
-    const fn default(value: T) -> Self {
-        Self { value, layer: Layer::Default }
-    }
-
-    fn set(&mut self, value: Option<T>, layer: &Layer) {
-        if let Some(value) = value {
-            *self = Self { value, layer: layer.clone() };
-        }
-    }
-}
-
-/// Which extractor reads the windows.
+/// Extractor that reads the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractorChoice {
@@ -91,7 +50,7 @@ pub enum ExtractorChoice {
     Rules,
 }
 
-/// In which form diagnostics are written to standard error.
+/// Form of the diagnostics on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -101,54 +60,88 @@ pub enum LogFormat {
     Json,
 }
 
-/// Settings in force.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Config {
-    /// Path of the database.
-    pub db: Setting<PathBuf>,
-    /// Namespace for everything read; `None`: one by project.
-    pub namespace: Setting<Option<Namespace>>,
-    /// Which extractor.
-    pub extractor: Setting<ExtractorChoice>,
-    /// Name of the model; `None`: the client's default.
-    pub model: Setting<Option<String>>,
-    /// Base URL of the server; `None`: `OpenAI`'s.
-    pub base_url: Setting<Option<String>>,
-    /// Name of the environment variable that holds the key.
-    pub api_key_env: Setting<String>,
-    /// Seconds that one attempt may take.
-    pub timeout_seconds: Setting<u64>,
-    /// Calls in flight.
-    pub jobs: Setting<usize>,
-    /// Tokens of conversation in one window.
-    pub window_tokens: Setting<usize>,
-    /// Most dollars that one run may spend.
-    pub max_cost: Setting<Option<f64>>,
-    /// Most tokens that one run may spend.
-    pub max_tokens: Setting<Option<u64>>,
-    /// Most dollars that all runs of one day may spend.
-    pub max_cost_per_day: Setting<Option<f64>>,
-    /// Prices of models, in place of the built-in ones; `llm::Prices` reads them.
-    pub prices: Setting<toml::Table>,
-    /// Allowed categories.
-    pub categories: Setting<Vec<String>>,
-    /// What to keep and never to keep, in prose.
-    pub instructions: Setting<Option<String>>,
-    /// How vectors are made.
-    pub embedding: Setting<EmbeddingSettings>,
-    /// What is done with personal data.
-    pub guard: Setting<GuardSettings>,
-    /// Paths of logs and of projects that are never opened, of all layers together.
-    pub deny: Setting<Vec<String>>,
-    /// Names of files whose content is shown to no model.
-    pub deny_files: Setting<Vec<String>>,
-    /// Whether a log is kept of who changes, exports and erases memories.
-    pub audit: Setting<bool>,
-    /// In which form diagnostics are written.
-    pub log_format: Setting<LogFormat>,
-    /// What is remembered, told and kept.
-    pub memory: MemorySettings,
+/// Source of the vectors for search by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmbeddingProvider {
+    /// None: search is by words.
+    None,
+    /// A server with `POST /embeddings` as OpenAI's, be it Ollama, vLLM, llama.cpp or another.
+    OpenAi,
 }
+
+settings!(
+    /// The table `[embedding]`.
+    EmbeddingSettings, PartialEmbedding, "embedding.", {
+    /// Search by meaning: `openai`, or `none` to turn it off; `openai` if a model or server is named
+    provider: Option<EmbeddingProvider> = None, like "\"none\"";
+    /// Embedding model; `AFTERTHOUGHT_EMBEDDING_MODEL`
+    model: Option<String> = None, like "\"nomic-embed-text\"";
+    /// Server with `/embeddings`; `AFTERTHOUGHT_EMBEDDING_BASE_URL`
+    base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
+    /// Environment variable that holds its key, if another than `api_key_env`
+    api_key_env: Option<String> = None, like "\"EMBEDDING_API_KEY\"";
+    /// Numbers per vector, where the server can shorten them
+    dimensions: Option<usize> = None, like "256";
+});
+
+impl EmbeddingSettings {
+    /// Returns the provider: the one that is set, else a server where a model or an address is named.
+    #[must_use]
+    pub fn provider(&self) -> EmbeddingProvider {
+        let names_server = self.model.value.is_some() || self.base_url.value.is_some();
+        let named = if names_server { EmbeddingProvider::OpenAi } else { EmbeddingProvider::None };
+        self.provider.value.unwrap_or(named)
+    }
+}
+
+settings!(
+    /// Settings in force.
+    Config, Partial, "", {
+    /// Database file; `AFTERTHOUGHT_DB`
+    db: PathBuf = PathBuf::new(), like "\"/path/to/memories.db\"";
+    /// Namespace for everything, instead of one per project; `AFTERTHOUGHT_NAMESPACE`
+    namespace: Option<String> = None, like "\"project/shop\"";
+    /// Project of the conversations in this folder, only in `afterthought.toml`; folders that name the same one share it
+    project: Option<String> = None, like "\"shop\"";
+    /// Extract with the model (`llm`), the offline rules (`rules`), or the model if one is configured (`auto`)
+    extractor: ExtractorChoice = ExtractorChoice::Auto;
+    /// Name of the model; `AFTERTHOUGHT_MODEL`
+    model: Option<String> = None, like "\"gpt-4.1-mini\"";
+    /// OpenAI-compatible server; `OPENAI_BASE_URL`
+    base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
+    /// Environment variable that holds the key
+    api_key_env: String = "OPENAI_API_KEY".to_owned();
+    /// Seconds until a request is given up and sent again
+    timeout_seconds: u64 = 120;
+    /// Requests in flight
+    jobs: usize = 4;
+    /// Tokens of conversation in one request
+    window_tokens: usize = 8_000;
+    /// Dollars that one run may spend
+    max_cost: Option<f64> = None, like "1.0";
+    /// Tokens that one run may use
+    max_tokens: Option<u64> = None, like "2000000";
+    /// Dollars that all runs of one day may spend
+    max_cost_per_day: Option<f64> = None, like "5.0";
+    /// Dollars per million tokens, for models without a built-in price
+    prices: toml::Table = toml::Table::new(), like "{ \"my-model\" = { prompt = 0.25, completion = 2.0 } }";
+    /// Allowed categories
+    categories: Vec<String> = CATEGORIES.iter().map(|&name| name.to_owned()).collect();
+    /// What to keep and never to keep, in prose, for the model
+    instructions: Option<String> = None, like "\"Keep what I say about my customers. Never keep salaries.\"";
+    /// Keep a log of who changes, exports and erases memories: ids and counts, no text; `AFTERTHOUGHT_AUDIT`
+    audit: bool = false;
+    /// Diagnostics on standard error as text or json; `AFTERTHOUGHT_LOG_FORMAT`
+    log_format: LogFormat = LogFormat::Text;
+} {
+    /// The table `[embedding]`.
+    embedding: EmbeddingSettings / PartialEmbedding,
+    /// The table `[guard]`.
+    guard: GuardTable / PartialGuard,
+    /// The table `[memory]`.
+    memory: MemorySettings / PartialMemory,
+});
 
 impl Config {
     /// Returns the settings that follow from the files, `environment` (by variable name) and `flags`.
@@ -165,136 +158,137 @@ impl Config {
         environment: &dyn Fn(&str) -> Option<String>,
         flags: Partial,
     ) -> Result<Self, ConfigError> {
-        let mut config = Self::defaults(folders);
+        let mut config = Self { db: Setting::default(folders.default_db.clone()), ..Self::default() };
         let user = explicit.unwrap_or(&folders.user_file);
         if explicit.is_some() || user.exists() {
-            let partial = read(user)?;
-            refuse_for_everything(&partial, user)?;
-            config.apply(partial, &Layer::User(user.to_owned()))?;
+            let (partial, _) = read(user)?;
+            if partial.project.is_some() {
+                // It would make one project of all.
+                let reason = format!("project names one project; set it in the {PROJECT_FILE} of its folder");
+                return Err(ConfigError::Parse { path: user.to_owned(), reason });
+            }
+            config.lay(partial, &Layer::User(user.to_owned()));
         }
         if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file()) {
-            let partial = read(&path)?;
-            refuse_in_projects(&partial, &path, user)?;
-            config.apply(partial, &Layer::Project(path))?;
+            let (mut partial, table) = read(&path)?;
+            if let Some(key) = NOT_FOR_PROJECTS.into_iter().find(|key| contains(&table, key)) {
+                return Err(ConfigError::NotForProjects { path, key, user: user.to_owned() });
+            }
+            partial.memory.restrict();
+            config.lay(partial, &Layer::Project(path));
         }
         for (name, partial) in from_environment(environment) {
-            config.apply(partial, &Layer::Environment(name))?;
+            config.lay(partial, &Layer::Environment(name));
         }
-        config.apply(flags, &Layer::Flag)?;
+        config.lay(flags, &Layer::Flag);
         config.check()?;
         Ok(config)
     }
 
-    fn defaults(folders: &Folders) -> Self {
-        Self {
-            db: Setting::default(folders.default_db.clone()),
-            namespace: Setting::default(None),
-            extractor: Setting::default(ExtractorChoice::Auto),
-            model: Setting::default(None),
-            base_url: Setting::default(None),
-            api_key_env: Setting::default("OPENAI_API_KEY".to_owned()),
-            timeout_seconds: Setting::default(120),
-            jobs: Setting::default(4),
-            window_tokens: Setting::default(8_000),
-            max_cost: Setting::default(None),
-            max_tokens: Setting::default(None),
-            max_cost_per_day: Setting::default(None),
-            prices: Setting::default(toml::Table::new()),
-            categories: Setting::default(CATEGORIES.iter().map(|&name| name.to_owned()).collect()),
-            instructions: Setting::default(None),
-            embedding: Setting::default(EmbeddingSettings::default()),
-            guard: Setting::default(GuardSettings::default()),
-            deny: Setting::default(Vec::new()),
-            deny_files: Setting::default(DENIED_FILES.iter().map(|&name| name.to_owned()).collect()),
-            audit: Setting::default(false),
-            log_format: Setting::default(LogFormat::Text),
-            memory: MemorySettings::default(),
-        }
+    fn lay(&mut self, mut partial: Partial, layer: &Layer) {
+        partial.guard = self.guard.joined(partial.guard, layer);
+        self.apply(partial, layer);
     }
 
-    fn apply(&mut self, partial: Partial, layer: &Layer) -> Result<(), ConfigError> {
-        let out_of_range = |value: String| ConfigError::OutOfRange {
-            key: "namespace",
-            value,
-            layer: layer.clone(),
-            allowed: "one to eight names joined by '/', e.g. global or project/shop",
-        };
-        let namespace = partial.namespace.map(|text| text.parse().map_err(|_| out_of_range(text))).transpose()?;
-        self.db.set(partial.db, layer);
-        self.namespace.set(namespace.map(Some), layer);
-        self.extractor.set(partial.extractor, layer);
-        self.model.set(partial.model.map(Some), layer);
-        self.base_url.set(partial.base_url.map(Some), layer);
-        self.api_key_env.set(partial.api_key_env, layer);
-        self.timeout_seconds.set(partial.timeout_seconds, layer);
-        self.jobs.set(partial.jobs, layer);
-        self.window_tokens.set(partial.window_tokens, layer);
-        self.max_cost.set(partial.max_cost.map(Some), layer);
-        self.max_tokens.set(partial.max_tokens.map(Some), layer);
-        self.max_cost_per_day.set(partial.max_cost_per_day.map(Some), layer);
-        self.prices.set(partial.prices, layer);
-        self.categories.set(partial.categories, layer);
-        self.instructions.set(partial.instructions.map(Some), layer);
-        self.audit.set(partial.audit, layer);
-        self.log_format.set(partial.log_format, layer);
-        if let Some(embedding) = partial.embedding {
-            self.embedding.set(Some(embedding.over(self.embedding.value.clone())), layer);
-        }
-        if let Some(guard) = partial.guard {
-            self.apply_guard(guard, layer);
-        }
-        if let Some(memory) = partial.memory {
-            self.memory.apply(memory, layer);
-        }
-        Ok(())
+    /// Returns the namespace for everything read; `None` for one by project.
+    #[must_use]
+    pub fn namespace(&self) -> Option<Namespace> {
+        self.namespace.value.as_deref().and_then(|text| text.parse().ok())
     }
 
-    /// A project's file comes with a repository that somebody else wrote, so it can only keep more out.
-    fn apply_guard(&mut self, mut partial: PartialGuard, layer: &Layer) {
-        let is_project = matches!(layer, Layer::Project(_));
-        if let Some(more) = partial.deny.take() {
-            let deny = [self.deny.value.clone(), more].concat();
-            self.deny.set(Some(deny), layer);
-        }
-        if let Some(names) = partial.deny_files.take() {
-            let names = if is_project { [self.deny_files.value.clone(), names].concat() } else { names };
-            self.deny_files.set(Some(names), layer);
-        }
-        if partial.kinds().into_iter().any(|(_, set)| set.is_some()) {
-            self.guard.set(Some(partial.over(self.guard.value, is_project)), layer);
-        }
-    }
-
-    /// Whether memories are recalled by their meaning, too: an embedding model is configured.
+    /// Whether an embedding model is configured, so that memories are recalled by their meaning, too.
     #[must_use]
     pub fn recalls_by_meaning(&self) -> bool {
-        self.embedding.value.provider() != EmbeddingProvider::None
+        self.embedding.provider() != EmbeddingProvider::None
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         self.memory.check()?;
-        in_range("jobs", &self.jobs, (1..=256).contains(&self.jobs.value), "between 1 and 256")?;
-        let window = &self.window_tokens;
-        in_range("window_tokens", window, (500..=200_000).contains(&window.value), "between 500 and 200000")?;
-        in_range("timeout_seconds", &self.timeout_seconds, self.timeout_seconds.value > 0, "at least 1")?;
-        let dimensions = self.embedding.value.dimensions.unwrap_or(1);
-        let dimensions = Setting { value: dimensions, layer: self.embedding.layer.clone() };
-        in_range("embedding.dimensions", &dimensions, (1..=65_536).contains(&dimensions.value), "between 1 and 65536")?;
-        let categories = Setting { value: self.categories.value.join(" "), layer: self.categories.layer.clone() };
-        in_range("categories", &categories, !self.categories.value.is_empty(), "a list of at least one name")
+        let is_namespace = self.namespace.value.is_none() || self.namespace().is_some();
+        let allowed = "one to eight names joined by '/', e.g. global or project/shop";
+        self.namespace.must("namespace", is_namespace, allowed)?;
+        self.jobs.must("jobs", (1..=256).contains(&self.jobs.value), "between 1 and 256")?;
+        let is_window = (500..=200_000).contains(&self.window_tokens.value);
+        self.window_tokens.must("window_tokens", is_window, "between 500 and 200000")?;
+        self.timeout_seconds.must("timeout_seconds", self.timeout_seconds.value > 0, "at least 1")?;
+        let dimensions = &self.embedding.dimensions;
+        let is_length = dimensions.value.is_none_or(|number| (1..=65_536).contains(&number));
+        dimensions.must("embedding.dimensions", is_length, "between 1 and 65536")?;
+        self.categories.must("categories", !self.categories.value.is_empty(), "a list of at least one name")
     }
 }
 
-fn in_range<T: ToString>(
-    key: &'static str,
-    setting: &Setting<T>,
-    ok: bool,
-    allowed: &'static str,
-) -> Result<(), ConfigError> {
-    if ok {
-        return Ok(());
+/// Reads a settings file, typed and as the table that it is.
+fn read(path: &Path) -> Result<(Partial, toml::Table), ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    let parsed = toml::from_str(&text).and_then(|partial| Ok((partial, toml::from_str(&text)?)));
+    parsed.map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let key = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        let replaced = key.and_then(|key| reference::replacement(key, &Config::documentation()));
+        let reason = replaced.unwrap_or_else(|| error.message().to_owned());
+        ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {reason}") }
+    })
+}
+
+/// Whether a file sets a key, or any key of a table, by its full name.
+fn contains(table: &toml::Table, key: &str) -> bool {
+    match key.split_once('.') {
+        Some((own, rest)) => table.get(own).and_then(toml::Value::as_table).is_some_and(|table| contains(table, rest)),
+        None => table.contains_key(key),
     }
-    Err(ConfigError::OutOfRange { key, value: setting.value.to_string(), layer: setting.layer.clone(), allowed })
+}
+
+fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {
+    type Setter = fn(&mut Partial, String);
+    let variables: [(&'static str, Setter); 7] = [
+        ("AFTERTHOUGHT_DB", |partial, value| partial.db = Some(value.into())),
+        ("AFTERTHOUGHT_NAMESPACE", |partial, value| partial.namespace = Some(Some(value))),
+        ("OPENAI_BASE_URL", |partial, value| partial.base_url = Some(Some(value))),
+        ("AFTERTHOUGHT_MODEL", |partial, value| partial.model = Some(Some(value))),
+        ("AFTERTHOUGHT_AUDIT", |partial, value| {
+            let is_off = ["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str());
+            partial.audit = Some(!is_off);
+        }),
+        ("AFTERTHOUGHT_EMBEDDING_MODEL", |partial, value| partial.embedding.model = Some(Some(value))),
+        ("AFTERTHOUGHT_EMBEDDING_BASE_URL", |partial, value| partial.embedding.base_url = Some(Some(value))),
+    ];
+    let set = variables.into_iter().filter_map(|(name, setter)| {
+        let value = lookup(name).filter(|value| !value.trim().is_empty())?;
+        let mut partial = Partial::default();
+        setter(&mut partial, value);
+        Some((name, partial))
+    });
+    set.collect()
+}
+
+/// Places where the platform keeps our files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's settings file.
+    pub user_file: PathBuf,
+    /// The database unless another is named.
+    pub default_db: PathBuf,
+}
+
+impl Folders {
+    /// Returns the folders of the current user: XDG on Linux, `Application Support` on macOS, `AppData` on Windows.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoHome`].
+    pub fn of_platform() -> Result<Self, ConfigError> {
+        use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, choose_native_strategy};
+        let arguments = AppStrategyArgs {
+            top_level_domain: "dev".into(),
+            author: "afterthought".into(),
+            app_name: "afterthought".into(),
+        };
+        let strategy = choose_native_strategy(arguments).map_err(|_| ConfigError::NoHome)?;
+        Ok(Self {
+            user_file: strategy.config_dir().join("config.toml"),
+            default_db: strategy.data_dir().join("memories.db"),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -350,6 +344,10 @@ mod tests {
             ("temperature = 0.3", "line 1: `temperature` is no longer a setting; remove it"),
             ("[memory]\nstorage_adapter = \"sqlite\"", "line 2: `storage_adapter` is now `provider` under [embedding]"),
             ("[memory.extraction]\nautoExtract = false", "line 2: `autoExtract` is now `auto_extract`"),
+            ("[guard]\nemails = \"redact\"", "line 2: `emails` is now a name in the list `redact` or `drop`"),
+            ("[memory.brief]\nlong_term = 3", "line 1: `brief` is no longer a table; write `max_tokens` under"),
+            ("[memory.lifecycle]\npurge_days = 3", "line 1: `lifecycle` is no longer a table"),
+            ("[embedding]\nquery_prefix = \"q\"", "line 2: `query_prefix` is no longer a setting"),
         ] {
             std::fs::write(root.path().join("user.toml"), text).unwrap();
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
@@ -363,7 +361,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for (text, key) in [
             ("[memory.retention]\nmax_memories_per_namespace = 1", "memory.retention"),
-            ("[memory.lifecycle]\npurge_days = 0", "memory.lifecycle"),
+            ("[embedding]\nmodel = \"m\"", "embedding"),
         ] {
             std::fs::write(root.path().join(PROJECT_FILE), text).unwrap();
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
@@ -374,15 +372,15 @@ mod tests {
     #[test]
     fn a_project_can_only_keep_more_out() {
         let root = tempfile::tempdir().unwrap();
-        let user = "[guard]\nemails = \"redact\"\ndeny = [\"~/client/**\"]\ndeny_files = [\"*.pem\"]";
+        let user = "[guard]\nredact = [\"cards\", \"ibans\", \"ids\", \"emails\"]\ndeny = [\"~/client/**\"]\ndeny_files = [\"*.pem\"]";
         std::fs::write(root.path().join("user.toml"), user).unwrap();
-        let project = "[guard]\nemails = \"keep\"\nphones = \"drop\"\ncards = \"keep\"\ndeny = [\"secret\"]\ndeny_files = [\"a.txt\"]";
+        let project = "[guard]\nredact = []\ndrop = [\"phones\"]\ndeny = [\"secret\"]\ndeny_files = [\"a.txt\"]";
         std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
         let config = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap();
         let expected = GuardSettings { emails: Treatment::Redact, phones: Treatment::Drop, ..GuardSettings::default() };
-        assert_eq!(config.guard.value, expected);
-        assert_eq!(config.deny.value, ["~/client/**", "secret"]);
-        assert_eq!(config.deny_files.value, ["*.pem", "a.txt"]);
+        assert_eq!(config.guard.treatments(), expected);
+        assert_eq!(config.guard.deny.value, ["~/client/**", "secret"]);
+        assert_eq!(config.guard.deny_files.value, ["*.pem", "a.txt"]);
     }
 
     #[test]
@@ -390,7 +388,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(PROJECT_FILE), "project = \"shop\"").unwrap();
         let load = || Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
-        assert_eq!(load().unwrap().namespace.value, None);
+        assert_eq!(load().unwrap().namespace(), None);
         std::fs::write(root.path().join("user.toml"), "project = \"shop\"").unwrap();
         let error = load().unwrap_err().to_string();
         assert!(error.contains("set it in the afterthought.toml of its folder"), "{error}");
@@ -409,5 +407,55 @@ mod tests {
         std::fs::write(&path, "jobs = 0").unwrap();
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert_eq!(error.to_string(), format!("jobs is 0 ({}); it must be between 1 and 256", path.display()));
+    }
+
+    #[test]
+    fn an_embedding_model_that_is_named_is_used_unless_it_is_switched_off() {
+        let rows = [
+            ("", EmbeddingProvider::None),
+            ("model = 'n'", EmbeddingProvider::OpenAi),
+            ("base_url = 'http://127.0.0.1:1/v1'", EmbeddingProvider::OpenAi),
+            ("provider = 'openai'", EmbeddingProvider::OpenAi),
+            ("provider = 'none'\nmodel = 'm'", EmbeddingProvider::None),
+        ];
+        for (text, expected) in rows {
+            let mut settings = EmbeddingSettings::default();
+            settings.apply(toml::from_str(text).unwrap(), &Layer::Flag);
+            assert_eq!(settings.provider(), expected, "{text}");
+        }
+        assert!(toml::from_str::<PartialEmbedding>("provider = 'onnx'").is_err());
+        assert!(toml::from_str::<PartialEmbedding>("api_key = 'k'").is_err());
+    }
+
+    #[test]
+    fn a_stronger_layer_sets_its_own_values_only() {
+        let mut settings = EmbeddingSettings::default();
+        settings.apply(toml::from_str("model = 'm'\ndimensions = 8").unwrap(), &Layer::Flag);
+        settings.apply(toml::from_str("model = 'n'").unwrap(), &Layer::Flag);
+        assert_eq!((settings.model.value.as_deref(), settings.dimensions.value), (Some("n"), Some(8)));
+    }
+
+    #[test]
+    fn a_project_switches_memory_off_and_not_on() {
+        let root = tempfile::tempdir().unwrap();
+        let load = |user: &str, project: &str| {
+            std::fs::write(root.path().join("user.toml"), user).unwrap();
+            std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+            let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap();
+            (loaded.memory.enabled.value, loaded.memory.extraction.auto_extract.value)
+        };
+        let spelled = |on: bool| format!("[memory]\nenabled = {on}\n[memory.extraction]\nauto_extract = {on}");
+        assert_eq!(load(&spelled(false), &spelled(true)), (false, false));
+        assert_eq!(load("", &spelled(false)), (false, false));
+    }
+
+    #[test]
+    fn one_kind_of_personal_data_is_treated_otherwise_for_one_run() {
+        let mut guard = GuardTable::default();
+        guard.change("emails=drop").unwrap();
+        guard.change("cards = keep").unwrap();
+        let expected = GuardSettings { emails: Treatment::Drop, cards: Treatment::Keep, ..GuardSettings::default() };
+        assert_eq!(guard.treatments(), expected);
+        assert!(guard.change("mails=drop").is_err() && guard.change("emails=hide").is_err());
     }
 }

@@ -92,8 +92,8 @@ pub struct Embedder {
     dimensions: Option<usize>,
     /// The name under which the store keeps the vectors.
     name: String,
-    document_prefix: String,
-    query_prefix: String,
+    document_prefix: &'static str,
+    query_prefix: &'static str,
 }
 
 /// What an [`Embedder`] needs beside the settings.
@@ -129,11 +129,11 @@ impl Embedder {
         if settings.provider() == EmbeddingProvider::None {
             return Ok(None);
         }
-        let base_url = settings.base_url.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
+        let base_url = settings.base_url.value.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
         let is_default = base_url.contains("//api.openai.com");
         let default = is_default.then(|| DEFAULT_MODEL.to_owned());
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
-        let model = settings.model.clone().or(default).ok_or(unset)?;
+        let model = settings.model.value.clone().or(default).ok_or(unset)?;
         if is_default && access.key.is_none() {
             let remedy = "the variable that api_key_env names, or a base_url";
             return Err(EmbedError::Unset { what: "key", remedy });
@@ -141,14 +141,14 @@ impl Embedder {
         let usual = ModelSettings { api_key: access.key, ..ModelSettings::new(base_url, &model) };
         let usual = ModelSettings { timeout: access.timeout.unwrap_or(usual.timeout), ..usual };
         let hasty = ModelSettings { timeout: usual.timeout.min(QUERY_TIMEOUT), max_retries: 0, ..usual.clone() };
-        let (document_prefix, query_prefix) = prefixes(settings, &model);
+        let (document_prefix, query_prefix) = prefixes(&model);
         // The prefix of a memory changes its vector, so it is a part of the name.
         let name = match document_prefix.trim() {
             "" => model.clone(),
             prefix => format!("{model} after {prefix:?}"),
         };
         let (client, hasty) = (Client::new(usual)?, Client::new(hasty)?);
-        let dimensions = settings.dimensions;
+        let dimensions = settings.dimensions.value;
         Ok(Some(Self { client, hasty, model, dimensions, name, document_prefix, query_prefix }))
     }
 
@@ -289,10 +289,8 @@ impl Embedder {
 }
 
 /// Returns the prefixes of memories and of queries.
-fn prefixes(settings: &EmbeddingSettings, model: &str) -> (String, String) {
+fn prefixes(model: &str) -> (&'static str, &'static str) {
     let model = model.to_lowercase();
     let known = PREFIXES.iter().find(|(part, _, _)| model.contains(part));
-    let (document, query) = known.map_or(("", ""), |(_, document, query)| (document, query));
-    let or = |set: &Option<String>, known: &str| set.clone().unwrap_or_else(|| known.to_owned());
-    (or(&settings.document_prefix, document), or(&settings.query_prefix, query))
+    known.map_or(("", ""), |(_, document, query)| (document, query))
 }

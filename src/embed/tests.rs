@@ -10,7 +10,7 @@ fn settings(text: &str) -> EmbeddingSettings {
     std::fs::write(&file, format!("[embedding]\n{text}\n")).unwrap();
     let config =
         crate::config::Config::load(&folders, folder.path(), Some(&file), &|_| None, crate::config::Partial::default());
-    config.unwrap().embedding.value
+    config.unwrap().embedding
 }
 
 fn open(text: &str, key: Option<&str>) -> Result<Option<Embedder>, String> {
@@ -67,7 +67,7 @@ fn the_length_of_vectors_is_asked_for_known_or_unknown() {
 fn a_memory_is_embedded_by_what_it_says_without_secrets() {
     let secret = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
     let store = Store::in_memory().unwrap();
-    let (embedder, guard) = (opened("model = 'm'\ndocument_prefix = 'passage: '"), Guard::default());
+    let (embedder, guard) = (opened("model = 'e5-small'"), Guard::default());
     let text = |memory: &Memory| {
         insert(&store, memory);
         let model = VectorModel { name: "m".into(), dimension: 1 };
@@ -88,12 +88,8 @@ async fn a_query_of_nothing_has_no_vector() {
 }
 
 #[test]
-fn models_get_the_prefixes_they_were_trained_with_unless_others_are_set() {
-    let nothing = EmbeddingSettings::default();
-    let pair = |document: &str, query: &str| (document.to_owned(), query.to_owned());
-    assert_eq!(prefixes(&nothing, "nomic-embed-text:v1.5"), pair("search_document: ", "search_query: "));
-    assert_eq!(prefixes(&nothing, "intfloat/Multilingual-E5-small"), pair("passage: ", "query: "));
-    assert_eq!(prefixes(&nothing, "text-embedding-3-small"), pair("", ""));
-    let own = EmbeddingSettings { document_prefix: Some(String::new()), query_prefix: Some("q: ".into()), ..nothing };
-    assert_eq!(prefixes(&own, "nomic-embed-text"), pair("", "q: "));
+fn models_get_the_prefixes_they_were_trained_with() {
+    assert_eq!(prefixes("nomic-embed-text:v1.5"), ("search_document: ", "search_query: "));
+    assert_eq!(prefixes("intfloat/Multilingual-E5-small"), ("passage: ", "query: "));
+    assert_eq!(prefixes("text-embedding-3-small"), ("", ""));
 }

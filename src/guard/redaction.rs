@@ -5,7 +5,7 @@ use std::ops::Deref;
 use glob::{MatchOptions, Pattern};
 use transcripts::{Kind, Message, Transcript};
 
-use crate::config::{DENIED_FILES, GuardSettings};
+use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
@@ -49,6 +49,12 @@ impl<T> Deref for Redacted<T> {
 pub struct Guard {
     pub(super) settings: GuardSettings,
     pub(super) denied: Denied,
+}
+
+impl From<&GuardTable> for Guard {
+    fn from(table: &GuardTable) -> Self {
+        Self::new(&table.treatments()).denying(&table.deny_files.value)
+    }
 }
 
 impl Guard {

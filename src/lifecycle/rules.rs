@@ -28,21 +28,17 @@ pub struct Rules {
 
 impl From<&MemorySettings> for Rules {
     fn from(settings: &MemorySettings) -> Self {
-        let (lifecycle, retention) = (&settings.lifecycle, &settings.retention);
+        let retention = &settings.retention;
         Self {
-            half_lives: HalfLives {
-                semantic: lifecycle.semantic_half_life_days.value,
-                episodic: lifecycle.episodic_half_life_days.value,
-                procedural: lifecycle.procedural_half_life_days.value,
-            },
-            min_confidence: lifecycle.min_confidence.value,
+            half_lives: HalfLives::default(),
+            min_confidence: 0.05,
             max_memories: retention.max_memories_per_namespace.value,
             auto_delete_days: retention.auto_delete_after_days.value,
             auto_delete_below: retention.auto_delete_min_importance.value,
-            superseded_days: lifecycle.superseded_days.value,
-            duplicate_days: lifecycle.duplicate_days.value,
-            expired_days: lifecycle.expired_days.value,
-            purge_days: lifecycle.purge_days.value,
+            superseded_days: retention.superseded_days.value,
+            duplicate_days: 7,
+            expired_days: 30,
+            purge_days: retention.purge_days.value,
         }
     }
 }

@@ -401,17 +401,9 @@ fn each_setting_of_the_life_of_memories_does_what_it_says() {
         [count("unite"), count("fade"), count("retire"), upkeep.purges.len()]
     };
     for (text, expected) in [
-        ("lifecycle]", [1, 0, 0, 0]),
-        ("lifecycle]\nduplicate_days = 30", [0, 0, 0, 0]),
-        ("lifecycle]\nduplicate_days = 0", [0, 0, 0, 0]),
-        ("lifecycle]\nsemantic_half_life_days = 1", [0, 2, 0, 0]),
-        ("lifecycle]\nepisodic_half_life_days = 1", [1, 1, 0, 0]),
-        ("lifecycle]\nprocedural_half_life_days = 1", [1, 1, 0, 0]),
-        ("lifecycle]\nepisodic_half_life_days = 1\nmin_confidence = 0", [1, 0, 0, 0]),
-        ("lifecycle]\nmin_confidence = 0.7", [1, 1, 0, 0]),
-        ("lifecycle]\nsuperseded_days = 20", [1, 0, 1, 0]),
-        ("lifecycle]\nexpired_days = 20", [1, 0, 1, 0]),
-        ("lifecycle]\npurge_days = 20", [1, 0, 0, 1]),
+        ("retention]", [1, 0, 0, 0]),
+        ("retention]\nsuperseded_days = 20", [1, 0, 1, 0]),
+        ("retention]\npurge_days = 20", [1, 0, 0, 1]),
         ("retention]\nauto_delete_after_days = 20", [0, 0, 4, 0]),
         ("retention]\nauto_delete_after_days = 20\nauto_delete_min_importance = 0.1", [1, 0, 0, 0]),
         ("retention]\nmax_memories_per_namespace = 1", [1, 0, 2, 0]),

@@ -98,7 +98,7 @@ impl MemoryPool {
     /// Makes the vectors of memories that were just written, unless another thread is doing so, which then goes on. A
     /// failure is logged; the memories are stored, and wait.
     pub(super) async fn embed(&self) {
-        if self.config.embedding.value.provider() == EmbeddingProvider::None {
+        if self.config.embedding.provider() == EmbeddingProvider::None {
             return;
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);

@@ -49,7 +49,7 @@ const TOML: &[&str] = &[
     "\"m\"",
     "\n",
     "[memory]",
-    "[memory.lifecycle]",
+    "[memory.retention]",
     "jobs",
     "0",
     "-1",

@@ -74,7 +74,7 @@ fn what_is_switched_off_tells_nothing_and_doctor_says_where() {
     assert!(told.err.contains("memory.enabled"), "{told:?}");
     let doctor = desk.run(&["status", "--check"]);
     assert!(doctor.out.contains("memory.enabled = false from DESK/afterthought.toml"), "{doctor:?}");
-    desk.write("afterthought.toml", "[memory.brief]\nlong_term = 0");
+    desk.write("afterthought.toml", "[memory.retrieval]\nmax_memories_in_prompt = 1");
     assert_eq!(desk.run(&["brief", NAMESPACE]).out.matches("\n- ").count(), 1);
 }
 

@@ -173,12 +173,12 @@ impl EvalArgs {
         });
         Ok(Partial {
             extractor: recorded.map_or_else(|| self.choice(), |_| Some(ExtractorChoice::Llm)),
-            model: self.model.clone().or_else(|| recorded.map(str::to_owned)),
-            base_url: self.base_url.clone(),
+            model: self.model.clone().or_else(|| recorded.map(str::to_owned)).map(Some),
+            base_url: self.base_url.clone().map(Some),
             window_tokens: self.window_tokens,
-            max_cost: self.max_cost,
-            max_tokens: self.max_tokens,
-            instructions: instructions.transpose()?,
+            max_cost: self.max_cost.map(Some),
+            max_tokens: self.max_tokens.map(Some),
+            instructions: instructions.transpose()?.map(Some),
             ..Partial::default()
         })
     }

@@ -69,7 +69,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let options = RunOptions {
         guard: &guard,
         budget: &budget,
-        namespace: config.namespace.value.clone(),
+        namespace: config.namespace(),
         categories: config.categories.value.clone(),
         instructions: config.instructions.value.clone(),
         window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
@@ -359,7 +359,7 @@ impl Gather {
 
 /// Returns the options that change the outcome.
 fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
-    let namespace = config.namespace.value.as_ref().map(ToString::to_string);
+    let namespace = &config.namespace.value;
     [
         ("window_tokens", json!(config.window_tokens.value)),
         ("instructions", json!(config.instructions.value)),

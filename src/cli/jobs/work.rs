@@ -256,11 +256,11 @@ fn options(job: &Job, config: &Config) -> anyhow::Result<Options> {
         sources: sources(job),
         selection: Selection {
             zone: Some(Zoned::now().time_zone().clone()),
-            exclude: patterns("the setting deny", &config.deny.value)?,
+            exclude: patterns("the setting deny", &config.guard.deny.value)?,
             ..Selection::default()
         },
         reread: Reread::Nothing,
-        namespace: config.namespace.value.clone(),
+        namespace: config.namespace(),
         categories: config.categories.value.clone(),
         instructions: config.instructions.value.clone(),
         window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },

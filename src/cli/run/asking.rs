@@ -66,12 +66,12 @@ impl Asking {
                 ExtractorArg::Llm => ExtractorChoice::Llm,
                 ExtractorArg::Rules => ExtractorChoice::Rules,
             }),
-            model: self.model.clone(),
-            base_url: self.base_url.clone(),
+            model: self.model.clone().map(Some),
+            base_url: self.base_url.clone().map(Some),
             jobs: self.jobs,
-            max_cost: self.max_cost,
-            max_tokens: self.max_tokens,
-            max_cost_per_day: self.max_cost_per_day,
+            max_cost: self.max_cost.map(Some),
+            max_tokens: self.max_tokens.map(Some),
+            max_cost_per_day: self.max_cost_per_day.map(Some),
             ..Partial::default()
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn start(
 
 /// Returns the guard that the settings ask for.
 pub(in crate::cli) fn guard_of(config: &Config) -> Guard {
-    Guard::new(&config.guard.value).denying(&config.deny_files.value)
+    Guard::from(&config.guard)
 }
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
@@ -151,7 +151,7 @@ impl Job<'_> {
             "project": self.args.project,
             "exclude": self.args.exclude,
             "format": self.args.format,
-            "namespace": self.config.namespace.value.as_ref().map(ToString::to_string),
+            "namespace": self.config.namespace.value,
         })
     }
 }

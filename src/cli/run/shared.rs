@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::config::{Config, Partial, PartialGuard};
+use afterthought::config::{Config, Partial};
 use afterthought::extract::window::WindowBudget;
 use afterthought::pipeline::{Options, Reread, Selection, Sources, named_project};
 use anyhow::{Context as _, anyhow, ensure};
@@ -77,14 +77,15 @@ impl Shared {
                 format!("cannot read instructions {}; check the path and its permissions", path.display())
             })
         });
-        let mut guard = PartialGuard::default();
-        self.pii.iter().try_for_each(|text| guard.set(text).map_err(|why| anyhow!("--pii {text}: {why}")))?;
-        context.global.settings(Partial {
-            guard: (!self.pii.is_empty()).then_some(guard),
+        let mut config = context.global.settings(Partial {
             window_tokens: self.window_tokens,
-            instructions: instructions.transpose()?,
+            instructions: instructions.transpose()?.map(Some),
             ..self.asking.settings()
-        })
+        })?;
+        for text in &self.pii {
+            config.guard.change(text).map_err(|why| anyhow!("--pii {text}: {why}"))?;
+        }
+        Ok(config)
     }
 
     fn selection(&self, deny: &[String], now: &Zoned) -> anyhow::Result<Selection> {
@@ -118,7 +119,7 @@ impl Shared {
     pub(super) fn options(&self, config: &Config, is_verbose: bool) -> anyhow::Result<Options> {
         Ok(Options {
             sources: self.sources()?,
-            selection: self.selection(&config.deny.value, &now().to_zoned(TimeZone::system()))?,
+            selection: self.selection(&config.guard.deny.value, &now().to_zoned(TimeZone::system()))?,
             // What -v tells of records that could not be used is only found by reading them.
             reread: match (self.reread, is_verbose) {
                 _ if self.reread_erased => Reread::Erased,
@@ -126,7 +127,7 @@ impl Shared {
                 (false, true) => Reread::Flawed,
                 (false, false) => Reread::Nothing,
             },
-            namespace: config.namespace.value.clone(),
+            namespace: config.namespace(),
             categories: config.categories.value.clone(),
             instructions: config.instructions.value.clone(),
             window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::config::MemorySettings;
-use crate::lifecycle::Rules;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
 
@@ -44,7 +43,7 @@ impl BriefRequest {
     /// Returns what the settings ask for. Where memory is switched off that is nothing: no namespace is meant.
     #[must_use]
     pub fn of(settings: &MemorySettings, namespaces: Vec<Namespace>, query: Option<String>) -> Self {
-        let (brief, retrieval) = (&settings.brief, &settings.retrieval);
+        let retrieval = &settings.retrieval;
         let query = query.filter(|query| !query.trim().is_empty());
         let max_memories = match (retrieval.max_memories_in_prompt.value, &query) {
             (0, None) => None,
@@ -54,17 +53,10 @@ impl BriefRequest {
         Self {
             namespaces: if settings.enabled.value { namespaces } else { Vec::new() },
             query,
-            max_tokens: brief.max_tokens.value,
-            max_characters: brief.max_characters.value,
-            quotas: Quotas {
-                standing: brief.standing.value,
-                long_term: brief.long_term.value,
-                short_term: brief.short_term.value,
-            },
+            max_tokens: retrieval.max_tokens.value,
             max_memories,
             min_importance: retrieval.min_importance_for_retrieval.value,
             types: retrieval.included_types.value.clone(),
-            half_lives: Rules::from(settings).half_lives,
             ..Self::default()
         }
     }

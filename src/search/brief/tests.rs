@@ -233,12 +233,7 @@ fn each_setting_of_what_is_told_does_what_it_says() {
         ("[memory.retrieval]\nmax_memories_in_prompt = 2", 2),
         ("[memory.retrieval]\nmin_importance_for_retrieval = 0.75", 3),
         ("[memory.retrieval]\nincluded_types = [\"episodic\"]", 1),
-        ("[memory.brief]\nmax_tokens = 10", 0),
-        ("[memory.brief]\nmax_characters = 100", 0),
-        ("[memory.brief]\nstanding = 0\nlong_term = 0", 1),
-        ("[memory.brief]\nlong_term = 1", 3),
-        ("[memory.brief]\nshort_term = 0", 4),
-        ("[memory.lifecycle]\nepisodic_half_life_days = 10", 4),
+        ("[memory.retrieval]\nmax_tokens = 10", 0),
     ] {
         assert_eq!(told(text, None).shown.len(), expected, "{text}");
     }

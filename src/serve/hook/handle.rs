@@ -104,7 +104,7 @@ fn answer(
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone());
     let memories = access(builder).through(Through::Command).open()?;
-    let project = match (&call.config.namespace.value, call.input.cwd.as_deref().and_then(Path::to_str)) {
+    let project = match (call.config.namespace(), call.input.cwd.as_deref().and_then(Path::to_str)) {
         (Some(namespace), _) => return Ok(memories.within(NamespaceSet::only(namespace.clone()))),
         (None, Some(folder)) => memories.known_namespace_of(folder)?,
         (None, None) => None,

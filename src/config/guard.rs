@@ -1,0 +1,149 @@
+//! The table `[guard]`: personal data to redact, and logs and files to leave out.
+
+use serde::{Deserialize, Serialize};
+
+use super::Layer;
+use super::setting::settings;
+
+/// Kinds of personal data that the guard finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PersonalData {
+    /// Payment card numbers with a valid check digit.
+    Cards,
+    /// International bank account numbers with valid check digits.
+    Ibans,
+    /// National identity, tax and insurance numbers with valid check digits or in their own form.
+    Ids,
+    /// Email addresses.
+    Emails,
+    /// Phone numbers written with a country code or in groups.
+    Phones,
+    /// Postal addresses: street and number.
+    Addresses,
+}
+
+/// What the guard does with one kind of personal data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Treatment {
+    /// Leaves it as it is.
+    Keep,
+    /// Replaces it by `[redacted:<kind>]`.
+    Redact,
+    /// Replaces it, and drops the memories that rest on it.
+    Drop,
+}
+
+/// Treatment of each kind of personal data. Secrets are always redacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardSettings {
+    /// See [`PersonalData::Cards`].
+    pub cards: Treatment,
+    /// See [`PersonalData::Ibans`].
+    pub ibans: Treatment,
+    /// See [`PersonalData::Ids`].
+    pub ids: Treatment,
+    /// See [`PersonalData::Emails`].
+    pub emails: Treatment,
+    /// See [`PersonalData::Phones`].
+    pub phones: Treatment,
+    /// See [`PersonalData::Addresses`].
+    pub addresses: Treatment,
+}
+
+impl Default for GuardSettings {
+    fn default() -> Self {
+        GuardTable::default().treatments()
+    }
+}
+
+/// Names of files whose content no model sees; matched against the last part of a path, in any case.
+#[rustfmt::skip]
+pub const DENIED_FILES: &[&str] = &[
+    ".env", ".env.local", ".env.development", ".env.production", ".env.staging", ".env.test", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
+    "*.keystore", "*.kdbx", "*.ovpn", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc",
+    ".htpasswd", ".git-credentials", ".dockercfg", "credentials", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.toml",
+    "credentials.ini", "credentials.csv", "credentials.xml", "credentials.txt", "credentials.db", "secrets.json", "secrets.yml", "secrets.yaml",
+    "secrets.toml", "secrets.env", "service-account*.json", "service_account*.json", "kubeconfig", "wallet.dat", "shadow", "*.tfvars",
+];
+
+settings!(
+    /// The table `[guard]`.
+    GuardTable, PartialGuard, "guard.", {
+    /// Personal data to redact: `cards`, `ibans`, `ids`, `emails`, `phones`, `addresses`
+    redact: Vec<PersonalData> = vec![PersonalData::Cards, PersonalData::Ibans, PersonalData::Ids];
+    /// Personal data to redact, and never to keep a memory about
+    drop: Vec<PersonalData> = Vec::new();
+    /// Logs and projects that are never read, as glob patterns
+    deny: Vec<String> = Vec::new();
+    /// Files whose content no model sees, instead of the built-in list
+    deny_files: Vec<String> = DENIED_FILES.iter().map(|&name| name.to_owned()).collect(), like "[\".env\", \"*.pem\"]";
+});
+
+impl GuardTable {
+    /// Returns the treatment of each kind; a kind in both lists is dropped.
+    #[must_use]
+    pub fn treatments(&self) -> GuardSettings {
+        let of = |kind| match (self.drop.value.contains(&kind), self.redact.value.contains(&kind)) {
+            (true, _) => Treatment::Drop,
+            (false, true) => Treatment::Redact,
+            (false, false) => Treatment::Keep,
+        };
+        GuardSettings {
+            cards: of(PersonalData::Cards),
+            ibans: of(PersonalData::Ibans),
+            ids: of(PersonalData::Ids),
+            emails: of(PersonalData::Emails),
+            phones: of(PersonalData::Phones),
+            addresses: of(PersonalData::Addresses),
+        }
+    }
+
+    /// Changes the treatment of one kind for this run, from a text such as `emails=redact`.
+    ///
+    /// # Errors
+    /// The form that the text should have.
+    pub fn change(&mut self, text: &str) -> Result<(), String> {
+        let form = || {
+            "write KIND=redact, KIND=keep or KIND=drop, with cards, ibans, ids, emails, phones or addresses for KIND"
+                .to_owned()
+        };
+        let (kind, action) = text.split_once('=').ok_or_else(form)?;
+        let kind: PersonalData = serde_json::from_value(kind.trim().into()).map_err(|_| form())?;
+        let (mut redact, mut drop) = (self.redact.value.clone(), self.drop.value.clone());
+        redact.retain(|one| *one != kind);
+        drop.retain(|one| *one != kind);
+        match action.trim() {
+            "keep" => {}
+            "redact" => redact.push(kind),
+            "drop" => drop.push(kind),
+            _ => return Err(form()),
+        }
+        self.redact.set(Some(redact), &Layer::Flag);
+        self.drop.set(Some(drop), &Layer::Flag);
+        Ok(())
+    }
+
+    /// Returns `partial` with the lists that it adds to those in force.
+    pub(super) fn joined(&self, partial: PartialGuard, layer: &Layer) -> PartialGuard {
+        // A project's file comes with a repository that somebody else wrote, so it can only keep more out.
+        let is_project = matches!(layer, Layer::Project(_));
+        PartialGuard {
+            redact: joined(partial.redact, &self.redact.value, is_project),
+            drop: joined(partial.drop, &self.drop.value, is_project),
+            // A path that one layer denies stays denied.
+            deny: joined(partial.deny, &self.deny.value, true),
+            deny_files: joined(partial.deny_files, &self.deny_files.value, is_project),
+        }
+    }
+}
+
+/// Returns a list that a layer sets, after what stands already if it `adds` to that.
+fn joined<T: Clone + PartialEq>(set: Option<Vec<T>>, before: &[T], adds: bool) -> Option<Vec<T>> {
+    let set = set?;
+    if !adds {
+        return Some(set);
+    }
+    let more = set.into_iter().filter(|one| !before.contains(one));
+    Some(before.iter().cloned().chain(more).collect())
+}

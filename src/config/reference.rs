@@ -1,0 +1,138 @@
+//! The generated settings file and reference page, and the keys of earlier versions.
+
+use std::fmt::Write as _;
+
+use super::SettingInfo;
+
+/// Keys of earlier versions, and what to do instead.
+const FORMER: &[(&str, &str)] = &[
+    ("temperature", "is no longer a setting; remove it"),
+    ("extraction_model", "is now `model`, at the top of the file"),
+    ("extractionModel", "is now `model`, at the top of the file"),
+    ("storage_adapter", "is now `provider` under [embedding]: \"openai\", or \"none\" for search by words alone"),
+    ("storageAdapter", "is now `provider` under [embedding]: \"openai\", or \"none\" for search by words alone"),
+    ("folder", "is no longer a setting; name a server with `base_url` under [embedding]"),
+    ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
+    ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
+    ("cards", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("ibans", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("ids", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("emails", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("phones", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("addresses", "is now a name in the list `redact` or `drop` under [guard]"),
+    ("brief", "is no longer a table; write `max_tokens` under [memory.retrieval], and remove its other keys"),
+    (
+        "lifecycle",
+        "is no longer a table; write `superseded_days` and `purge_days` under [memory.retention], and remove its other keys",
+    ),
+];
+
+/// Returns what replaced a key of an earlier version, as one line; `None` if there never was one.
+pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String> {
+    let former = FORMER.iter().find(|(name, _)| *name == key).map(|(_, now)| (*now).to_owned());
+    // The first version took its keys in camelCase.
+    let snake = key.chars().fold(String::new(), |mut text, letter| {
+        if letter.is_ascii_uppercase() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+        text
+    });
+    let is_camel = snake != key && settings.iter().any(|one| one.key.rsplit('.').next() == Some(snake.as_str()));
+    let now = former.or_else(|| is_camel.then(|| format!("is now `{snake}`")))?;
+    Some(format!("`{key}` {now}"))
+}
+
+/// Returns a settings file with every setting as a comment.
+#[must_use]
+pub fn template(settings: &[SettingInfo]) -> String {
+    let mut text = "\
+# Settings of afterthought. A project's afterthought.toml, environment variables and options on the command line
+# override them. A commented line shows the default, or an example.
+"
+    .to_owned();
+    let mut table = "";
+    for one in settings.iter().filter(|one| one.key != "project") {
+        let (own, name) = one.key.rsplit_once('.').unwrap_or(("", one.key));
+        if own != table {
+            table = own;
+            write!(text, "\n# [{own}]\n").expect("a string takes it");
+        }
+        write!(text, "# {}\n# {name} = {}\n", one.about, one.value).expect("a string takes it");
+    }
+    text
+}
+
+/// Returns the reference page of all settings.
+#[must_use]
+pub fn reference(settings: &[SettingInfo]) -> String {
+    let mut text = "\
+# Settings
+
+This page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test settings_page` writes it anew.
+
+Settings come from built-in defaults, your settings file, the nearest `afterthought.toml` in or above the working directory, environment variables, and the command line; later ones override earlier ones.
+`afterthought config show` prints the settings in force and where each comes from; `afterthought config init` writes a file to start from. A dot stands for a table: `memory.retrieval.max_tokens` is `max_tokens` under `[memory.retrieval]`.
+
+| Setting | Default | |
+|---|---|---|
+"
+    .to_owned();
+    for one in settings {
+        let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
+        writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
+    }
+    text.push_str("\nA project's `afterthought.toml` may not set where data goes, what it costs, or how long memories are kept.\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Folders, Partial};
+    use super::*;
+
+    fn defaults() -> Config {
+        let folders = Folders { user_file: "none.toml".into(), default_db: "memories.db".into() };
+        let folder = tempfile::tempdir().unwrap();
+        Config::load(&folders, folder.path(), None, &|_| None, Partial::default()).unwrap()
+    }
+
+    #[test]
+    fn every_setting_is_documented_with_its_default() {
+        let config = defaults();
+        let settings = Config::documentation();
+        assert!(settings.len() <= 40, "{} settings", settings.len());
+        for (info, (key, value, _)) in settings.iter().zip(config.each()) {
+            assert_eq!(info.key, key);
+            let written: toml::Table = toml::from_str(&format!("value = {}", info.value)).unwrap();
+            assert_eq!(serde_json::to_value(&written["value"]).unwrap() == value, info.is_default, "{}", info.key);
+        }
+    }
+
+    #[test]
+    fn the_template_is_a_settings_file_once_its_lines_are_uncommented() {
+        let is_setting = |line: &&str| line.starts_with('[') || line.split_whitespace().nth(1) == Some("=");
+        let text = template(&Config::documentation());
+        let set: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).filter(is_setting).collect();
+        let partial: Partial = toml::from_str(&set.join("\n")).unwrap();
+        assert_ne!(partial, Partial::default());
+    }
+
+    #[test]
+    fn the_settings_page_is_what_the_table_says() {
+        let (path, page) =
+            (concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/settings.md"), reference(&Config::documentation()));
+        if std::env::var_os("AFTERTHOUGHT_UPDATE").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), page, "AFTERTHOUGHT_UPDATE=1 writes the page anew");
+    }
+
+    #[test]
+    fn keys_of_earlier_versions_name_their_replacement() {
+        let replaced = |key| replacement(key, &Config::documentation());
+        assert_eq!(replaced("extraction_model").unwrap(), "`extraction_model` is now `model`, at the top of the file");
+        assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is now `auto_extract`");
+        assert_eq!(replaced("modle"), None);
+    }
+}
