@@ -41,7 +41,7 @@ const FREQUENT: &[(Language, &str)] = &[
         Language::Spanish,
         "el la los las de que y un una con por para se es mi lo del al pero como más está son su ya yo te le nos muy sin si \
          ha he hay porque también nunca siempre en tengo soy esta este cuando mis nuestro nuestra tu vivo uso estoy era eso \
-         todo hoy mañana ahora solo les nada desde tiene usuario usuaria",
+         todo hoy mañana ahora solo les nada desde usuario usuaria",
     ),
     (
         Language::French,
@@ -116,7 +116,8 @@ fn by_script(text: &str) -> Result<Language, ()> {
 }
 
 fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
-    if lower.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_cyrillic(c) && !is_han(c) && !is_kana(c)) {
+    let is_known_script = |c| is_latin(c) || is_cyrillic(c) || is_han(c) || is_kana(c) || is_hangul(c);
+    if lower.chars().any(|c| c.is_alphabetic() && !is_known_script(c)) {
         return None;
     }
     let lower = lower.replace('’', "'");
@@ -163,6 +164,7 @@ mod tests {
             ("用户住在柏林，用 Postgres。", Some(Language::Chinese)),
             ("ユーザーはベルリンに住んでいる。", Some(Language::Japanese)),
             ("사용자는 베를린에 산다.", Some(Language::Korean)),
+            ("Maru (마루) is deployed every Monday.", Some(Language::English)),
             ("Postgres 16", None),
             ("", None),
         ] {
