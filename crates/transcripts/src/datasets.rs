@@ -9,6 +9,7 @@ use jiff::tz::Offset;
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::json::Json;
 use crate::message::chat::{messages_of, role_named};
 use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
 use crate::message::identity;
@@ -182,7 +183,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
         let speaker = |key: &str| conversation[key].as_str().unwrap_or("?").to_owned();
         draft.meta().title = Some(format!("{} and {}, session {number}", speaker("speaker_a"), speaker("speaker_b")));
         draft.meta().project = sample.map(str::to_owned);
-        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.extend(messages, sink);
         draft.finish(sink);
     }
 }
@@ -208,7 +209,7 @@ fn locomo_start(text: &str) -> Option<MessageTime> {
 /// Returns what a turn says, and the photo that it shows, described.
 fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let Some(speaker) = turn["speaker"].as_str() else { return Vec::new() };
-    let id = turn["dia_id"].as_str().unwrap_or_default();
+    let id = turn["dia_id"].string();
     let said = |kind, text: String, id: String| Message {
         id,
         kind,
@@ -269,7 +270,7 @@ struct Session<'a> {
 
 /// Returns the sessions in the order in which they were held, which the file does not always keep.
 fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Session<'a>> {
-    let array = |key: &str| object.value[key].as_array().map_or(&[][..], Vec::as_slice);
+    let array = |key: &str| object.value[key].list();
     let (ids, dates) = (array("haystack_session_ids"), array("haystack_dates"));
     let session = |(place, turns): (usize, &'a Value)| Session {
         id: ids.get(place).and_then(Value::as_str),
@@ -289,7 +290,7 @@ fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Sess
 fn read_question(object: &Object, sink: &mut Sink<'_>) {
     let question = object.value["question_id"].as_str();
     for (place, session) in longmemeval_sessions(object, sink).into_iter().enumerate() {
-        let turns = session.turns.as_array().map_or(&[][..], Vec::as_slice);
+        let turns = session.turns.list();
         let messages: Vec<Message> = turns
             .iter()
             .flat_map(messages_of)
@@ -306,7 +307,7 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
         };
         let mut draft = Assembler::new("longmemeval", id, format!("{}/{}", object.origin, place + 1));
         draft.meta().project = question.map(str::to_owned);
-        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.extend(messages, sink);
         draft.finish(sink);
     }
 }
@@ -398,13 +399,13 @@ fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>
     let tree = rows.first()?["message_tree_id"].clone();
     let mut replies: HashMap<&str, Vec<&Value>> = HashMap::new();
     for row in rows {
-        replies.entry(row["parent_id"].as_str().unwrap_or_default()).or_default().push(row);
+        replies.entry(row["parent_id"].string()).or_default().push(row);
     }
     let (mut path, mut seen) = (Vec::new(), HashSet::new());
     // The root is the row without a parent, or, where it is missing, the first row.
     let root = replies.get("").and_then(|roots| best(roots.iter().copied()));
     let mut next = root.or_else(|| best(rows.iter().take(1)));
-    while let Some(message) = next.filter(|message| seen.insert(message["message_id"].as_str().unwrap_or_default())) {
+    while let Some(message) = next.filter(|message| seen.insert(message["message_id"].string())) {
         path.push(message);
         let below = message["message_id"].as_str().and_then(|id| replies.get(id));
         next = below.and_then(|below| best(below.iter().copied()));
@@ -420,7 +421,7 @@ fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink:
     let mut draft = Assembler::new("oasst", tree.as_str().unwrap_or_default(), origin);
     draft.meta().created_at = path.first().and_then(|message| identity::instant(&message["created_date"]));
     for message in path {
-        let text = |key: &str| message[key].as_str().unwrap_or_default();
+        let text = |key: &str| message[key].string();
         let said = Message {
             id: text("message_id").to_owned(),
             time: identity::stamp(&message["created_date"]),
@@ -480,7 +481,7 @@ impl Ingestor for ShareGpt {
 }
 
 fn is_sharegpt_row(value: &Value) -> bool {
-    let turns = value["conversations"].as_array().map_or(&[][..], Vec::as_slice);
+    let turns = value["conversations"].list();
     let is_turn = |turn: &Value| {
         turn["from"].is_string() && (turn.get("value").is_some() || turn["content"].is_string())
             || turn["role"].is_string() && turn["content"].is_string()
@@ -539,7 +540,7 @@ impl Ingestor for WildChat {
 }
 
 fn is_wildchat_row(value: &Value) -> bool {
-    let turns = value["conversation"].as_array().map_or(&[][..], Vec::as_slice);
+    let turns = value["conversation"].list();
     let named = value.get("conversation_hash").is_some()
         || value.get("conversation_id").is_some() && (value.get("model").is_some() || value.get("turn").is_some());
     named && turns.iter().any(|turn| turn["role"].is_string() && turn.get("content").is_some())

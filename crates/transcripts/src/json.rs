@@ -3,6 +3,52 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// Lenient access to the fields of a log's record: a value of another type than expected reads as missing.
+///
+/// Programs change the types of their fields between versions, and one such field must not cost the whole record.
+pub(crate) trait Json {
+    /// Returns the elements of an array; none of anything else.
+    fn list(&self) -> &[Value];
+    /// Returns the elements of an array, or the value itself as the only one.
+    fn items(&self) -> &[Value];
+    /// Returns a string as written; of anything else, an empty one.
+    fn string(&self) -> &str;
+    /// Returns a string without the space around it, unless it is blank.
+    fn text(&self) -> Option<&str>;
+    /// Returns the same as [`Json::text`], owned.
+    fn owned(&self) -> Option<String> {
+        self.text().map(str::to_owned)
+    }
+    /// Returns the text of the first of the fields `keys` that has any.
+    fn first_text(&self, keys: &[&str]) -> Option<&str>;
+    /// Returns the same as [`Json::first_text`], owned.
+    fn first_owned(&self, keys: &[&str]) -> Option<String> {
+        self.first_text(keys).map(str::to_owned)
+    }
+}
+
+impl Json for Value {
+    fn list(&self) -> &[Value] {
+        self.as_array().map_or(&[], Vec::as_slice)
+    }
+
+    fn items(&self) -> &[Value] {
+        self.as_array().map_or(std::slice::from_ref(self), Vec::as_slice)
+    }
+
+    fn string(&self) -> &str {
+        self.as_str().unwrap_or_default()
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    fn first_text(&self, keys: &[&str]) -> Option<&str> {
+        keys.iter().find_map(|key| self[*key].text())
+    }
+}
+
 /// Deepest nesting that is parsed; dropping a value recurses, so a deeper one could overflow the stack.
 const MAX_DEPTH: usize = 2_000;
 /// Length of `\u0000`.
@@ -23,9 +69,22 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::E
 }
 
 /// Whether `text` is nested deeper than is parsed.
-#[must_use]
-pub(crate) fn is_too_deep(text: &str) -> bool {
+fn is_too_deep(text: &str) -> bool {
     depth(text) > MAX_DEPTH
+}
+
+/// The reason for refusing a record that is nested deeper than is parsed.
+pub(crate) const TOO_DEEP: &str = "nested too deeply";
+
+/// Returns why `text` cannot be used, in words that repeat none of it.
+pub(crate) fn reason(text: &str, error: &serde_json::Error) -> String {
+    if is_too_deep(text) {
+        TOO_DEEP.to_owned()
+    } else if error.is_data() {
+        "not of the expected shape".to_owned()
+    } else {
+        format!("invalid JSON at column {}", error.column())
+    }
 }
 
 /// Parses with the recursion that `serde_json` allows by itself, and only what is nested more deeply with a growing
@@ -144,7 +203,6 @@ pub fn parse_prefix(text: &str) -> Option<Value> {
 
 /// Parses the beginning of a JSON document to recognise its form: as [`parse_prefix`], but a string that is cut in its
 /// middle ends where the text does, since one value can be longer than all that is looked at.
-#[must_use]
 pub(crate) fn parse_start(text: &str) -> Option<Value> {
     closed(text, Cut::Kept)
 }

@@ -57,9 +57,7 @@ impl Ingestor for Plain {
         draft.meta().created_at = dated.or(of_file).map(|time| time.at);
         draft.meta().title = Some(page.title(&turns).unwrap_or(stem));
         draft.meta().model = page.field("model").map(str::to_owned);
-        for message in messages {
-            draft.push(message, sink);
-        }
+        draft.extend(messages, sink);
         draft.finish(sink);
         Ok(())
     }
@@ -234,7 +232,7 @@ pub(crate) fn split(text: &str) -> Vec<Message> {
         messages.push(Message::prose(Role::Assistant, without_rules(&rest[..place])));
         if is_thought {
             let thought = plain(&block[..end]);
-            messages.push(Message::new(Role::Assistant, Kind::Reasoning, thought));
+            messages.push(Message::reasoning(thought));
         } else {
             messages.extend(call(&block[..end]));
         }
@@ -270,10 +268,7 @@ fn call(block: &str) -> [Message; 2] {
     // Where the summary names the tool alone, the target is the first thing in the block.
     let first = body.lines().map(|line| line.trim().trim_matches('`')).find(|line| !line.is_empty());
     let target = if pieces.is_empty() { first.unwrap_or_default() } else { pieces };
-    [
-        Message::new(Role::Assistant, Kind::ToolCall, parts::call_line(name, target)),
-        Message::new(Role::Tool, Kind::ToolResult, body),
-    ]
+    [Message::call(parts::call_line(name, target)), Message::answer(body)]
 }
 
 /// Takes the tags of the block itself out of `text`.

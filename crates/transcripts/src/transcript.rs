@@ -111,6 +111,16 @@ impl MessageTime {
         Self { at, offset_seconds: Some(0), source: TimeSource::Log }
     }
 
+    /// Returns the same time, marked as taken from a neighbour or from the start of the conversation.
+    pub(crate) const fn derived(self) -> Self {
+        Self { source: TimeSource::Derived, ..self }
+    }
+
+    /// Returns the instant at which a clock in an unknown zone reads `local`: the reading is taken as UTC.
+    pub(crate) fn local(local: jiff::civil::DateTime, source: TimeSource) -> Option<Self> {
+        Some(Self { at: Offset::UTC.to_timestamp(local).ok()?, offset_seconds: None, source })
+    }
+
     /// Returns the reading of the speaker's own clock, e.g. for resolving "yesterday".
     #[must_use]
     pub fn civil(&self) -> jiff::civil::DateTime {
@@ -141,6 +151,31 @@ impl Message {
     /// Returns a message of any kind, without id, time or speaker.
     pub(crate) fn new(role: Role, kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, ..Self::prose(role, text) }
+    }
+
+    /// Returns text that a program put into the conversation.
+    pub(crate) fn context(text: impl Into<String>) -> Self {
+        Self::new(Role::System, Kind::Context, text)
+    }
+
+    /// Returns what a compaction left of earlier messages.
+    pub(crate) fn summary(text: impl Into<String>) -> Self {
+        Self::new(Role::System, Kind::Summary, text)
+    }
+
+    /// Returns the assistant's hidden reasoning.
+    pub(crate) fn reasoning(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, Kind::Reasoning, text)
+    }
+
+    /// Returns a tool call of the assistant, as the line that stands for it.
+    pub(crate) fn call(line: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, Kind::ToolCall, line)
+    }
+
+    /// Returns what a tool answered.
+    pub(crate) fn answer(text: impl Into<String>) -> Self {
+        Self::new(Role::Tool, Kind::ToolResult, text)
     }
 
     /// Whether this is a person speaking, the only kind of message that makes a window worth a call.

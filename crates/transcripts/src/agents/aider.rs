@@ -161,7 +161,7 @@ impl Chat {
             Voice::User => typed(&text),
             Voice::Program => {
                 self.note_model(&text);
-                Message::new(Role::Tool, Kind::ToolResult, text)
+                Message::answer(text)
             }
             Voice::Assistant => Message::assistant(text),
         };

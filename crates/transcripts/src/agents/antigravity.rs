@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::agents::turn::user_words;
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, without_data};
 use crate::message::speaker::between;
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink, TimeSource};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "antigravity";
@@ -68,17 +68,16 @@ fn is_saved(value: &Value) -> bool {
 /// The steps of one conversation while they are read.
 struct Steps {
     draft: Assembler,
-    is_named: bool,
     /// The last step, and how many messages were held before it: a step is written again when it ends.
     last: (Option<i64>, usize),
     held: usize,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Steps {
     fn new(origin: &str) -> Self {
         let draft = Assembler::new(NAME, "", origin);
-        Self { draft, is_named: false, last: (None, 0), held: 0, last_time: None }
+        Self { draft, last: (None, 0), held: 0, clock: Clock::default() }
     }
 
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
@@ -91,21 +90,17 @@ impl Steps {
             self.held = 0;
         }
         self.last = (index, self.held);
-        let created = step["created_at"].as_str().unwrap_or_default();
+        let created = step["created_at"].string();
         let logged = identity::written_time(created, TimeSource::Log);
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = logged.or(self.last_time);
-        if let Some(model) = chosen_model(step["content"].as_str().unwrap_or_default()) {
+        let time = self.clock.next(logged);
+        if let Some(model) = chosen_model(step["content"].string()) {
             self.draft.meta().model = Some(model);
         }
         for message in messages(step) {
             // A step has no id but its number, so the first words and their moment are the conversation's.
-            if !self.is_named && !message.text.trim().is_empty() {
-                self.draft.set_external_id(identity::of_parts(&[created, message.text.trim()]));
-                self.is_named = true;
-            }
+            self.draft.name_after(&message, || identity::of_parts(&[created, message.text.trim()]));
             let id = index.map(|index| index.to_string()).unwrap_or_default();
-            self.held += usize::from(self.draft.hold(Message { id, time: logged.or(before), ..message }));
+            self.held += usize::from(self.draft.hold(Message { id, time, ..message }));
         }
     }
 }
@@ -119,19 +114,19 @@ fn chosen_model(text: &str) -> Option<String> {
 }
 
 fn messages(step: &Value) -> Vec<Message> {
-    let text = |key: &str| without_data(step[key].as_str().unwrap_or_default());
+    let text = |key: &str| without_data(step[key].string());
     let content = text("content");
-    let source = step["source"].as_str().unwrap_or_default();
-    match step["type"].as_str().unwrap_or_default() {
+    let source = step["source"].string();
+    match step["type"].string() {
         "USER_INPUT" if source.is_empty() || source.starts_with("USER") => typed(&content),
         "PLANNER_RESPONSE" | "GENERATE_RESPONSE" => {
-            let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-            let calls = calls.iter().map(|call| Message::new(Role::Assistant, Kind::ToolCall, call_of(call)));
-            let said = [Message::new(Role::Assistant, Kind::Reasoning, text("thinking")), Message::assistant(content)];
+            let calls = step["tool_calls"].list();
+            let calls = calls.iter().map(|call| Message::call(call_of(call)));
+            let said = [Message::reasoning(text("thinking")), Message::assistant(content)];
             said.into_iter().chain(calls).collect()
         }
-        _ if matches!(source, "MODEL" | "TOOL") => vec![Message::new(Role::Tool, Kind::ToolResult, content)],
-        _ => vec![Message::new(Role::System, Kind::Context, content)],
+        _ if matches!(source, "MODEL" | "TOOL") => vec![Message::answer(content)],
+        _ => vec![Message::context(content)],
     }
 }
 
@@ -139,7 +134,7 @@ fn messages(step: &Value) -> Vec<Message> {
 fn typed(content: &str) -> Vec<Message> {
     let Some(request) = between(content, REQUEST) else { return user_words(content) };
     let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
-    vec![Message::user(request), Message::new(Role::System, Kind::Context, around)]
+    vec![Message::user(request), Message::context(around)]
 }
 
 fn call_of(call: &Value) -> String {

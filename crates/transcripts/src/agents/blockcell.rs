@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{
@@ -26,7 +27,6 @@ impl Ingestor for Blockcell {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
         let mut draft = Assembler::new(NAME, stem.as_str(), origin);
         let (mut time, mut start) = (identity::file_time(&input), None);
-        let mut is_named = false;
         let mut records = Records::lines(input);
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
             if is_head(&line) {
@@ -41,14 +41,11 @@ impl Ingestor for Blockcell {
                 continue;
             }
             for message in messages(&line, time) {
-                if !is_named && !message.text.trim().is_empty() {
-                    // The program keeps the start of a session when it writes the file anew, but not all messages.
-                    let own = || identity::of_file(&stem, &message);
-                    draft.set_external_id(
-                        start.as_deref().map_or_else(own, |start| identity::of_parts(&[&stem, start])),
-                    );
-                    is_named = true;
-                }
+                // The program keeps the start of a session when it writes the file anew, but not all messages.
+                draft.name_after(&message, || match &start {
+                    Some(start) => identity::of_parts(&[&stem, start]),
+                    None => identity::of_file(&stem, &message),
+                });
                 draft.push(message, sink);
             }
         }
@@ -87,7 +84,7 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
         let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
         (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments))
     }));
-    let id = line["id"].as_str().unwrap_or_default();
+    let id = line["id"].string();
     let message = |(kind, text)| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
     pieces.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
 }

@@ -9,11 +9,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{
-    Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cline";
@@ -93,9 +93,8 @@ struct Place {
 /// One task while it is read.
 struct Task {
     draft: Assembler,
-    is_named: bool,
     offset_seconds: i32,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Task {
@@ -120,8 +119,7 @@ impl Task {
             jiff::Timestamp::from_millisecond(began?).ok()
         });
         draft.meta().created_at = began;
-        let last_time = began.map(|at| MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) });
-        Self { draft, is_named: false, offset_seconds: 0, last_time }
+        Self { draft, offset_seconds: 0, clock: Clock::starting(began.map(|at| MessageTime::logged(at).derived())) }
     }
 
     fn note(&mut self, place: &Place) {
@@ -133,16 +131,12 @@ impl Task {
     fn push(&mut self, message: Message, ts: Option<i64>, sink: &mut Sink<'_>) {
         let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
         let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = logged.or(self.last_time);
+        let time = self.clock.next(logged);
         // A task has no id but the name of its folder, which is the moment of its start; both of its files hold that
         // moment and begin with the same words.
-        if !self.is_named && !message.text.trim().is_empty() {
-            let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
-            self.draft.set_external_id(identity::of_parts(&[&start, message.text.trim()]));
-            self.is_named = true;
-        }
-        self.draft.push(Message { time: logged.or(before), ..message }, sink);
+        let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
+        self.draft.name_after(&message, || identity::of_parts(&[&start, message.text.trim()]));
+        self.draft.push(Message { time, ..message }, sink);
     }
 }
 
@@ -212,17 +206,13 @@ impl HistoryReader {
         for block in blocks {
             let said = text(block);
             if block["type"] == "tool_result" {
-                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                let id = block["tool_use_id"].string();
                 let tool = self.calls.get(id).map_or("", String::as_str);
                 messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
             } else if let Some(label) = attachment(block) {
                 messages.push(Message::new(Role::User, Kind::Attachment, &label));
             } else if let Some((tool, answer)) = announced(said) {
-                messages.push(Message::new(
-                    Role::Tool,
-                    Kind::ToolResult,
-                    said.split_once('\n').map_or(said, |(head, _)| head),
-                ));
+                messages.push(Message::answer(said.split_once('\n').map_or(said, |(head, _)| head)));
                 let answer = answer.trim();
                 announcing = answer.is_empty().then(|| tool.to_owned());
                 if !answer.is_empty() {
@@ -247,21 +237,17 @@ impl HistoryReader {
         match block["type"].as_str() {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or("tool");
-                let id = block["id"].as_str().unwrap_or_default();
+                let id = block["id"].string();
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
                 match spoken.filter(|_| SPEAKING.contains(&name)) {
                     Some(words) => vec![Message::assistant(words)],
-                    None => vec![Message::new(
-                        Role::Assistant,
-                        Kind::ToolCall,
-                        call_line(name, &block["input"].to_string()),
-                    )],
+                    None => vec![Message::call(call_line(name, &block["input"].to_string()))],
                 }
             }
             Some("thinking" | "reasoning") => {
                 let thought = block["thinking"].as_str().unwrap_or_else(|| text(block));
-                vec![Message::new(Role::Assistant, Kind::Reasoning, thought)]
+                vec![Message::reasoning(thought)]
             }
             _ => match attachment(block) {
                 Some(label) => vec![Message::new(Role::Assistant, Kind::Attachment, &label)],
@@ -327,13 +313,13 @@ fn call(tag: &str, inner: &str) -> Message {
         Some(after.rsplit_once(&format!("</{name}>")).map_or(after, |(value, _)| value).trim())
     };
     if tag == "thinking" {
-        return Message::new(Role::Assistant, Kind::Reasoning, inner);
+        return Message::reasoning(inner);
     }
     if let Some(words) = SPOKEN.iter().find_map(|name| argument(name)).filter(|_| SPEAKING.contains(&tag)) {
         return Message::assistant(words);
     }
     let target = ["path", "command", "regex", "query", "url", "tool_name", "uri"].into_iter().find_map(argument);
-    Message::new(Role::Assistant, Kind::ToolCall, call_line(tag, target.unwrap_or_default()))
+    Message::call(call_line(tag, target.unwrap_or_default()))
 }
 
 // The copy of the task that the screen showed.
@@ -358,7 +344,7 @@ impl ScreenReader {
         }
         // Before there was a word for it, the task was the first text.
         let is_first = !std::mem::replace(&mut self.began, true);
-        let text = value["text"].as_str().unwrap_or_default();
+        let text = value["text"].string();
         let images = value["images"].as_array().map_or(0, Vec::len);
         let mut messages = vec![shown(value, is_first, &without_data(text))];
         messages.extend((0..images).map(|_| Message::new(Role::User, Kind::Attachment, "[image]")));
@@ -376,21 +362,19 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
         "text" if is_first => Message::user(text),
         "text" | "completion_result" => Message::assistant(text),
         "followup" | "plan_mode_respond" => Message::assistant(field(&["question", "response"])),
-        "reasoning" => Message::new(Role::Assistant, Kind::Reasoning, text),
-        "command" => Message::new(Role::Assistant, Kind::ToolCall, call_line("execute_command", text)),
+        "reasoning" => Message::reasoning(text),
+        "command" => Message::call(call_line("execute_command", text)),
         "tool" | "use_mcp_server" | "browser_action" | "browser_action_launch" => {
             let name = ["tool", "toolName", "action"].iter().find_map(|key| details[*key].as_str()).unwrap_or(kind);
             let target = ["path", "regex", "url", "serverName"].iter().find_map(|key| details[*key].as_str());
-            Message::new(Role::Assistant, Kind::ToolCall, call_line(name, target.unwrap_or_default()))
+            Message::call(call_line(name, target.unwrap_or_default()))
         }
-        "command_output" | "mcp_server_response" | "browser_action_result" => {
-            Message::new(Role::Tool, Kind::ToolResult, text)
-        }
+        "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),
         // Counts of tokens, and questions to the program alone.
         _ if kind.starts_with("api_req") && kind != "api_req_failed" || kind.starts_with("resume_") => {
             Message::prose(Role::System, "")
         }
-        _ => Message::new(Role::System, Kind::Context, text),
+        _ => Message::context(text),
     }
 }
 
@@ -434,9 +418,9 @@ fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
     while let Some((before, tag, inner, after)) = next_tag(rest).filter(|_| messages.len() < MOST_PIECES) {
-        messages.push(Message::new(Role::System, Kind::Context, before));
+        messages.push(Message::context(before));
         messages.push(if tag == SURROUNDINGS {
-            Message::new(Role::System, Kind::Context, format!("<{tag}>{inner}</{tag}>"))
+            Message::context(format!("<{tag}>{inner}</{tag}>"))
         } else {
             Message::user(inner.trim())
         });
@@ -445,7 +429,7 @@ fn stated(text: &str) -> Vec<Message> {
     let is_bare = messages.iter().all(|message| !message.is_human());
     let is_note = NOTES.iter().any(|note| rest.trim_start().starts_with(note));
     let is_typed = is_bare && !is_note && !crate::message::speaker::is_only_injected(rest);
-    messages.push(if is_typed { Message::user(rest.trim()) } else { Message::new(Role::System, Kind::Context, rest) });
+    messages.push(if is_typed { Message::user(rest.trim()) } else { Message::context(rest) });
     // Of bare words, what stands before the surroundings is the user's.
     if let [first, ..] = messages.as_mut_slice()
         && is_bare
@@ -466,12 +450,10 @@ fn answered(tool: &str, answer: &str) -> Vec<Message> {
     let is_asked = ASKING.contains(&tool) && trimmed.starts_with('<');
     let words = next_tag(trimmed).filter(|(_, tag, ..)| *tag != SURROUNDINGS && (is_passed_on || is_asked));
     match words {
-        Some((before, _, inner, after)) => vec![
-            Message::new(Role::Tool, Kind::ToolResult, before),
-            Message::user(inner.trim()),
-            Message::new(Role::System, Kind::Context, after),
-        ],
-        None => vec![Message::new(Role::Tool, Kind::ToolResult, answer)],
+        Some((before, _, inner, after)) => {
+            vec![Message::answer(before), Message::user(inner.trim()), Message::context(after)]
+        }
+        None => vec![Message::answer(answer)],
     }
 }
 

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::agents::turn;
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{address_name, call_line, file_label, without_data};
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "continue";
@@ -54,7 +53,7 @@ impl Ingestor for Continue {
 }
 
 fn is_session(value: &Value) -> bool {
-    let items = value["history"].as_array().map_or(&[][..], Vec::as_slice);
+    let items = value["history"].list();
     value["sessionId"].is_string() && items.iter().any(|item| item["message"]["role"].is_string())
 }
 
@@ -69,7 +68,7 @@ fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let date = &entry["dateCreated"];
     let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
     let at = identity::instant(number.as_ref().unwrap_or(date))?;
-    Some(MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) })
+    Some(MessageTime::logged(at).derived())
 }
 
 /// Returns the calls whose answers are messages of their own.
@@ -95,7 +94,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
     pieces.extend(pictures(&said["content"]).map(|label| (role, Kind::Attachment, label)));
     for context in list(&item["contextItems"]) {
         let label = context["name"].as_str().or(context["description"].as_str()).unwrap_or_default();
-        let content = context["content"].as_str().unwrap_or_default();
+        let content = context["content"].string();
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
@@ -117,19 +116,19 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         }
     }
     pieces.extend(text(&item["conversationSummary"]).map(|text| (Role::System, Kind::Summary, text)));
-    let id = said["id"].as_str().unwrap_or_default();
+    let id = said["id"].string();
     let message = |(role, kind, text)| Message { id: id.to_owned(), kind, ..Message::prose(role, text) };
     pieces.into_iter().filter(|(.., text)| !text.trim().is_empty()).map(message).collect()
 }
 
 fn words(content: &Value) -> String {
-    let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+    let parts = content.items();
     let texts = parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str()));
     without_data(&texts.collect::<Vec<_>>().join("\n"))
 }
 
 fn pictures(content: &Value) -> impl Iterator<Item = String> + '_ {
-    let parts = content.as_array().map_or(&[][..], Vec::as_slice);
+    let parts = content.list();
     parts.iter().filter(|part| part["type"] == "imageUrl").map(|part| {
         let address = part["imageUrl"]["url"].as_str().or(part["imageUrl"].as_str());
         file_label("image", address.and_then(address_name))
@@ -146,6 +145,7 @@ fn call_of(call: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TimeSource;
     use crate::Transcript;
     use crate::testing::read_input;
     use serde_json::json;

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role,
-    Sink, TimeSource,
+    Sink,
 };
 
 /// The ingestor's name, stored with each transcript.
@@ -84,31 +86,27 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
     };
     let mut draft = Assembler::new(NAME, file.stem.as_str(), file.origin.as_str());
     let meta = draft.meta();
-    let title = ["customTitle", "computedTitle", "name"].into_iter().find_map(|key| turn::text(&session[key]));
+    let title = session.first_text(&["customTitle", "computedTitle", "name"]);
     meta.title = title.map(str::to_owned);
     meta.project.clone_from(&file.project);
     meta.created_at = identity::instant(&session["creationDate"]);
-    let mut before = meta.created_at.map(MessageTime::logged);
-    let mut own_id = turn::text(&session["sessionId"]).map(str::to_owned);
-    if let Some(id) = &own_id {
-        draft.set_external_id(id.as_str());
+    let mut clock = Clock::starting(meta.created_at.map(MessageTime::logged));
+    if let Some(id) = session["sessionId"].text() {
+        draft.set_external_id(id);
     }
     for request in requests.iter().filter(|request| !is_taken_back(request)) {
-        let model = turn::text(&request["modelId"]).map(str::to_owned);
+        let model = request["modelId"].owned();
         draft.meta().model = draft.meta().model.take().or(model);
         let stamped = identity::stamp(&request["timestamp"]);
-        before = stamped.or(before);
-        let derived = before.map(|time| MessageTime { source: TimeSource::Derived, ..time });
+        let asked_at = clock.next(stamped);
+        let answered_at = asked_at.map(MessageTime::derived);
         for said in messages_of(request) {
-            let time = if said.is_asked { stamped.or(derived) } else { derived };
-            let message = Message { time, ..said.message };
-            if own_id.is_none() && !message.text.trim().is_empty() {
-                // An export names no session, but its requests have ids that no other session repeats.
-                let first = turn::text(&request["requestId"]).map(|id| identity::of_parts(&[id]));
-                let id = first.unwrap_or_else(|| identity::of_file(&file.stem, &message));
-                draft.set_external_id(id.as_str());
-                own_id = Some(id);
-            }
+            let message = Message { time: if said.is_asked { asked_at } else { answered_at }, ..said.message };
+            // An export names no session, but its requests have ids that no other session repeats.
+            draft.name_after(&message, || match request["requestId"].text() {
+                Some(id) => identity::of_parts(&[id]),
+                None => identity::of_file(&file.stem, &message),
+            });
             draft.push(message, sink);
         }
     }
@@ -284,14 +282,14 @@ fn messages_of(request: &Value) -> Vec<Said> {
         is_asked,
         message: Message { id: id.to_owned(), ..message },
     };
-    let request_id = text(&request["requestId"]).unwrap_or_default();
-    let response_id = text(&request["responseId"]).unwrap_or(request_id);
+    let request_id = request["requestId"].text().unwrap_or_default();
+    let response_id = request["responseId"].text().unwrap_or(request_id);
     let asked = asked(request).into_iter().map(|message| said(true, request_id, message));
     asked.chain(answered(request).into_iter().map(|message| said(false, response_id, message))).collect()
 }
 
 fn asked(request: &Value) -> Vec<Message> {
-    let words = text(&request["message"]["text"]).or_else(|| text(&request["message"]));
+    let words = request["message"]["text"].text().or_else(|| request["message"].text());
     let mut messages = words.map(user_words).unwrap_or_default();
     // The program asks by itself, e.g. once a command in the terminal has ended.
     if request["isSystemInitiated"] == true {
@@ -299,8 +297,8 @@ fn asked(request: &Value) -> Vec<Message> {
             (message.role, message.kind) = (Role::System, Kind::Context);
         }
     }
-    for variable in request["variableData"]["variables"].as_array().into_iter().flatten() {
-        let name = text(&variable["name"]);
+    for variable in request["variableData"]["variables"].list() {
+        let name = variable["name"].text();
         let label = match variable["kind"].as_str() {
             Some("image") => file_label("image", name),
             Some("file" | "directory") => file_label("file", name),
@@ -313,7 +311,7 @@ fn asked(request: &Value) -> Vec<Message> {
 
 fn answered(request: &Value) -> Vec<Message> {
     let response = &request["response"];
-    let items = response.as_array().map_or(std::slice::from_ref(response), Vec::as_slice);
+    let items = response.items();
     // Each change of a call is written once more; the first stands where it was made, the last knows its end.
     let mut last_calls: HashMap<&str, &Value> = HashMap::new();
     for item in items {
@@ -332,14 +330,14 @@ fn answered(request: &Value) -> Vec<Message> {
             None => answer.take(item),
         }
     }
-    if let Some(error) = text(&request["result"]["errorDetails"]["message"]) {
-        answer.add_all(vec![Message::new(Role::System, Kind::Context, error)]);
+    if let Some(error) = request["result"]["errorDetails"]["message"].text() {
+        answer.add_all(vec![Message::context(error)]);
     }
     answer.finish()
 }
 
 fn call_id(item: &Value) -> Option<&str> {
-    text(&item["toolCallId"]).filter(|_| item["kind"] == "toolInvocationSerialized")
+    item["toolCallId"].text().filter(|_| item["kind"] == "toolInvocationSerialized")
 }
 
 /// Collects an answer whose sentences come in pieces.
@@ -359,23 +357,23 @@ impl Answer {
             }
             Some("inlineReference") => self.words.extend(reference_name(item).map(|name| format!("`{name}`"))),
             Some("thinking") => {
-                let pieces = item["value"].as_array().into_iter().flatten().filter_map(Value::as_str);
-                let thought = text(&item["value"]).map_or_else(|| pieces.collect::<Vec<_>>().join("\n"), str::to_owned);
-                self.add_all(vec![Message::new(Role::Assistant, Kind::Reasoning, thought)]);
+                let pieces = item["value"].list().iter().filter_map(Value::as_str);
+                let thought = item["value"].text().map_or_else(|| pieces.collect::<Vec<_>>().join("\n"), str::to_owned);
+                self.add_all(vec![Message::reasoning(thought)]);
             }
             Some("toolInvocationSerialized") => self.add_all(tool(item)),
             Some("textEditGroup" | "notebookEditGroup") => {
-                let path = text(&item["uri"]["path"]).or_else(|| text(&item["uri"]["fsPath"])).unwrap_or_default();
+                let path = item["uri"]["path"].text().or_else(|| item["uri"]["fsPath"].text()).unwrap_or_default();
                 self.add_all(vec![call("edit", &Value::String(path.to_owned()))]);
             }
             Some("confirmation") => {
-                let parts = [text(&item["title"]), markdown(&item["message"]).or_else(|| text(&item["message"]))];
+                let parts = [item["title"].text(), markdown(&item["message"]).or_else(|| item["message"].text())];
                 let asked: Vec<_> = parts.into_iter().flatten().collect();
                 self.add_all(vec![Message::assistant(asked.join("\n"))]);
             }
             Some("warning") => {
                 let warning = markdown(item).unwrap_or_default().to_owned();
-                self.add_all(vec![Message::new(Role::System, Kind::Context, warning)]);
+                self.add_all(vec![Message::context(warning)]);
             }
             Some("questionCarousel") => self.add_all(questions(item)),
             // Progress, undo marks, buttons and the like.
@@ -409,17 +407,17 @@ fn markdown(item: &Value) -> Option<&str> {
 fn reference_name(item: &Value) -> Option<&str> {
     let target = &item["inlineReference"];
     let path = [&target["path"], &target["fsPath"], &target["uri"]["path"], &target["location"]["uri"]["path"]];
-    let file = || path.into_iter().find_map(text).and_then(|path| path.rsplit(['/', '\\']).next());
-    text(&item["name"]).or_else(|| text(&target["name"])).or_else(file)
+    let file = || path.into_iter().find_map(Json::text).and_then(|path| path.rsplit(['/', '\\']).next());
+    item["name"].text().or_else(|| target["name"].text()).or_else(file)
 }
 
 fn tool(item: &Value) -> Vec<Message> {
     let (details, special) = (&item["resultDetails"], &item["toolSpecificData"]);
-    let name = text(&item["toolId"]).unwrap_or("tool");
-    let command = text(&special["commandLine"]["original"]).or_else(|| text(&special["commandLine"]));
-    let command = command.or_else(|| text(&special["command"]));
-    let found = text(&item["invocationMessage"]).or_else(|| text(&item["invocationMessage"]["value"]));
-    let arguments = match (command, text(&details["input"])) {
+    let name = item["toolId"].text().unwrap_or("tool");
+    let command = special["commandLine"]["original"].text().or_else(|| special["commandLine"].text());
+    let command = command.or_else(|| special["command"].text());
+    let found = item["invocationMessage"].text().or_else(|| item["invocationMessage"]["value"].text());
+    let arguments = match (command, details["input"].text()) {
         (Some(command), _) => Value::String(command.to_owned()),
         (None, Some(input)) => Value::String(input.to_owned()),
         // A link without words, as the screen shows a file: `Reading [](file:///a.rs)`.
@@ -428,12 +426,12 @@ fn tool(item: &Value) -> Vec<Message> {
     let mut messages = vec![call(name, &arguments)];
     let outputs = details["output"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<_> =
-        outputs.iter().filter(|one| one["isText"] != false).filter_map(|one| text(&one["value"])).collect();
-    let output = text(&details["output"]).map_or_else(|| texts.join("\n"), str::to_owned);
+        outputs.iter().filter(|one| one["isText"] != false).filter_map(|one| one["value"].text()).collect();
+    let output = details["output"].text().map_or_else(|| texts.join("\n"), str::to_owned);
     if !output.is_empty() {
         messages.push(answer(&output));
     }
-    if text(&item["subAgentInvocationId"]).is_some() {
+    if item["subAgentInvocationId"].text().is_some() {
         turn::of_sub_agent(&mut messages);
     }
     messages
@@ -441,12 +439,12 @@ fn tool(item: &Value) -> Vec<Message> {
 
 /// Returns questions that the assistant put as a form, and the user's answers to them.
 fn questions(item: &Value) -> Vec<Message> {
-    let asked = item["questions"].as_array().into_iter().flatten();
-    let asked: Vec<_> = asked.filter_map(|one| text(&one["message"]).or_else(|| text(&one["title"]))).collect();
+    let asked = item["questions"].list().iter();
+    let asked: Vec<_> = asked.filter_map(|one| one["message"].text().or_else(|| one["title"].text())).collect();
     let answers = item["data"].as_object().into_iter().flat_map(|answers| answers.values());
     let chosen = answers.flat_map(|answer| {
-        let many = answer["selectedValues"].as_array().into_iter().flatten();
-        [answer, &answer["selectedValue"], &answer["freeformValue"]].into_iter().chain(many).filter_map(text)
+        let many = answer["selectedValues"].list().iter();
+        [answer, &answer["selectedValue"], &answer["freeformValue"]].into_iter().chain(many).filter_map(Json::text)
     });
     let chosen: Vec<_> = chosen.collect();
     vec![Message::assistant(asked.join("\n")), Message::user(chosen.join("\n"))]

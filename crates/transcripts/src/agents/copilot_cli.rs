@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
@@ -59,7 +60,6 @@ fn is_telling(line: &Value) -> bool {
 struct Session {
     draft: Assembler,
     stem: String,
-    has_id: bool,
     /// The last system prompt, which is written anew in each turn.
     system: String,
 }
@@ -67,33 +67,29 @@ struct Session {
 impl Session {
     fn new(input: &Input) -> Self {
         let draft = Assembler::new(NAME, input.stem(), input.path.display().to_string());
-        Self { draft, stem: input.stem(), has_id: false, system: String::new() }
+        Self { draft, stem: input.stem(), system: String::new() }
     }
 
     fn take(&mut self, event: &Value, sink: &mut Sink<'_>) {
         let data = &event["data"];
-        let kind = event["type"].as_str().unwrap_or_default();
+        let kind = event["type"].string();
         self.learn(kind, data);
         if kind == "session.snapshot_rewind" {
-            self.draft.rewind_to(data["upToEventId"].as_str().unwrap_or_default());
+            self.draft.rewind_to(data["upToEventId"].string());
         }
         let mut messages = messages_of(kind, data);
         if kind == "system.message" {
-            let prompt = text(&data["content"]).unwrap_or_default();
+            let prompt = data["content"].text().unwrap_or_default();
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
         }
         // What a sub-agent does stands among the rest, and names the call that started it.
-        if text(&data["parentToolCallId"]).is_some() {
+        if data["parentToolCallId"].text().is_some() {
             turn::of_sub_agent(&mut messages);
         }
         for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {
-            if !self.has_id {
-                self.has_id = true;
-                self.draft.set_external_id(identity::of_file(&self.stem, &message));
-            }
-            let (id, time) =
-                (event["id"].as_str().unwrap_or_default().to_owned(), identity::stamp(&event["timestamp"]));
+            self.draft.name_after(&message, || identity::of_file(&self.stem, &message));
+            let (id, time) = (event["id"].string().to_owned(), identity::stamp(&event["timestamp"]));
             self.draft.push(Message { id, time, ..message }, sink);
         }
     }
@@ -101,7 +97,7 @@ impl Session {
     /// Notes what an event says of the session itself.
     fn learn(&mut self, kind: &str, data: &Value) {
         let meta = self.draft.meta();
-        let owned = |value: &Value| text(value).map(str::to_owned);
+        let owned = |value: &Value| value.text().map(str::to_owned);
         match kind {
             "session.start" => {
                 let context = &data["context"];
@@ -109,9 +105,8 @@ impl Session {
                 meta.project = meta.project.take().or(place);
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));
                 meta.model = meta.model.take().or_else(|| owned(&data["selectedModel"]));
-                if let Some(id) = text(&data["sessionId"]).filter(|_| !self.has_id) {
-                    self.has_id = true;
-                    self.draft.set_external_id(id);
+                if let Some(id) = data["sessionId"].text() {
+                    self.draft.set_external_id_once(id);
                 }
             }
             "session.title_changed" => meta.title = owned(&data["title"]).or(meta.title.take()),
@@ -124,21 +119,17 @@ impl Session {
 
 /// Returns the messages in an event; lifecycle, hooks, permissions and counts give none.
 fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
-    let context = |key: &str| text(&data[key]).map(|words| Message::new(Role::System, Kind::Context, words));
+    let context = |key: &str| data[key].text().map(Message::context);
     let one = match kind {
         "user.message" => return user(data),
         "assistant.message" => return assistant(data),
-        "assistant.reasoning" => {
-            text(&data["content"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words))
-        }
+        "assistant.reasoning" => data["content"].text().map(Message::reasoning),
         "tool.execution_complete" => {
-            let pieces = [&data["result"]["content"], &data["error"]["message"]].into_iter().find_map(text);
+            let pieces = [&data["result"]["content"], &data["error"]["message"]].into_iter().find_map(Json::text);
             pieces.map(answer)
         }
-        "session.compaction_complete" => {
-            text(&data["summaryContent"]).map(|words| Message::new(Role::System, Kind::Summary, words))
-        }
-        "session.handoff" => text(&data["summary"]).map(|words| Message::new(Role::System, Kind::Summary, words)),
+        "session.compaction_complete" => data["summaryContent"].text().map(Message::summary),
+        "session.handoff" => data["summary"].text().map(Message::summary),
         "system.message" | "system.notification" | "skill.invoked" => context("content"),
         "session.error" | "session.warning" => context("message"),
         _ => None,
@@ -147,23 +138,23 @@ fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
 }
 
 fn user(data: &Value) -> Vec<Message> {
-    let words = text(&data["content"]).unwrap_or_default();
+    let words = data["content"].text().unwrap_or_default();
     let is_others = || {
         // The typed words are repeated in what the model was sent, and may speak of the tag.
-        let sent = text(&data["transformedContent"]).unwrap_or_default();
+        let sent = data["transformedContent"].text().unwrap_or_default();
         sent.replace(words, "").contains(CROSS_SESSION)
     };
-    let mut messages = match text(&data["source"]).unwrap_or("user") {
-        "user" if words.starts_with(NOTIFICATION) => vec![Message::new(Role::System, Kind::Context, words)],
+    let mut messages = match data["source"].text().unwrap_or("user") {
+        "user" if words.starts_with(NOTIFICATION) => vec![Message::context(words)],
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),
         source if source.starts_with("agent-") => vec![Message::prose(Role::Other, words)],
         // The autopilot, skills, instructions and the like.
-        _ => vec![Message::new(Role::System, Kind::Context, words)],
+        _ => vec![Message::context(words)],
     };
-    for attachment in data["attachments"].as_array().into_iter().flatten() {
+    for attachment in data["attachments"].list() {
         let noun = if attachment["type"] == "image" { "image" } else { "file" };
-        let path = ["displayName", "path", "filePath"].into_iter().find_map(|key| text(&attachment[key]));
+        let path = attachment.first_text(&["displayName", "path", "filePath"]);
         let name = path.and_then(|path| path.rsplit(['/', '\\']).next());
         messages.push(Message::new(Role::User, Kind::Attachment, file_label(noun, name)));
     }
@@ -171,12 +162,12 @@ fn user(data: &Value) -> Vec<Message> {
 }
 
 fn assistant(data: &Value) -> Vec<Message> {
-    let reasoning = text(&data["reasoningText"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
-    let spoken = text(&data["content"]).map(|words| Message::assistant(without_data(words)));
+    let reasoning = data["reasoningText"].text().map(Message::reasoning);
+    let spoken = data["content"].text().map(|words| Message::assistant(without_data(words)));
     let mut messages: Vec<_> = reasoning.into_iter().chain(spoken).collect();
-    for request in data["toolRequests"].as_array().into_iter().flatten() {
-        let name = request["name"].as_str().unwrap_or_default();
-        match text(&request["arguments"]["summary"]).filter(|_| name == CLOSING_TOOL) {
+    for request in data["toolRequests"].list() {
+        let name = request["name"].string();
+        match request["arguments"]["summary"].text().filter(|_| name == CLOSING_TOOL) {
             Some(summary) => messages.push(Message::assistant(summary)),
             None => messages.push(call(name, &request["arguments"])),
         }

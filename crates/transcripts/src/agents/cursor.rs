@@ -8,11 +8,13 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cursor";
@@ -35,10 +37,7 @@ impl Ingestor for Cursor {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let Some(database) = database::of(&input)? else {
-            let reason = "it is no SQLite database".to_owned();
-            return Err(IngestError::Database { path: input.path, reason });
-        };
+        let database = database::required(&input)?;
         let source = Source {
             origin: input.path.display().to_string(),
             project: workspace(&input),
@@ -83,23 +82,17 @@ const COMPOSER_KEY: &str = "composerData:";
 fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // The character after the colon ends the range of keys, so that the index is used and no other value is touched.
     let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
-    let mut statement = source.database.statement(sql)?;
-    let mut rows = source.database.rows(&mut statement, &[])?;
     let mut known = HashSet::new();
-    while let Some(row) = source.database.next(&mut rows)? {
-        let number = database::record_number(row, 0);
+    source.database.each(sql, &[], |row| {
         let key = database::text(row, 1).unwrap_or_default();
         let id = key.strip_prefix(COMPOSER_KEY).unwrap_or_default().to_owned();
-        match database::json::<Value>(row, 2) {
-            Ok((composer, repaired)) => {
-                sink.repaired += usize::from(repaired);
-                read_one(source, &id, &composer, number, sink)?;
-            }
-            Err(reason) => sink.skip(number, format!("conversation: {reason}")),
+        if let Some(composer) = database::parsed(row, 2, "conversation", sink) {
+            read_one(source, &id, &composer, database::record_number(row, 0), sink)?;
         }
         known.insert(id);
-    }
-    tell_orphans(source, &known, sink)
+        Ok(())
+    })?;
+    report_orphans(source, &known, sink)
 }
 
 /// Reads one conversation; `number` is its row.
@@ -118,7 +111,7 @@ fn read_one(
     match (listed, inside) {
         (Some(headers), _) => {
             for header in headers {
-                let bubble_id = header["bubbleId"].as_str().unwrap_or_default();
+                let bubble_id = header["bubbleId"].string();
                 let kept = &composer["conversationMap"][bubble_id];
                 match bubble_in_row(source, id, bubble_id, sink)? {
                     Some(bubble) => conversation.take(&bubble, header, sink),
@@ -144,21 +137,18 @@ fn read_one(
 
 /// Returns what the table of newer versions says of a conversation.
 fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
+    let mut header = Value::Null;
     let columns = source.database.columns("composerHeaders");
-    let has = |name: &str| columns.iter().any(|column| column == name);
-    if !has("composerId") || !has("value") {
-        return Ok(Value::Null);
-    }
-    let sql = format!(
-        "SELECT value, {} FROM composerHeaders WHERE composerId = ?1",
-        if has("isSubagent") { "isSubagent" } else { "NULL" }
-    );
-    let mut statement = source.database.prepare_cached(&sql).map_err(|error| source.database.error(error))?;
-    let mut rows = source.database.rows(&mut statement, &[&id])?;
-    let Some(row) = source.database.next(&mut rows)? else { return Ok(Value::Null) };
-    let mut header = database::json::<Value>(row, 0).map_or(Value::Null, |(header, _)| header);
-    if let Some(fields) = header.as_object_mut() {
-        fields.insert("isSubagent".to_owned(), (database::text(row, 1).as_deref() == Some("1")).into());
+    if ["composerId", "value"].iter().all(|name| columns.iter().any(|column| column == name)) {
+        let column = source.database.or_null("composerHeaders", &["isSubagent"]);
+        let sql = format!("SELECT value, {column} FROM composerHeaders WHERE composerId = ?1 LIMIT 1");
+        source.database.each(&sql, &[&id], |row| {
+            header = database::value(row, 0);
+            if let Some(fields) = header.as_object_mut() {
+                fields.insert("isSubagent".to_owned(), (database::text(row, 1).as_deref() == Some("1")).into());
+            }
+            Ok(())
+        })?;
     }
     Ok(header)
 }
@@ -170,11 +160,13 @@ fn bubble_in_row(
     bubble_id: &str,
     sink: &mut Sink<'_>,
 ) -> Result<Option<Value>, IngestError> {
-    let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1";
-    let mut statement = source.database.prepare_cached(sql).map_err(|error| source.database.error(error))?;
-    let mut rows = source.database.rows(&mut statement, &[&format!("bubbleId:{id}:{bubble_id}")])?;
-    let Some(row) = source.database.next(&mut rows)? else { return Ok(None) };
-    Ok(Some(parsed(row, 1, sink)))
+    let mut bubble = None;
+    let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
+    source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
+        bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
+        Ok(())
+    })?;
+    Ok(bubble)
 }
 
 /// Reads the bubbles of a conversation that lists none, in the order in which they were written.
@@ -185,40 +177,25 @@ fn read_unlisted(
     sink: &mut Sink<'_>,
 ) -> Result<(), IngestError> {
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 ORDER BY rowid";
-    let mut statement = source.database.statement(sql)?;
-    let mut rows = source.database.rows(&mut statement, &[&format!("bubbleId:{id}:"), &format!("bubbleId:{id};")])?;
-    while let Some(row) = source.database.next(&mut rows)? {
-        conversation.take(&parsed(row, 1, sink), &Value::Null, sink);
-    }
-    Ok(())
+    source.database.each(sql, &[&format!("bubbleId:{id}:"), &format!("bubbleId:{id};")], |row| {
+        let bubble = database::parsed(row, 1, "message", sink).unwrap_or_default();
+        conversation.take(&bubble, &Value::Null, sink);
+        Ok(())
+    })
 }
 
-fn parsed(row: &rusqlite::Row<'_>, column: usize, sink: &mut Sink<'_>) -> Value {
-    match database::json::<Value>(row, column) {
-        Ok((bubble, repaired)) => {
-            sink.repaired += usize::from(repaired);
-            bubble
-        }
-        Err(reason) => {
-            sink.skip(database::record_number(row, 0), format!("message: {reason}"));
-            Value::Null
-        }
-    }
-}
-
-/// Tells how many bubbles belong to conversations that were deleted.
-fn tell_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+/// Reports how many bubbles belong to conversations that were deleted.
+fn report_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let sql = "SELECT rowid, key FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' ORDER BY key";
-    let mut statement = source.database.statement(sql)?;
-    let mut rows = source.database.rows(&mut statement, &[])?;
     let (mut count, mut first) = (0_usize, 0);
-    while let Some(row) = source.database.next(&mut rows)? {
+    source.database.each(sql, &[], |row| {
         let key = database::text(row, 1).unwrap_or_default();
         if !key.split(':').nth(1).is_some_and(|id| known.contains(id)) {
             first = if count == 0 { database::record_number(row, 0) } else { first };
             count += 1;
         }
-    }
+        Ok(())
+    })?;
     if count > 0 {
         sink.skip(first, format!("{count} messages whose conversation is not there"));
     }
@@ -232,59 +209,56 @@ struct Conversation {
     /// The calls that older versions keep in the conversation, by bubble.
     tools: Value,
     /// When the last message was written, or else the conversation was begun.
-    before: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Conversation {
     fn new(source: &Source, id: &str, composer: &Value, header: &Value) -> Self {
         let spawned = &composer["subagentInfo"];
-        let parent = turn::text(&spawned["parentComposerId"]);
+        let parent = spawned["parentComposerId"].text();
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, format!("{}#{id}", source.origin));
-        let title = turn::text(&composer["name"]).or_else(|| turn::text(&header["name"]));
+        let title = composer["name"].text().or_else(|| header["name"].text());
         let folder = [composer, header].into_iter().find_map(|one| {
             let uri = &one["workspaceIdentifier"]["uri"];
-            turn::text(&uri["fsPath"]).or_else(|| turn::text(&uri["path"])).map(str::to_owned)
+            uri["fsPath"].text().or_else(|| uri["path"].text()).map(str::to_owned)
         });
         let meta = draft.meta();
         meta.title = title.map(str::to_owned);
         meta.project = folder.or_else(|| source.project.clone());
         meta.model = model(&composer["modelConfig"]);
         meta.created_at = identity::instant(&composer["createdAt"]);
-        let before = meta.created_at.map(MessageTime::logged);
+        let clock = Clock::starting(meta.created_at.map(MessageTime::logged));
         let is_sub_agents = parent.is_some() || spawned.is_object() || header["isSubagent"] == true;
-        Self { draft, is_sub_agents, tools: tools_of(composer), before }
+        Self { draft, is_sub_agents, tools: tools_of(composer), clock }
     }
 
     fn take(&mut self, bubble: &Value, header: &Value, sink: &mut Sink<'_>) {
-        let id = turn::text(&bubble["bubbleId"]).or_else(|| turn::text(&header["bubbleId"])).unwrap_or_default();
+        let id = bubble["bubbleId"].text().or_else(|| header["bubbleId"].text()).unwrap_or_default();
         let meta = self.draft.meta();
         meta.model = meta.model.take().or_else(|| model(&bubble["modelInfo"]));
         if meta.project.is_none() {
             meta.project =
-                bubble["workspaceUris"].as_array().and_then(|all| turn::text(all.first()?)).map(turn::folder_path);
+                bubble["workspaceUris"].as_array().and_then(|all| all.first()?.text()).map(turn::folder_path);
         }
         let own = time_of(bubble);
-        let derived = self.before.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.before = own.or(self.before);
+        let time = self.clock.next(own);
         let mut messages = messages_of(bubble, header, &self.tools[id]);
         if self.is_sub_agents {
             turn::of_sub_agent(&mut messages);
         }
-        for message in messages {
-            self.draft.push(Message { id: id.to_owned(), time: own.or(derived), ..message }, sink);
-        }
+        self.draft.push_all(id, time, messages, sink);
     }
 }
 
 /// Returns the model that `value` names; the placeholder of the picker is none.
 fn model(value: &Value) -> Option<String> {
-    turn::text(&value["modelName"]).filter(|name| *name != "default").map(str::to_owned)
+    value["modelName"].text().filter(|name| *name != "default").map(str::to_owned)
 }
 
 /// Returns the calls that the first versions keep beside the bubbles, in an object or in JSON inside a string.
 fn tools_of(composer: &Value) -> Value {
-    let maps = composer["capabilities"].as_array().into_iter().flatten().map(|one| &one["data"]["bubbleDataMap"]);
+    let maps = composer["capabilities"].list().iter().map(|one| &one["data"]["bubbleDataMap"]);
     for map in maps {
         match map {
             Value::Object(calls) if !calls.is_empty() => return map.clone(),
@@ -313,7 +287,8 @@ fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
     let mut messages = match kind {
         Some(1) => user(bubble),
         Some(2) => assistant(bubble, tool),
-        _ => text(&bubble["text"])
+        _ => bubble["text"]
+            .text()
             .map(|words| Message::new(Role::Other, Kind::Context, words))
             .into_iter()
             .collect::<Vec<_>>(),
@@ -328,20 +303,20 @@ fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
 }
 
 fn user(bubble: &Value) -> Vec<Message> {
-    let mut messages = text(&bubble["text"]).or_else(|| text(&bubble["rawText"])).map(user_words).unwrap_or_default();
+    let mut messages = bubble["text"].text().or_else(|| bubble["rawText"].text()).map(user_words).unwrap_or_default();
     let images = [&bubble["images"], &bubble["context"]["selectedImages"]];
     for image in images.into_iter().filter_map(Value::as_array).flatten() {
-        let path = ["path", "filename", "name"].into_iter().find_map(|key| text(&image[key]));
-        let name = path.and_then(|path| path.rsplit(['/', '\\']).next());
+        let path = image.first_text(&["path", "filename", "name"]);
+        let name = path.map(turn::file_name);
         messages.push(Message::new(Role::User, Kind::Attachment, file_label("image", name)));
     }
     messages
 }
 
 fn assistant(bubble: &Value, tool: &Value) -> Vec<Message> {
-    let thinking = text(&bubble["thinking"]["text"]).or_else(|| text(&bubble["thinking"]));
-    let reasoning = thinking.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
-    let words = text(&bubble["text"]).or_else(|| text(&bubble["rawText"]));
+    let thinking = bubble["thinking"]["text"].text().or_else(|| bubble["thinking"].text());
+    let reasoning = thinking.map(Message::reasoning);
+    let words = bubble["text"].text().or_else(|| bubble["rawText"].text());
     let spoken = words.map(|words| Message::assistant(without_data(words)));
     let data = if bubble["toolFormerData"].is_object() { &bubble["toolFormerData"] } else { tool };
     let used = if data.is_object() { tool_messages(data) } else { Vec::new() };
@@ -349,10 +324,10 @@ fn assistant(bubble: &Value, tool: &Value) -> Vec<Message> {
 }
 
 fn tool_messages(data: &Value) -> Vec<Message> {
-    let arguments = [&data["params"], &data["rawArgs"]].into_iter().find(|value| text(value).is_some());
-    let mut messages = vec![call(data["name"].as_str().unwrap_or_default(), arguments.unwrap_or(&Value::Null))];
-    let failed = text(&data["status"]).filter(|status| matches!(*status, "error" | "cancelled" | "rejected"));
-    let pieces = text(&data["result"]).map(result_text).or_else(|| text(&data["error"]).map(str::to_owned));
+    let arguments = [&data["params"], &data["rawArgs"]].into_iter().find(|value| value.text().is_some());
+    let mut messages = vec![call(data["name"].string(), arguments.unwrap_or(&Value::Null))];
+    let failed = data["status"].text().filter(|status| matches!(*status, "error" | "cancelled" | "rejected"));
+    let pieces = data["result"].text().map(result_text).or_else(|| data["error"].owned());
     if let Some(pieces) = pieces.or_else(|| failed.map(str::to_owned)) {
         messages.push(answer(&pieces));
     }
@@ -362,7 +337,7 @@ fn tool_messages(data: &Value) -> Vec<Message> {
 /// Returns the output inside a result, which is a text or an object in JSON.
 fn result_text(result: &str) -> String {
     let parsed = crate::json::parse::<Value>(result).map_or(Value::Null, |(value, _)| value);
-    let output = ["output", "contents", "result"].into_iter().find_map(|key| text(&parsed[key]));
+    let output = parsed.first_text(&["output", "contents", "result"]);
     output.unwrap_or(result).to_owned()
 }
 
@@ -384,55 +359,46 @@ const COMPOSERS_KEY: &str = "composer.composerData";
 /// Reads the chats and conversations of the table.
 fn read_tabs(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut number = 0;
-    for tab in value_of(source, TABS_KEY, sink)?["tabs"].as_array().into_iter().flatten() {
+    for tab in value_of(source, TABS_KEY, sink)?["tabs"].list() {
         number += 1;
-        match turn::text(&tab["tabId"]) {
+        match tab["tabId"].text() {
             Some(id) => read_tab(source, id, tab, sink),
             None => sink.skip(number, "a chat without an id"),
         }
     }
-    for (place, one) in
-        value_of(source, COMPOSERS_KEY, sink)?["allComposers"].as_array().into_iter().flatten().enumerate()
-    {
+    for (place, one) in value_of(source, COMPOSERS_KEY, sink)?["allComposers"].list().iter().enumerate() {
         // Newer versions list them here and keep what was said in the other table.
-        let Some(id) = turn::text(&one["composerId"]).filter(|_| one["conversation"].is_array()) else { continue };
+        let Some(id) = one["composerId"].text().filter(|_| one["conversation"].is_array()) else { continue };
         read_one(source, id, one, place + 1, sink)?;
     }
     Ok(())
 }
 
 fn value_of(source: &Source, key: &str, sink: &mut Sink<'_>) -> Result<Value, IngestError> {
-    let mut statement = source.database.statement("SELECT rowid, value FROM ItemTable WHERE key = ?1")?;
-    let mut rows = source.database.rows(&mut statement, &[&key])?;
-    let Some(row) = source.database.next(&mut rows)? else { return Ok(Value::Null) };
-    Ok(match database::json::<Value>(row, 1) {
-        Ok((value, _)) => value,
-        Err(reason) => {
-            sink.skip(database::record_number(row, 0), format!("row of ItemTable: {reason}"));
-            Value::Null
-        }
-    })
+    let mut value = Value::Null;
+    source.database.each("SELECT rowid, value FROM ItemTable WHERE key = ?1 LIMIT 1", &[&key], |row| {
+        value = database::parsed(row, 1, "row of ItemTable", sink).unwrap_or_default();
+        Ok(())
+    })?;
+    Ok(value)
 }
 
 fn read_tab(source: &Source, id: &str, tab: &Value, sink: &mut Sink<'_>) {
     let mut draft = Assembler::new(NAME, id, format!("{}#{id}", source.origin));
-    draft.meta().title = turn::text(&tab["chatTitle"]).map(str::to_owned);
+    draft.meta().title = tab["chatTitle"].owned();
     draft.meta().project.clone_from(&source.project);
     // The tab says when the last message was sent, and the messages say nothing.
-    let sent = identity::instant(&tab["lastSendTime"])
-        .map(|at| MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) });
-    for bubble in tab["bubbles"].as_array().into_iter().flatten() {
+    let sent = identity::instant(&tab["lastSendTime"]).map(|at| MessageTime::logged(at).derived());
+    for bubble in tab["bubbles"].list() {
         let header = match bubble["type"].as_str() {
             Some("user") => serde_json::json!({"type": 1}),
             Some("ai") => serde_json::json!({"type": 2}),
             Some(_) | None => Value::Null,
         };
-        let model = turn::text(&bubble["modelType"]).map(str::to_owned);
+        let model = bubble["modelType"].owned();
         draft.meta().model = draft.meta().model.take().or(model);
-        let id = turn::text(&bubble["id"]).unwrap_or_default();
-        for message in messages_of(bubble, &header, &Value::Null) {
-            draft.push(Message { id: id.to_owned(), time: sent, ..message }, sink);
-        }
+        let id = bubble["id"].text().unwrap_or_default();
+        draft.push_all(id, sent, messages_of(bubble, &header, &Value::Null), sink);
     }
     draft.finish(sink);
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{file_label, without_data};
+use crate::message::parts::file_label;
 use crate::message::speaker::between;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
@@ -36,7 +37,7 @@ impl Ingestor for CursorAgent {
         // Nothing in the file marks a prompt that an agent wrote; the folder does.
         let is_sub_agents = input.path.iter().any(|part| part == "subagents");
         let mut records = Records::lines(input);
-        let mut draft: Option<Assembler> = None;
+        let mut draft = Assembler::new(NAME, "", origin);
         let mut project = None;
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
             if !is_line(&line) {
@@ -50,15 +51,12 @@ impl Ingestor for CursorAgent {
             }
             let time = identity::stamp(&line["timestamp"]).or(fallback);
             for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {
-                let start = || Assembler::new(NAME, identity::of_file(&stem, &message), origin.as_str());
-                let draft = draft.get_or_insert_with(start);
+                draft.name_after(&message, || identity::of_file(&stem, &message));
                 draft.meta().project.clone_from(&project);
                 draft.push(Message { time, ..message }, sink);
             }
         }
-        if let Some(draft) = draft {
-            draft.finish(sink);
-        }
+        draft.finish(sink);
         Ok(())
     }
 }
@@ -70,26 +68,26 @@ fn is_line(line: &Value) -> bool {
 }
 
 fn messages_of(line: &Value) -> Vec<Message> {
-    let role = line["role"].as_str().unwrap_or_default();
+    let role = line["role"].string();
     let content = &line["message"]["content"];
-    let blocks = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+    let blocks = content.items();
     blocks.iter().flat_map(|block| block_messages(role, block)).collect()
 }
 
 fn block_messages(role: &str, block: &Value) -> Vec<Message> {
     let speaker = if role == "user" { Role::User } else { Role::Assistant };
-    let words = text(block).or_else(|| text(&block["text"]));
+    let words = block.text().or_else(|| block["text"].text());
     match block["type"].as_str().unwrap_or("text") {
         "text" => words.map(|words| spoken(role, words)).unwrap_or_default(),
-        "tool_use" => vec![call(block["name"].as_str().unwrap_or_default(), &block["input"])],
+        "tool_use" => vec![call(block["name"].string(), &block["input"])],
         "tool_result" => {
-            let inner = block["content"].as_array().into_iter().flatten().filter_map(|one| text(&one["text"]));
-            let pieces = text(&block["content"]).map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
+            let inner = block["content"].list().iter().filter_map(|one| one["text"].text());
+            let pieces = block["content"].text().map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
             vec![answer(&pieces)]
         }
         "thinking" => {
-            let thought = text(&block["thinking"]).or(words);
-            thought.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words)).into_iter().collect()
+            let thought = block["thinking"].text().or(words);
+            thought.map(Message::reasoning).into_iter().collect()
         }
         "image" => vec![Message::new(speaker, Kind::Attachment, file_label("image", None))],
         _ => Vec::new(),
@@ -97,12 +95,7 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
 }
 
 fn spoken(role: &str, words: &str) -> Vec<Message> {
-    match role {
-        "user" => typed(words),
-        "assistant" => vec![Message::assistant(without_data(words))],
-        "tool" => vec![answer(words)],
-        _ => vec![Message::new(Role::System, Kind::Context, words)],
-    }
+    if role == "user" { typed(words) } else { turn::spoken(role, words) }
 }
 
 /// Tells what the user typed from what the program put around it.
@@ -111,7 +104,7 @@ fn typed(text: &str) -> Vec<Message> {
     let (open, close) = (format!("<{QUERY}>"), format!("</{QUERY}>"));
     let before = text.split_once(&open).map_or("", |(before, _)| before);
     let after = text.split_once(&close).map_or("", |(_, after)| after);
-    let note = |words: &str| Message::new(Role::System, Kind::Context, words.trim());
+    let note = |words: &str| Message::context(words.trim());
     [note(before), Message::user(query), note(after)].into_iter().filter(|message| !message.text.is_empty()).collect()
 }
 

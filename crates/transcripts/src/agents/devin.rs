@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::Row;
 use serde_json::Value;
 
-use crate::agents::turn::{answer, call, text, user_words};
+use crate::agents::turn::{call_of, spoken, words_of};
+use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "devin";
@@ -29,37 +29,20 @@ impl Ingestor for Devin {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let origin = input.path.display().to_string();
-        let Some(database) = database::of(&input)? else {
-            let reason = "it is no SQLite database".to_owned();
-            return Err(IngestError::Database { path: input.path, reason });
-        };
-        read_sessions(&database, &origin, sink)
+        let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
+        database.require("sessions", &["id"])?;
+        database.require("message_nodes", &["session_id", "node_id", "parent_node_id", "chat_message"])?;
+        // The order of the columns is what `draft_of` reads.
+        let columns = ["title", "working_directory", "model", "created_at", "main_chain_id"];
+        let columns = database.or_null("sessions", &columns);
+        database.each(&format!("SELECT rowid, id, {columns} FROM sessions ORDER BY rowid"), &[], |row| {
+            match database::text(row, 1) {
+                Some(id) => read_nodes(&database, &id, draft_of(row, &id, &origin), row.get(6).ok(), sink)?,
+                None => sink.skip(database::record_number(row, 0), "a session without an id"),
+            }
+            Ok(())
+        })
     }
-}
-
-fn read_sessions(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    database.require("sessions", &["id"])?;
-    database.require("message_nodes", &["session_id", "node_id", "parent_node_id", "chat_message"])?;
-    let column = |name| database.or_null("sessions", name);
-    // The order of the columns is what `draft_of` reads.
-    let sql = format!(
-        "SELECT rowid, id, {}, {}, {}, {}, {} FROM sessions ORDER BY rowid",
-        column("title"),
-        column("working_directory"),
-        column("model"),
-        column("created_at"),
-        column("main_chain_id"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
-    while let Some(row) = database.next(&mut rows)? {
-        match database::text(row, 1) {
-            Some(id) => read_nodes(database, &id, draft_of(row, &id, origin), row.get(6).ok(), sink)?,
-            None => sink.skip(database::record_number(row, 0), "a session without an id"),
-        }
-    }
-    Ok(())
 }
 
 fn draft_of(row: &Row<'_>, id: &str, origin: &str) -> Assembler {
@@ -68,8 +51,7 @@ fn draft_of(row: &Row<'_>, id: &str, origin: &str) -> Assembler {
     meta.title = database::text(row, 2);
     meta.project = database::text(row, 3);
     meta.model = database::text(row, 4);
-    let created = database::json::<Value>(row, 5).map_or(Value::Null, |(value, _)| value);
-    meta.created_at = identity::instant(&created);
+    meta.created_at = identity::instant(&database::value(row, 5));
     draft
 }
 
@@ -82,30 +64,19 @@ fn read_nodes(
 ) -> Result<(), IngestError> {
     let kept = kept_nodes(database, session_id, leaf)?;
     let sql = "SELECT rowid, node_id, chat_message FROM message_nodes WHERE session_id = ?1 ORDER BY node_id, rowid";
-    let mut statement = database.statement(sql)?;
-    let mut rows = database.rows(&mut statement, &[&session_id])?;
-    while let Some(row) = database.next(&mut rows)? {
-        let number = database::record_number(row, 0);
-        match row.get::<_, i64>(1) {
-            Ok(node) if kept.contains(&node) => {}
-            Ok(_) => continue,
-            Err(_) => {
-                sink.skip(number, "row of message_nodes: a message without a number");
-                continue;
-            }
+    database.each(sql, &[&session_id], |row| {
+        let Ok(node) = row.get::<_, i64>(1) else {
+            sink.skip(database::record_number(row, 0), "row of message_nodes: a message without a number");
+            return Ok(());
+        };
+        if kept.contains(&node)
+            && let Some(said) = database::parsed(row, 2, "row of message_nodes", sink)
+        {
+            let time = identity::stamp(&said["metadata"]["created_at"]);
+            draft.push_all(said["message_id"].text().unwrap_or_default(), time, messages_of(&said), sink);
         }
-        match database::json::<Value>(row, 2) {
-            Ok((said, repaired)) => {
-                sink.repaired += usize::from(repaired);
-                let id = text(&said["message_id"]).unwrap_or_default();
-                let time = identity::stamp(&said["metadata"]["created_at"]);
-                for message in messages_of(&said) {
-                    draft.push(Message { id: id.to_owned(), time, ..message }, sink);
-                }
-            }
-            Err(reason) => sink.skip(number, format!("row of message_nodes: {reason}")),
-        }
-    }
+        Ok(())
+    })?;
     draft.finish(sink);
     Ok(())
 }
@@ -115,15 +86,14 @@ fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Resul
     let sql = "SELECT node_id, parent_node_id,
             CASE WHEN json_valid(chat_message) THEN json_extract(chat_message, '$.message_id') END
         FROM message_nodes WHERE session_id = ?1 ORDER BY node_id, rowid";
-    let mut statement = database.statement(sql)?;
-    let mut rows = database.rows(&mut statement, &[&session_id])?;
     let (mut parents, mut last) = (HashMap::new(), HashMap::new());
-    while let Some(row) = database.next(&mut rows)? {
-        let Ok(node) = row.get::<_, i64>(0) else { continue };
-        parents.insert(node, row.get::<_, i64>(1).ok());
-        let id = database::text(row, 2).unwrap_or_else(|| format!("node {node}"));
-        last.insert(id, node);
-    }
+    database.each(sql, &[&session_id], |row| {
+        if let Ok(node) = row.get::<_, i64>(0) {
+            parents.insert(node, row.get::<_, i64>(1).ok());
+            last.insert(database::text(row, 2).unwrap_or_else(|| format!("node {node}")), node);
+        }
+        Ok(())
+    })?;
     let chain = chain_to(leaf, &parents);
     let mut left: HashMap<i64, bool> = chain.iter().map(|node| (*node, false)).collect();
     Ok(last.into_values().filter(|node| !is_left(*node, &parents, &chain, &mut left)).collect())
@@ -166,36 +136,17 @@ fn is_left(
 
 fn messages_of(said: &Value) -> Vec<Message> {
     let words = words_of(&said["content"]);
-    let context = |words: String| Message::new(Role::System, Kind::Context, words);
-    let mut messages = match said["role"].as_str() {
+    let mut messages = match said["role"].string() {
         // The program also writes into the user's turn, and says so.
-        Some("user") if said["metadata"]["is_user_input"] == false => vec![context(words)],
-        Some("user") => user_words(&words),
-        Some("assistant") => {
-            let thought = [&said["reasoning_content"], &said["thinking"], &said["thinking"]["thinking"]];
-            let thought = thought.into_iter().find_map(text);
-            let reasoning = thought.map(|thought| Message::new(Role::Assistant, Kind::Reasoning, thought));
-            reasoning.into_iter().chain([Message::assistant(without_data(&words))]).collect()
-        }
-        Some("tool") => vec![answer(&words)],
-        Some(_) | None => vec![context(words)],
+        "user" if said["metadata"]["is_user_input"] == false => vec![Message::context(words)],
+        role => spoken(role, &words),
     };
-    for used in said["tool_calls"].as_array().into_iter().flatten() {
-        let function = if used["function"].is_object() { &used["function"] } else { used };
-        messages.push(call(function["name"].as_str().unwrap_or_default(), &function["arguments"]));
+    if said["role"] == "assistant" {
+        let thought = [&said["reasoning_content"], &said["thinking"], &said["thinking"]["thinking"]];
+        messages.splice(..0, thought.into_iter().find_map(Json::text).map(Message::reasoning));
     }
+    messages.extend(said["tool_calls"].list().iter().map(call_of));
     messages
-}
-
-/// Returns a text, or the texts of a list of blocks with its pictures named.
-fn words_of(content: &Value) -> String {
-    let blocks = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
-    let shown = blocks.iter().filter_map(|block| match text(block).or_else(|| text(&block["text"])) {
-        Some(words) => Some(words.to_owned()),
-        None if block["type"].as_str().is_some_and(|kind| kind.contains("image")) => Some(file_label("image", None)),
-        None => None,
-    });
-    shown.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -6,15 +6,17 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
+
+use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 
-use crate::message::assemble::{Prompt, Prompts};
+use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::identity;
 use crate::message::parts::{call_on, gemini_call, gemini_parts};
 use crate::message::speaker::{is_only_injected, slash_command};
-use crate::message::{blocks, identity};
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_PART_BYTES, Message, MessageTime, Records, Role,
-    Sink, TimeSource, hex,
+    Sink, hex,
 };
 
 /// The ingestor's name, stored with each transcript.
@@ -87,7 +89,7 @@ fn is_message(value: &Value) -> bool {
 }
 
 fn is_checkpoint(value: &Value) -> bool {
-    let turns = value["history"].as_array().map_or(&[][..], Vec::as_slice);
+    let turns = value["history"].list();
     turns.iter().any(|turn| {
         matches!(turn["role"].as_str(), Some("user" | "model")) && turn.get("parts").is_some_and(Value::is_array)
     })
@@ -135,7 +137,7 @@ impl Saved {
     }
 
     fn read(&self, history: &Value, sink: &mut Sink<'_>) {
-        let turns = history.as_array().map_or(&[][..], Vec::as_slice);
+        let turns = history.list();
         let messages: Vec<Message> = turns.iter().flat_map(turn).collect();
         let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
         let mut draft = Assembler::new(NAME, identity::of_file(&self.stem, first), self.origin.as_str());
@@ -171,7 +173,7 @@ struct Session {
     id: Option<String>,
     /// The root of the project, from the note beside the folder of recordings.
     root: Option<String>,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Session {
@@ -187,7 +189,7 @@ impl Session {
             author: Author::Person,
             id: None,
             root: noted_root(input),
-            last_time: None,
+            clock: Clock::default(),
         }
     }
 
@@ -250,7 +252,7 @@ impl Session {
         if let Some(model) = record["model"].as_str().filter(|model| !model.is_empty()) {
             self.draft.meta().model = Some(model.to_owned());
         }
-        let id = record["id"].as_str().unwrap_or_default().to_owned();
+        let id = record["id"].string().to_owned();
         if self.gone.contains(&id) {
             sink.skip(number, "changes a message of a part that was read already");
             return;
@@ -271,9 +273,7 @@ impl Session {
     /// Gives messages without a time that of the message before.
     fn date(&mut self, messages: &mut [Message]) {
         for message in messages {
-            let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-            self.last_time = message.time.or(self.last_time);
-            message.time = message.time.or(before);
+            message.time = self.clock.next(message.time);
         }
     }
 
@@ -348,10 +348,7 @@ fn messages(record: &Value, author: Author) -> Vec<Message> {
         Some("user") => user(record),
         Some("gemini") => gemini(record),
         // Notes of the program to its user: notices, failures, the output of commands.
-        _ => gemini_parts(&record["content"])
-            .into_iter()
-            .map(|(_, text)| Message::new(Role::System, Kind::Context, text))
-            .collect(),
+        _ => gemini_parts(&record["content"]).into_iter().map(|(_, text)| Message::context(text)).collect(),
     };
     let time = time_of(record);
     for message in &mut messages {
@@ -373,14 +370,14 @@ pub(in crate::agents) fn turn(turn: &Value) -> Vec<Message> {
             Message::new(Role::Assistant, Kind::Context, text)
         }
         (Some("model"), kind) => Message::new(Role::Assistant, kind, text),
-        _ => Message::new(Role::System, Kind::Context, text),
+        _ => Message::context(text),
     };
     gemini_parts(&turn["parts"]).into_iter().map(spoken).collect()
 }
 
 /// Returns an entry of the history of prompts.
 fn prompt(entry: &Value) -> Message {
-    Message { time: time_of(entry), ..typed(entry["message"].as_str().unwrap_or_default()) }
+    Message { time: time_of(entry), ..typed(entry["message"].string()) }
 }
 
 fn user(record: &Value) -> Vec<Message> {
@@ -406,22 +403,19 @@ fn user(record: &Value) -> Vec<Message> {
 }
 
 fn gemini(record: &Value) -> Vec<Message> {
-    let list = |key: &str| record[key].as_array().map_or(&[][..], Vec::as_slice);
+    let list = |key: &str| record[key].list();
     let thoughts = list("thoughts").iter().map(|thought| {
         let text = [&thought["subject"], &thought["description"]].map(|text| text.as_str().unwrap_or_default());
-        Message { time: time_of(thought), ..Message::new(Role::Assistant, Kind::Reasoning, text.join("\n")) }
+        Message { time: time_of(thought), ..Message::reasoning(text.join("\n")) }
     });
     let words = gemini_parts(&record["content"]).into_iter().map(|(kind, text)| match kind {
         Kind::ToolResult => Message::new(Role::Tool, kind, text),
         kind => Message::new(Role::Assistant, kind, text),
     });
     let calls = list("toolCalls").iter().flat_map(|call| {
-        let answers =
-            gemini_parts(&call["result"]).into_iter().map(|(_, text)| Message::new(Role::Tool, Kind::ToolResult, text));
+        let answers = gemini_parts(&call["result"]).into_iter().map(|(_, text)| Message::answer(text));
         let time = time_of(call);
-        std::iter::once(Message::new(Role::Assistant, Kind::ToolCall, gemini_call(call)))
-            .chain(answers)
-            .map(move |message| Message { time, ..message })
+        std::iter::once(Message::call(gemini_call(call))).chain(answers).map(move |message| Message { time, ..message })
     });
     thoughts.chain(words).chain(calls).collect()
 }
@@ -433,7 +427,7 @@ fn typed(text: &str) -> Message {
         return Message::user(fact);
     }
     if is_only_injected(trimmed) || trimmed.starts_with(OPENING) {
-        return Message::new(Role::System, Kind::Context, text.to_owned());
+        return Message::context(text.to_owned());
     }
     if trimmed == "?" {
         return Message::new(Role::User, Kind::ToolCall, text.to_owned());
@@ -445,7 +439,7 @@ fn typed(text: &str) -> Message {
 }
 
 fn time_of(value: &Value) -> Option<MessageTime> {
-    blocks::Text(value["timestamp"].as_str().map(str::to_owned)).time()
+    identity::rfc3339(&value["timestamp"])
 }
 
 #[cfg(test)]

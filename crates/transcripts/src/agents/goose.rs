@@ -4,15 +4,14 @@
 //! the first message in; a file that was later moved into the database keeps its identity that way.
 
 use rusqlite::Row;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call};
+use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{file_label, without_data};
+use crate::message::parts::file_label;
 use crate::reading::database::{self, Database};
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, Transcript,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "goose";
@@ -38,7 +37,7 @@ impl Ingestor for Goose {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let origin = input.path.display().to_string();
         if let Some(database) = database::of(&input)? {
-            return read(&database, &origin, sink);
+            return read_database(&database, &origin, sink);
         }
         let stem = input.stem();
         let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
@@ -48,7 +47,7 @@ impl Ingestor for Goose {
             if is_export && record["conversation"].is_array() {
                 session.describe(&record);
                 session.id = record["id"].as_str().map_or(session.id, str::to_owned);
-                for message in record["conversation"].as_array().into_iter().flatten() {
+                for message in record["conversation"].list() {
                     session.take(message, sink);
                 }
             } else if is_message(&record) {
@@ -59,7 +58,7 @@ impl Ingestor for Goose {
                 sink.skip(number, "neither the session's head nor a message");
             }
         }
-        session.finish(sink);
+        session.draft.finish(sink);
         Ok(())
     }
 }
@@ -86,76 +85,44 @@ enum Author {
     Program,
 }
 
-/// One of goose's messages.
-struct Said<'a> {
-    id: Option<String>,
-    role: &'a str,
-    content: &'a Value,
-    metadata: &'a Value,
-    time: Option<MessageTime>,
-}
-
 /// One session while it is read.
 struct Session {
     id: String,
     author: Author,
     is_compacted: bool,
     draft: Assembler,
-    is_known: bool,
 }
 
 impl Session {
     fn new(id: String, origin: String) -> Self {
         let draft = Assembler::new(NAME, id.as_str(), origin);
-        Self { id, author: Author::Person, is_compacted: false, draft, is_known: false }
-    }
-
-    fn meta(&mut self) -> &mut Transcript {
-        self.draft.meta()
+        Self { id, author: Author::Person, is_compacted: false, draft }
     }
 
     fn describe(&mut self, header: &Value) {
         let meta = self.draft.meta();
-        let named = ["name", "description"].into_iter().find_map(|key| turn::text(&header[key]));
+        let named = header.first_text(&["name", "description"]);
         meta.title = named.map(str::to_owned);
-        meta.project = turn::text(&header["working_dir"]).map(str::to_owned);
+        meta.project = header["working_dir"].owned();
         meta.created_at = identity::instant(&header["created_at"]);
-        if header["session_type"].as_str().is_some_and(is_programs) || turn::text(&header["schedule_id"]).is_some() {
+        if header["session_type"].as_str().is_some_and(is_programs) || header["schedule_id"].text().is_some() {
             self.author = Author::Program;
         }
     }
 
-    /// Takes a message as files spell it.
+    /// Adds a message as files spell it.
     fn take(&mut self, record: &Value, sink: &mut Sink<'_>) {
-        let said = Said {
-            id: record["id"].as_str().map(str::to_owned),
-            role: record["role"].as_str().unwrap_or_default(),
-            content: &record["content"],
-            metadata: &record["metadata"],
-            time: identity::stamp(&record["created"]),
-        };
-        self.add(&said, sink);
-    }
-
-    fn add(&mut self, said: &Said<'_>, sink: &mut Sink<'_>) {
-        self.is_compacted |= is_hidden_from_agent(said.metadata);
-        let mut messages = messages_of(said.role, said.content, said.metadata, self.is_compacted);
+        let metadata = &record["metadata"];
+        // Only a compaction hides a message from the agent.
+        self.is_compacted |= metadata["agentVisible"] == false;
+        let mut messages = messages_of(record["role"].string(), &record["content"], metadata, self.is_compacted);
         if self.author == Author::Program {
             turn::of_sub_agent(&mut messages);
         }
-        for message in messages {
-            let message = Message { id: said.id.clone().unwrap_or_default(), time: said.time, ..message };
-            if !self.is_known && !message.text.trim().is_empty() {
-                self.is_known = true;
-                let first: String = message.content_hash().chars().take(12).collect();
-                self.draft.set_external_id(format!("{}-{first}", self.id));
-            }
-            self.draft.push(message, sink);
+        for message in &messages {
+            self.draft.name_after(message, || format!("{}-{}", self.id, &message.content_hash()[..12]));
         }
-    }
-
-    fn finish(self, sink: &mut Sink<'_>) {
-        self.draft.finish(sink);
+        self.draft.push_all(record["id"].string(), identity::stamp(&record["created"]), messages, sink);
     }
 }
 
@@ -171,47 +138,38 @@ const HIDDEN: &str = "hidden";
 /// Name of the sessions of an editor, to which earlier versions give the same type.
 const EDITORS: &str = "ACP Session";
 
-fn read(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     database.require("sessions", &["id", "working_dir"])?;
     database.require("messages", &["id", "session_id", "role", "content_json", "created_timestamp"])?;
-    let column = |name| database.or_null("sessions", name);
     // The order of the columns is what `session_of` reads.
-    let sql = format!(
-        "SELECT id, working_dir, {}, {}, {} AS session_type, {} AS created_at, {} FROM sessions ORDER BY created_at, id",
-        column("name"),
-        column("description"),
-        column("session_type"),
-        column("created_at"),
-        column("model_config_json"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
+    let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
+    let columns = database.or_null("sessions", &columns);
+    let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
-    while let Some(row) = database.next(&mut rows)? {
+    database.each(&sql, &[], |row| {
         number += 1;
         let Some(id) = database::text(row, 0) else {
             sink.skip(number, "a session without an id");
-            continue;
+            return Ok(());
         };
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
             sink.skip(number, "a session that was not to be kept; nothing of it is read");
-            continue;
+            return Ok(());
         }
-        read_messages(database, session_of(row, id, origin), sink)?;
-    }
-    tell_orphans(database, sink)
+        read_messages(database, session_of(row, id, origin), sink)
+    })?;
+    database.report_orphans(["messages", "session_id", "sessions"], "messages of sessions that are not listed", sink)
 }
 
 fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
     let origin = format!("{origin}#{id}");
     let mut session = Session::new(id, origin);
-    let meta = session.meta();
+    let meta = session.draft.meta();
     meta.project = database::text(row, 1);
     meta.title = database::text(row, 2).or_else(|| database::text(row, 3));
     meta.created_at = database::text(row, 5).and_then(|text| identity::instant(&Value::String(text)));
-    let model = database::json::<Value>(row, 6).ok();
-    meta.model = model.and_then(|(config, _)| turn::text(&config["model_name"]).map(str::to_owned));
+    meta.model = database::value(row, 6)["model_name"].owned();
     if database::text(row, 4).as_deref().is_some_and(is_programs) {
         session.author = Author::Program;
     }
@@ -220,46 +178,21 @@ fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // A conversation that was edited is written anew in its order, so the row number orders better than the second does.
+    let columns = database.or_null("messages", &["message_id", "metadata_json"]);
     let sql = format!(
-        "SELECT id, {}, role, content_json, created_timestamp, {} FROM messages WHERE session_id = ?1 ORDER BY id",
-        database.or_null("messages", "message_id"),
-        database.or_null("messages", "metadata_json"),
+        "SELECT id, role, content_json, created_timestamp, {columns} FROM messages WHERE session_id = ?1 ORDER BY id"
     );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[&session.id.clone()])?;
-    while let Some(row) = database.next(&mut rows)? {
-        let (content, repaired) = match database::json::<Value>(row, 3) {
-            Ok(read) => read,
-            Err(reason) => {
-                sink.skip(database::record_number(row, 0), format!("row of messages: {reason}"));
-                continue;
-            }
-        };
-        sink.repaired += usize::from(repaired);
-        let role = database::text(row, 2).unwrap_or_default();
-        let metadata = database::json::<Value>(row, 5).map_or(Value::Null, |(metadata, _)| metadata);
-        let said = Said {
-            id: database::text(row, 1),
-            role: &role,
-            content: &content,
-            metadata: &metadata,
-            time: database::json::<Value>(row, 4).ok().and_then(|(value, _)| identity::stamp(&value)),
-        };
-        session.add(&said, sink);
-    }
-    session.finish(sink);
-    Ok(())
-}
-
-fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let sql = "SELECT min(id), count(*) FROM messages WHERE session_id IS NULL OR session_id NOT IN (SELECT id FROM sessions WHERE id IS NOT NULL)";
-    let mut statement = database.statement(sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
-    if let Some(row) = database.next(&mut rows)?
-        && let Some(count) = database::text(row, 1).filter(|count| count != "0")
-    {
-        sink.skip(database::record_number(row, 0), format!("{count} messages of sessions that are not listed"));
-    }
+    let session_id = session.id.clone();
+    database.each(&sql, &[&session_id], |row| {
+        if let Some(content) = database::parsed(row, 2, "row of messages", sink) {
+            let (created, metadata) = (database::value(row, 3), database::value(row, 5));
+            let (role, id) = (database::text(row, 1), database::text(row, 4));
+            let record = json!({"id": id, "role": role, "content": content, "created": created, "metadata": metadata});
+            session.take(&record, sink);
+        }
+        Ok(())
+    })?;
+    session.draft.finish(sink);
     Ok(())
 }
 
@@ -269,7 +202,7 @@ fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestEr
 ///
 /// `metadata` says who saw it: once a conversation was compacted, the agent sees a summary that the user does not.
 fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool) -> Vec<Message> {
-    let mut messages: Vec<_> = blocks(content).iter().flat_map(|block| block_messages(role, block)).collect();
+    let mut messages: Vec<_> = content.items().iter().flat_map(|block| block_messages(role, block)).collect();
     if metadata["userVisible"] == false {
         for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
             message.role = Role::System;
@@ -279,32 +212,23 @@ fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool
     messages
 }
 
-/// Whether the agent no longer sees the message, which only a compaction brings about.
-fn is_hidden_from_agent(metadata: &Value) -> bool {
-    metadata["agentVisible"] == false
-}
-
 /// Whether `value` is a list of blocks, as goose writes them.
 fn is_content(value: &Value) -> bool {
     value.as_array().is_some_and(|blocks| blocks.iter().all(|block| block["type"].is_string()))
 }
 
-fn blocks(content: &Value) -> &[Value] {
-    content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice)
-}
-
 fn block_messages(role: &str, block: &Value) -> Vec<Message> {
-    let kind = block["type"].as_str().unwrap_or_default();
-    let note = |key: &str| text(&block[key]).map(|words| Message::new(Role::System, Kind::Context, words));
+    let kind = block["type"].string();
+    let note = |key: &str| block[key].text().map(Message::context);
     let one = match kind {
-        "text" => return text(&block["text"]).map(|words| spoken(role, words)).unwrap_or_default(),
+        "text" => return block["text"].text().map(|words| turn::spoken(role, words)).unwrap_or_default(),
         "image" => {
             let speaker = if role == "user" { Role::User } else { Role::Assistant };
             Some(Message::new(speaker, Kind::Attachment, file_label("image", block["mimeType"].as_str())))
         }
         "toolRequest" | "frontendToolRequest" => Some(request(&block["toolCall"])),
         "toolResponse" => response(&block["toolResult"]).map(|text| answer(&text)),
-        "thinking" => text(&block["thinking"]).map(|words| Message::new(Role::Assistant, Kind::Reasoning, words)),
+        "thinking" => block["thinking"].text().map(Message::reasoning),
         "systemNotification" | "contextLengthExceeded" | "summarizationRequested" | "conversationCompacted" => {
             note("msg")
         }
@@ -315,18 +239,10 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
     one.into_iter().collect()
 }
 
-fn spoken(role: &str, words: &str) -> Vec<Message> {
-    match role {
-        "user" => user_words(words),
-        "assistant" => vec![Message::assistant(without_data(words))],
-        _ => vec![Message::new(Role::System, Kind::Context, words)],
-    }
-}
-
 fn request(tool_call: &Value) -> Message {
     match &tool_call["value"] {
         Value::Null => call("invalid call", &tool_call["error"]),
-        value => call(value["name"].as_str().unwrap_or_default(), &value["arguments"]),
+        value => call(value["name"].string(), &value["arguments"]),
     }
 }
 
@@ -336,17 +252,17 @@ fn response(result: &Value) -> Option<String> {
     let blocks = value.as_array().or_else(|| value["content"].as_array());
     let texts = blocks.into_iter().flatten().filter_map(|block| match block["type"].as_str() {
         Some("image") => Some(file_label("image", block["mimeType"].as_str())),
-        _ => text(&block["text"]).or_else(|| text(&block["resource"]["text"])).map(str::to_owned),
+        _ => block["text"].text().or_else(|| block["resource"]["text"].text()).map(str::to_owned),
     });
     let joined = texts.collect::<Vec<_>>().join("\n");
-    let error = || text(&result["error"]).map(str::to_owned);
+    let error = || result["error"].owned();
     if joined.is_empty() { error() } else { Some(joined) }
 }
 
 /// Returns the form that an extension shows the user, and what the user fills in.
 fn action(data: &Value) -> Option<Message> {
     match data["actionType"].as_str()? {
-        "elicitation" => text(&data["message"]).map(answer),
+        "elicitation" => data["message"].text().map(answer),
         "elicitationResponse" => {
             let fields = data.get("userData").or_else(|| data.get("user_data"))?.as_object()?;
             let lines: Vec<_> = fields
@@ -368,10 +284,10 @@ fn action(data: &Value) -> Option<Message> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::Skipped;
+    use crate::Transcript;
 
     fn read_all(name: &str, text: &str) -> (Vec<Transcript>, Vec<Skipped>) {
         let mut seen = Vec::new();

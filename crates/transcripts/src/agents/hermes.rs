@@ -7,11 +7,11 @@
 use rusqlite::Row;
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, call_of, spoken, words_of};
+use crate::json::Json;
 use crate::message::identity;
-use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "hermes";
@@ -40,12 +40,21 @@ impl Ingestor for Hermes {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let origin = input.path.display().to_string();
-        let Some(database) = database::of(&input)? else {
-            let reason = "it is no SQLite database".to_owned();
-            return Err(IngestError::Database { path: input.path, reason });
-        };
-        read_sessions(&database, &origin, sink)
+        let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
+        database.require("sessions", &["id", "started_at"])?;
+        database.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
+        // The order of the columns is what `session_of` reads.
+        let columns = ["title", "model", "cwd", "git_repo_root", "source", "model_config", "system_prompt"];
+        let columns = database.or_null("sessions", &columns);
+        let sql = format!("SELECT rowid, id, started_at, {columns} FROM sessions ORDER BY started_at, id");
+        database.each(&sql, &[], |row| {
+            match database::text(row, 1) {
+                Some(id) => read_messages(&database, session_of(row, id, &origin, sink), sink)?,
+                None => sink.skip(database::record_number(row, 0), "a session without an id"),
+            }
+            Ok(())
+        })?;
+        database.report_orphans(["messages", "session_id", "sessions"], "messages whose session is not there", sink)
     }
 }
 
@@ -60,36 +69,10 @@ struct Session {
     began: Option<MessageTime>,
 }
 
-fn read_sessions(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    database.require("sessions", &["id", "started_at"])?;
-    database.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
-    let column = |name| database.or_null("sessions", name);
-    // The order of the columns is what `session_of` reads.
-    let sql = format!(
-        "SELECT rowid, id, started_at, {}, {}, {}, {}, {}, {}, {} FROM sessions ORDER BY started_at, id",
-        column("title"),
-        column("model"),
-        column("cwd"),
-        column("git_repo_root"),
-        column("source"),
-        column("model_config"),
-        column("system_prompt"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
-    while let Some(row) = database.next(&mut rows)? {
-        match database::text(row, 1) {
-            Some(id) => read_messages(database, session_of(row, id, origin, sink), sink)?,
-            None => sink.skip(database::record_number(row, 0), "a session without an id"),
-        }
-    }
-    tell_orphans(database, sink)
-}
-
 fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> Session {
-    let config = database::json::<Value>(row, 8).map_or(Value::Null, |(config, _)| config);
+    let config = database::value(row, 8);
     let source = database::text(row, 7).unwrap_or_default();
-    let delegated_by = text(&config["_delegate_from"]);
+    let delegated_by = config["_delegate_from"].text();
     let identity = delegated_by.map_or_else(|| id.clone(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let began = stamped(row, 2);
@@ -98,79 +81,53 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
     meta.title = database::text(row, 3);
     meta.model = database::text(row, 4);
     meta.project = database::text(row, 5).or_else(|| database::text(row, 6));
-    let began = began.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-    let session = Session {
+    let began = began.map(MessageTime::derived);
+    draft.push_all("system", began, vec![Message::context(database::text(row, 9).unwrap_or_default())], sink);
+    Session {
         is_programs: delegated_by.is_some() || PROGRAMS.contains(&source.as_str()),
-        branched_from: text(&config["_branched_from"]).map(str::to_owned),
+        branched_from: config["_branched_from"].owned(),
         id,
         draft,
         began,
-    };
-    with_prompt(session, database::text(row, 9), sink)
-}
-
-fn with_prompt(mut session: Session, prompt: Option<String>, sink: &mut Sink<'_>) -> Session {
-    let prompt = Message::new(Role::System, Kind::Context, prompt.unwrap_or_default());
-    session.draft.push(Message { id: "system".to_owned(), time: session.began, ..prompt }, sink);
-    session
+    }
 }
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let copied = session.branched_from.take().map_or(Ok(0), |parent| shared(database, &session.id, &parent))?;
-    let column = |name| database.or_null("messages", name);
     // The order of the columns is what `messages_of` reads.
-    let sql = format!(
-        "SELECT id, role, content, timestamp, {}, {}, {}, {}, {}, {} FROM messages WHERE session_id = ?1 ORDER BY id",
-        column("tool_calls"),
-        column("reasoning_content"),
-        column("reasoning"),
-        column("observed"),
-        column("active"),
-        column("compacted"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[&session.id])?;
+    let columns = ["tool_calls", "reasoning_content", "reasoning", "observed", "active", "compacted"];
+    let columns = database.or_null("messages", &columns);
+    let sql = format!("SELECT id, role, content, timestamp, {columns} FROM messages WHERE session_id = ?1 ORDER BY id");
     let mut place = 0;
-    while let Some(row) = database.next(&mut rows)? {
+    database.each(&sql, &[&session.id], |row| {
         place += 1;
-        if place <= copied {
-            if place == copied {
-                let reason = format!("{copied} messages up to here repeat the session that this one was branched from");
-                sink.skip(database::record_number(row, 0), reason);
+        if place == copied {
+            let reason = format!("{copied} messages up to here repeat the session that this one was branched from");
+            sink.skip(database::record_number(row, 0), reason);
+        }
+        if place > copied && !is_taken_back(row) {
+            let mut messages = messages_of(row);
+            if session.is_programs {
+                turn::of_sub_agent(&mut messages);
             }
-            continue;
+            let (id, time) = (database::text(row, 0).unwrap_or_default(), stamped(row, 3).or(session.began));
+            session.draft.push_all(&id, time, messages, sink);
         }
-        if is_taken_back(row) {
-            continue;
-        }
-        let mut messages = messages_of(row);
-        if session.is_programs {
-            turn::of_sub_agent(&mut messages);
-        }
-        let (id, time) = (database::text(row, 0).unwrap_or_default(), stamped(row, 3).or(session.began));
-        for message in messages {
-            session.draft.push(Message { id: id.clone(), time, ..message }, sink);
-        }
-    }
+        Ok(())
+    })?;
     session.draft.finish(sink);
     Ok(())
 }
 
 /// Returns how many messages the session `id` and the session `parent` both begin with.
-fn shared(database: &Database, id: &str, parent: &str) -> Result<usize, IngestError> {
-    let sql = "SELECT role, content FROM messages WHERE session_id = ?1 ORDER BY id";
-    let (mut own, mut other) = (database.statement(sql)?, database.statement(sql)?);
-    let mut own = database.rows(&mut own, &[&id])?;
-    let mut other = database.rows(&mut other, &[&parent])?;
-    let said = |row: &Row<'_>| [database::text(row, 0), database::text(row, 1)];
-    let mut count = 0;
-    while let (Some(one), Some(two)) = (database.next(&mut own)?, database.next(&mut other)?) {
-        if said(one) != said(two) {
-            break;
-        }
-        count += 1;
-    }
-    Ok(count)
+fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestError> {
+    let said = "SELECT row_number() OVER (ORDER BY id) AS place, role, nullif(content, '') AS content FROM messages";
+    let sql = format!(
+        "WITH own AS ({said} WHERE session_id = ?1), other AS ({said} WHERE session_id = ?2)
+        SELECT coalesce(min(place) FILTER (WHERE own.role IS NOT other.role OR own.content IS NOT other.content) - 1,
+            count(*)) FROM own JOIN other USING (place)"
+    );
+    database.query_row(&sql, [id, parent], |row| row.get(0)).map_err(|error| database.error(error))
 }
 
 /// Whether the user went back to before the message; one that was only compacted has been said all the same.
@@ -180,41 +137,25 @@ fn is_taken_back(row: &Row<'_>) -> bool {
 }
 
 fn messages_of(row: &Row<'_>) -> Vec<Message> {
-    let words = database::text(row, 2).map(|content| words_of(&content)).unwrap_or_default();
-    let note = |kind| vec![Message::new(Role::System, kind, words.as_str())];
+    let words = database::text(row, 2).map(|content| text_of(&content)).unwrap_or_default();
     let is_observed = database::text(row, 7).as_deref() == Some("1");
-    let spoken = match database::text(row, 1).as_deref() {
-        Some("user" | "assistant") if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
-            note(Kind::Summary)
+    let said = match database::text(row, 1).unwrap_or_default().as_str() {
+        "user" | "assistant" if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
+            vec![Message::summary(words)]
         }
         // Overheard in a group, and not said to the agent.
-        Some("user") if is_observed => note(Kind::Context),
-        Some("user") => user_words(&words),
-        Some("assistant") => vec![Message::assistant(without_data(&words))],
-        Some("tool") => vec![answer(&words)],
-        Some(_) | None => note(Kind::Context),
+        "user" if is_observed => vec![Message::context(words)],
+        role => spoken(role, &words),
     };
     let thought = database::text(row, 5).or_else(|| database::text(row, 6));
-    let calls = database::json::<Value>(row, 4).map_or(Value::Null, |(calls, _)| calls);
-    let calls = calls.as_array().into_iter().flatten().map(|used| {
-        let function = if used["function"].is_object() { &used["function"] } else { used };
-        call(function["name"].as_str().unwrap_or_default(), &function["arguments"])
-    });
-    let reasoning = thought.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words));
-    reasoning.into_iter().chain(spoken).chain(calls).collect()
+    let calls = database::value(row, 4);
+    thought.map(Message::reasoning).into_iter().chain(said).chain(calls.list().iter().map(call_of)).collect()
 }
 
-/// Returns the words of a plain text, or of a list of blocks, in which pictures are named.
-fn words_of(content: &str) -> String {
+/// Returns the words of a plain text, or of a list of blocks.
+fn text_of(content: &str) -> String {
     let Some(json) = content.strip_prefix(JSON_CONTENT) else { return content.to_owned() };
-    let Ok((value, _)) = crate::json::parse::<Value>(json) else { return json.to_owned() };
-    let blocks = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
-    let shown = blocks.iter().filter_map(|block| match text(block).or_else(|| text(&block["text"])) {
-        Some(words) => Some(words.to_owned()),
-        None if block["type"].as_str().is_some_and(|kind| kind.contains("image")) => Some(file_label("image", None)),
-        None => None,
-    });
-    shown.collect::<Vec<_>>().join("\n")
+    crate::json::parse::<Value>(json).map_or_else(|_| json.to_owned(), |(blocks, _)| words_of(&blocks))
 }
 
 /// Reads the seconds since 1970 in a column.
@@ -223,22 +164,10 @@ fn stamped(row: &Row<'_>, column: usize) -> Option<MessageTime> {
     identity::instant(&seconds).map(MessageTime::logged)
 }
 
-fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let sql = "SELECT min(id), count(*) FROM messages
-         WHERE session_id IS NULL OR session_id NOT IN (SELECT id FROM sessions WHERE id IS NOT NULL)";
-    let mut statement = database.statement(sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
-    if let Some(row) = database.next(&mut rows)?
-        && let Some(count) = database::text(row, 1).filter(|count| count != "0")
-    {
-        sink.skip(database::record_number(row, 0), format!("{count} messages whose session is not there"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TimeSource;
     use crate::Transcript;
 
     const TABLES: &str = "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, model TEXT, model_config TEXT, system_prompt TEXT,

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use rusqlite::Row;
 use serde_json::{Value, json};
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{address_name, file_label, without_data};
 use crate::reading::database::{self, Database};
@@ -45,12 +46,12 @@ impl Ingestor for OpenCode {
                 sink.skip(number, "a session without an id");
                 continue;
             };
-            for entry in export["messages"].as_array().into_iter().flatten() {
-                let parts = entry["parts"].as_array().into_iter().flatten().cloned().collect();
-                let id = entry["info"]["id"].as_str().unwrap_or_default();
+            for entry in export["messages"].list() {
+                let parts = entry["parts"].list().iter().cloned().collect();
+                let id = entry["info"]["id"].string();
                 session.take(Said { id, info: &entry["info"], parts }, sink);
             }
-            session.finish(sink);
+            session.draft.finish(sink);
         }
         Ok(())
     }
@@ -97,18 +98,17 @@ struct Session {
 impl Session {
     /// Starts the session that `info` describes; `None` if that names none.
     fn new(info: &Value, origin: String) -> Option<Self> {
-        let id = turn::text(&info["id"])?;
-        let parent = turn::text(&info["parentID"]);
+        let id = info["id"].text()?;
+        let parent = info["parentID"].text();
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, origin);
         let is_own = |title: &&str| !PLACEHOLDER_TITLES.iter().any(|start| title.starts_with(start));
         let meta = draft.meta();
-        meta.title = turn::text(&info["title"]).filter(is_own).map(str::to_owned);
-        meta.project = turn::text(&info["directory"]).map(str::to_owned);
+        meta.title = info["title"].text().filter(is_own).map(str::to_owned);
+        meta.project = info["directory"].owned();
         meta.created_at = identity::instant(&info["time"]["created"]);
         let revert = &info["revert"];
-        let undone_from = turn::text(&revert["messageID"])
-            .map(|message| (message.to_owned(), turn::text(&revert["partID"]).map(str::to_owned)));
+        let undone_from = revert["messageID"].text().map(|message| (message.to_owned(), revert["partID"].owned()));
         Some(Self { draft, is_sub_agents: parent.is_some(), undone_from, is_undone: false })
     }
 
@@ -116,21 +116,19 @@ impl Session {
     fn take(&mut self, said: Said<'_>, sink: &mut Sink<'_>) {
         let Some(parts) = self.kept(said.id, said.parts) else { return };
         if self.draft.meta().model.is_none() {
-            let model = turn::text(&said.info["modelID"]).or_else(|| turn::text(&said.info["model"]["modelID"]));
+            let model = said.info["modelID"].text().or_else(|| said.info["model"]["modelID"].text());
             self.draft.meta().model = model.map(str::to_owned);
         }
         let head = MessageHead::of(said.id, said.info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
-        if let Some(error) = turn::text(&said.info["error"]["data"]["message"]) {
-            let failed = Message::new(Role::System, Kind::Context, error);
+        if let Some(error) = said.info["error"]["data"]["message"].text() {
+            let failed = Message::context(error);
             messages.push(Message { id: said.id.to_owned(), time: head.time, ..failed });
         }
         if self.is_sub_agents {
             turn::of_sub_agent(&mut messages);
         }
-        for message in messages {
-            self.draft.push(message, sink);
-        }
+        self.draft.extend(messages, sink);
     }
 
     /// Returns the parts that were not taken back.
@@ -148,10 +146,6 @@ impl Session {
         }
         Some(parts)
     }
-
-    fn finish(self, sink: &mut Sink<'_>) {
-        self.draft.finish(sink);
-    }
 }
 
 // `opencode.db`: one session at a time, and of it one message at a time.
@@ -161,24 +155,23 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     database.require("message", &["id", "session_id", "data"])?;
     database.require("part", &["id", "message_id", "data"])?;
     // The order of the columns is what `info_of` reads.
-    let sql = format!(
-        "SELECT id, directory, title, time_created, {}, {} FROM session ORDER BY time_created, id",
-        database.or_null("session", "parent_id"),
-        database.or_null("session", "revert"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
+    let columns = database.or_null("session", &["parent_id", "revert"]);
+    let sql = format!("SELECT id, directory, title, time_created, {columns} FROM session ORDER BY time_created, id");
     let mut number = 0;
-    while let Some(row) = database.next(&mut rows)? {
+    database.each(&sql, &[], |row| {
         number += 1;
         let info = info_of(row);
-        let id = info["id"].as_str().unwrap_or_default();
+        let id = info["id"].string();
         match Session::new(&info, format!("{origin}#{id}")) {
             Some(session) => read_messages(database, id, session, sink)?,
             None => sink.skip(number, "a session without an id"),
         }
+        Ok(())
+    })?;
+    for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
+        database.report_orphans([table, key, parent], &format!("rows of {table} whose {parent} is not there"), sink)?;
     }
-    tell_orphans(database, sink)
+    Ok(())
 }
 
 /// Spells a row as an export does.
@@ -187,9 +180,9 @@ fn info_of(row: &Row<'_>) -> Value {
         "id": database::text(row, 0),
         "directory": database::text(row, 1),
         "title": database::text(row, 2),
-        "time": {"created": database::json::<Value>(row, 3).map_or(Value::Null, |(time, _)| time)},
+        "time": {"created": database::value(row, 3)},
         "parentID": database::text(row, 4),
-        "revert": database::json::<Value>(row, 5).map_or(Value::Null, |(revert, _)| revert),
+        "revert": database::value(row, 5),
     })
 }
 
@@ -199,71 +192,33 @@ fn read_messages(
     mut session: Session,
     sink: &mut Sink<'_>,
 ) -> Result<(), IngestError> {
-    let sql = format!(
-        "SELECT rowid, id, data FROM message WHERE session_id = ?1 ORDER BY {}, id",
-        database.or_null("message", "time_created")
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[&session_id])?;
-    while let Some(row) = database.next(&mut rows)? {
+    let order = database.or_null("message", &["time_created"]);
+    let sql = format!("SELECT rowid, id, data FROM message WHERE session_id = ?1 ORDER BY {order}, id");
+    database.each(&sql, &[&session_id], |row| {
         let id = database::text(row, 1).unwrap_or_default();
-        if let Some(info) = parsed(row, "message", sink) {
+        if let Some(info) = database::parsed(row, 2, "row of message", sink) {
             let parts = parts_of(database, &id, sink)?;
             session.take(Said { id: &id, info: &info, parts }, sink);
         }
-    }
-    session.finish(sink);
+        Ok(())
+    })?;
+    session.draft.finish(sink);
     Ok(())
 }
 
 fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Result<Vec<Value>, IngestError> {
-    let mut statement = database
-        .prepare_cached("SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id")
-        .map_err(|error| database.error(error))?;
-    let mut rows = database.rows(&mut statement, &[&message_id])?;
     let mut parts = Vec::new();
-    while let Some(row) = database.next(&mut rows)? {
-        if let Some(mut part) = parsed(row, "part", sink) {
+    let sql = "SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id";
+    database.each(sql, &[&message_id], |row| {
+        if let Some(mut part) = database::parsed(row, 2, "row of part", sink) {
             if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
                 fields.insert("id".to_owned(), id.into());
             }
             parts.push(part);
         }
-    }
+        Ok(())
+    })?;
     Ok(parts)
-}
-
-/// Parses the data of a row of `table`, or returns why it cannot be used.
-fn parsed(row: &Row<'_>, table: &str, sink: &mut Sink<'_>) -> Option<Value> {
-    match database::json::<Value>(row, 2) {
-        Ok((value, repaired)) => {
-            sink.repaired += usize::from(repaired);
-            Some(value)
-        }
-        Err(reason) => {
-            sink.skip(database::record_number(row, 0), format!("row of {table}: {reason}"));
-            None
-        }
-    }
-}
-
-fn tell_orphans(database: &Database, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    let tables = [("message", "session_id", "session"), ("part", "message_id", "message")];
-    for (table, key, parent) in tables {
-        let sql = format!(
-            "SELECT min(rowid), count(*) FROM {table}
-             WHERE {key} IS NULL OR {key} NOT IN (SELECT id FROM {parent} WHERE id IS NOT NULL)"
-        );
-        let mut statement = database.statement(&sql)?;
-        let mut rows = database.rows(&mut statement, &[])?;
-        if let Some(row) = database.next(&mut rows)?
-            && let Some(count) = database::text(row, 1).filter(|count| count != "0")
-        {
-            let reason = format!("{count} rows of {table} whose {parent} is not there");
-            sink.skip(database::record_number(row, 0), reason);
-        }
-    }
-    Ok(())
 }
 
 // The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json` and
@@ -296,7 +251,7 @@ fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
             let parts = below.into_iter().filter_map(|place| listing.parsed(place, sink)).collect();
             session.take(Said { id, info: &info, parts }, sink);
         }
-        session.finish(sink);
+        session.draft.finish(sink);
     }
     let is_orphan =
         |place: &usize| listing.names[*place].split('/').nth(1).is_some_and(|session| !known.contains(session));
@@ -364,9 +319,9 @@ impl MessageHead {
 
     fn spoken(&self, words: &str) -> Vec<Message> {
         match self.role {
-            _ if self.is_summary => vec![Message::new(Role::System, Kind::Summary, words)],
+            _ if self.is_summary => vec![Message::summary(words)],
             Role::User => user_words(words),
-            Role::System => vec![Message::new(Role::System, Kind::Context, words)],
+            Role::System => vec![Message::context(words)],
             Role::Assistant | Role::Tool | Role::Other => vec![Message::prose(self.role, without_data(words))],
         }
     }
@@ -374,46 +329,44 @@ impl MessageHead {
 
 /// Returns the messages in one part; steps, snapshots and patches are bookkeeping and give none.
 fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
-    let mut messages = match part["type"].as_str().unwrap_or_default() {
-        "text" => match text(&part["text"]) {
+    let mut messages = match part["type"].string() {
+        "text" => match part["text"].text() {
             // What the program wrote, and what it does not show to the agent.
             Some(words) if part["synthetic"] == true || part["ignored"] == true => {
-                vec![Message::new(Role::System, Kind::Context, without_data(words))]
+                vec![Message::context(without_data(words))]
             }
             Some(words) => head.spoken(words),
             None => Vec::new(),
         },
         "reasoning" => {
-            text(&part["text"]).map(|words| Message::new(head.role, Kind::Reasoning, words)).into_iter().collect()
+            part["text"].text().map(|words| Message::new(head.role, Kind::Reasoning, words)).into_iter().collect()
         }
         "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
         "tool" => tool(part),
         // A command's template with what the user typed behind it; the agent that it starts sees no more.
-        "subtask" => {
-            text(&part["prompt"]).map(|words| Message::new(Role::System, Kind::Context, words)).into_iter().collect()
-        }
+        "subtask" => part["prompt"].text().map(Message::context).into_iter().collect(),
         _ => Vec::new(),
     };
     let own_time = [&part["time"]["start"], &part["state"]["time"]["start"]].into_iter().find_map(identity::stamp);
     for message in &mut messages {
-        text(&part["id"]).unwrap_or(&head.id).clone_into(&mut message.id);
+        part["id"].text().unwrap_or(&head.id).clone_into(&mut message.id);
         message.time = own_time.or(head.time);
     }
     messages
 }
 
 fn label(part: &Value) -> String {
-    let media = part["mime"].as_str().unwrap_or_default();
+    let media = part["mime"].string();
     let noun = if media.starts_with("image/") { "image" } else { "file" };
-    let named = text(&part["filename"]).or_else(|| part["url"].as_str().and_then(address_name));
+    let named = part["filename"].text().or_else(|| part["url"].as_str().and_then(address_name));
     file_label(noun, named.or(Some(media)))
 }
 
 fn tool(part: &Value) -> Vec<Message> {
     let state = &part["state"];
-    let mut messages = vec![call(part["tool"].as_str().unwrap_or_default(), &state["input"])];
-    let output = text(&state["output"]).or_else(|| text(&state["error"]));
-    let attached = state["attachments"].as_array().into_iter().flatten().map(label);
+    let mut messages = vec![call(part["tool"].string(), &state["input"])];
+    let output = state["output"].text().or_else(|| state["error"].text());
+    let attached = state["attachments"].list().iter().map(label);
     let pieces: Vec<_> = output.map(str::to_owned).into_iter().chain(attached).collect();
     if !pieces.is_empty() {
         messages.push(answer(&pieces.join("\n")));

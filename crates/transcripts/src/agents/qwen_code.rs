@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::agents::gemini_cli;
-use crate::message::blocks;
+use crate::json::Json;
+use crate::message::assemble::Clock;
+use crate::message::identity;
 use crate::message::parts::call_on;
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "qwen-code";
@@ -35,7 +35,7 @@ impl Ingestor for QwenCode {
             draft: Assembler::new(NAME, input.stem(), input.path.display().to_string()),
             held: 0,
             ends: HashMap::new(),
-            last_time: None,
+            clock: Clock::default(),
         };
         let mut records = Records::lines(input);
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
@@ -60,7 +60,7 @@ struct Session {
     held: usize,
     /// How many messages were held once a line had been taken.
     ends: HashMap<String, usize>,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Session {
@@ -70,12 +70,11 @@ impl Session {
         if line["type"] == "user" && messages.iter().any(Message::is_human) {
             self.rewind(line["parentUuid"].as_str());
         }
-        let id = line["uuid"].as_str().unwrap_or_default();
-        let logged = blocks::Text(line["timestamp"].as_str().map(str::to_owned)).time();
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = logged.or(self.last_time);
+        let id = line["uuid"].string();
+        let logged = identity::rfc3339(&line["timestamp"]);
+        let time = self.clock.next(logged);
         for message in messages {
-            let kept = self.draft.hold(Message { id: id.to_owned(), time: logged.or(before), ..message });
+            let kept = self.draft.hold(Message { id: id.to_owned(), time, ..message });
             self.held += usize::from(kept);
         }
         self.ends.insert(id.to_owned(), self.held);
@@ -110,11 +109,11 @@ impl Session {
 }
 
 fn messages(line: &Value) -> Vec<Message> {
-    let subtype = line["subtype"].as_str().unwrap_or_default();
+    let subtype = line["subtype"].string();
     let mut messages = gemini_cli::turn(&line["message"]);
-    match line["type"].as_str().unwrap_or_default() {
+    match line["type"].string() {
         "system" if subtype == "slash_command" => {
-            let command = line["systemPayload"]["rawCommand"].as_str().unwrap_or_default();
+            let command = line["systemPayload"]["rawCommand"].string();
             let is_call = !command.is_empty() && line["systemPayload"]["phase"] != "result";
             let call = Message::new(Role::User, Kind::ToolCall, call_on(command, ""));
             messages.extend(is_call.then_some(call));

@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::message::parts;
 use crate::message::speaker::without_leading_block;
-use crate::{Kind, Message, Role};
+use crate::{Message, Role};
 
 /// Returns what stands in the user's turn: the blocks that a program put first, and the words that were typed.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
     while let Some(after) = without_leading_block(rest) {
-        messages.push(Message::new(Role::System, Kind::Context, &rest[..rest.len() - after.len()]));
+        messages.push(Message::context(&rest[..rest.len() - after.len()]));
         rest = after.trim_start();
     }
     if !rest.is_empty() {
@@ -27,12 +28,42 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Message {
         Value::String(text) => parts::call_line(name, text),
         other => parts::call_line(name, &other.to_string()),
     };
-    Message::new(Role::Assistant, Kind::ToolCall, line)
+    Message::call(line)
+}
+
+/// Returns a call as models spell it: its name and arguments, bare or inside `function`.
+pub(super) fn call_of(used: &Value) -> Message {
+    let function = if used["function"].is_object() { &used["function"] } else { used };
+    call(function["name"].string(), &function["arguments"])
+}
+
+/// Returns what was said in `role`; in any that is not known, a program wrote it.
+pub(super) fn spoken(role: &str, words: &str) -> Vec<Message> {
+    match role {
+        "user" => user_words(words),
+        "assistant" => vec![Message::assistant(parts::without_data(words))],
+        "tool" => vec![answer(words)],
+        _ => vec![Message::context(words)],
+    }
+}
+
+/// Returns a text, or the texts of a list of blocks with its pictures named.
+pub(super) fn words_of(content: &Value) -> String {
+    let shown = content.items().iter().filter_map(|block| match block.text().or_else(|| block["text"].text()) {
+        Some(words) => Some(words.to_owned()),
+        None => block["type"].string().contains("image").then(|| parts::file_label("image", None)),
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the last part of a path, as Windows or any other system writes it.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Returns a tool's answer.
 pub(super) fn answer(text: &str) -> Message {
-    Message::new(Role::Tool, Kind::ToolResult, parts::without_data(text))
+    Message::answer(parts::without_data(text))
 }
 
 /// Makes messages those of an agent that another agent started: neither a person nor the assistant speaks in them.
@@ -42,11 +73,6 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
             message.role = Role::Other;
         }
     }
-}
-
-/// Returns the text that `value` is, if there is any.
-pub(super) fn text(value: &Value) -> Option<&str> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// Returns the path that the address of a folder stands for; any other text as it is.
@@ -68,6 +94,7 @@ pub(super) fn folder_path(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kind;
     use crate::message::identity;
     use serde_json::json;
 

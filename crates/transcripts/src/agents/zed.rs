@@ -5,13 +5,13 @@ use std::io::Read;
 use rusqlite::Row;
 use serde_json::Value;
 
-use crate::agents::turn::{self, answer, call, text, user_words};
+use crate::agents::turn::{self, answer, call, user_words};
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
-use crate::reading::database::{self, Database};
+use crate::reading::database::{self};
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink,
-    TimeSource, json,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, json,
 };
 
 /// The ingestor's name, stored with each transcript.
@@ -33,39 +33,25 @@ impl Ingestor for Zed {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let origin = input.path.display().to_string();
-        let Some(database) = database::of(&input)? else {
-            let reason = "it is no SQLite database".to_owned();
-            return Err(IngestError::Database { path: input.path, reason });
-        };
-        read_threads(&database, &origin, sink)
-    }
-}
-
-fn read_threads(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    database.require("threads", &["id", "summary", "updated_at", "data_type", "data"])?;
-    let column = |name| database.or_null("threads", name);
-    // The order of the columns is what `document_of` and `draft_of` read.
-    let sql = format!(
-        "SELECT rowid, id, summary, updated_at, data_type, data, {}, {}, {} FROM threads ORDER BY rowid",
-        column("parent_id"),
-        column("folder_paths"),
-        column("created_at"),
-    );
-    let mut statement = database.statement(&sql)?;
-    let mut rows = database.rows(&mut statement, &[])?;
-    while let Some(row) = database.next(&mut rows)? {
-        let number = database::record_number(row, 0);
-        match (database::text(row, 1), document_of(row)) {
-            (None, _) => sink.skip(number, "a thread without an id"),
-            (Some(_), Err(reason)) => sink.skip(number, reason),
-            (Some(id), Ok((document, repaired))) => {
-                sink.repaired += usize::from(repaired);
-                read_thread(row, &id, &document, origin, sink);
+        let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
+        database.require("threads", &["id", "summary", "updated_at", "data_type", "data"])?;
+        // The order of the columns is what `document_of` and `read_thread` read.
+        let columns = database.or_null("threads", &["parent_id", "folder_paths", "created_at"]);
+        let sql =
+            format!("SELECT rowid, id, summary, updated_at, data_type, data, {columns} FROM threads ORDER BY rowid");
+        database.each(&sql, &[], |row| {
+            let number = database::record_number(row, 0);
+            match (database::text(row, 1), document_of(row)) {
+                (None, _) => sink.skip(number, "a thread without an id"),
+                (Some(_), Err(reason)) => sink.skip(number, reason),
+                (Some(id), Ok((document, repaired))) => {
+                    sink.repaired += usize::from(repaired);
+                    read_thread(row, &id, &document, &origin, sink);
+                }
             }
-        }
+            Ok(())
+        })
     }
-    Ok(())
 }
 
 /// Returns the thread in a row, unpacked.
@@ -87,68 +73,55 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
         return Err(format!("a thread over the limit of {} MiB", limit >> 20));
     }
     let text = String::from_utf8_lossy(&text);
-    json::parse(&text).map_err(|error| {
-        if json::is_too_deep(&text) {
-            "nested too deeply".to_owned()
-        } else {
-            format!("invalid JSON at column {}", error.column())
-        }
-    })
+    json::parse(&text).map_err(|error| json::reason(&text, &error))
 }
 
 fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &mut Sink<'_>) {
     let parent = database::text(row, 6);
-    let parent = parent.or_else(|| turn::text(&document["subagent_context"]["parent_thread_id"]).map(str::to_owned));
+    let parent = parent.or_else(|| document["subagent_context"]["parent_thread_id"].owned());
     let identity = parent.as_ref().map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];
     let folders = database::text(row, 7);
     let folder = folders.as_deref().and_then(|all| all.lines().next()).map(str::to_owned);
-    let worktree = || turn::text(&snapshot["worktree_snapshots"][0]["worktree_path"]).map(str::to_owned);
+    let worktree = || snapshot["worktree_snapshots"][0]["worktree_path"].owned();
     let written = |column| database::text(row, column).and_then(|text| identity::instant(&Value::String(text)));
     let meta = draft.meta();
     meta.title = database::text(row, 2);
     meta.project = folder.filter(|folder| !folder.is_empty()).or_else(worktree);
-    meta.model = turn::text(&document["model"]["model"]).map(str::to_owned);
+    meta.model = document["model"]["model"].owned();
     meta.created_at = written(8).or_else(|| identity::instant(&snapshot["timestamp"]));
     // No message has a time of its own: that of the thread must do, and of these its beginning.
     let at = meta.created_at.or_else(|| written(3));
-    let time = at.map(|at| MessageTime { source: TimeSource::Derived, ..MessageTime::logged(at) });
-    for entry in document["messages"].as_array().into_iter().flatten() {
-        let mut messages = messages_of(entry);
+    let time = at.map(|at| MessageTime::logged(at).derived());
+    for entry in document["messages"].list() {
+        let (id, mut messages) = messages_of(entry);
         if parent.is_some() {
             turn::of_sub_agent(&mut messages);
         }
-        for message in messages {
-            draft.push(Message { time, ..message }, sink);
-        }
+        draft.push_all(id, time, messages, sink);
     }
     draft.finish(sink);
 }
 
 // The messages of a thread: keyed by who speaks, or, in older versions, with a role and segments.
 
-/// Returns the messages in one entry; a mark such as `"Resume"` holds none.
-fn messages_of(entry: &Value) -> Vec<Message> {
+/// Returns the messages in one entry, and its id; a mark such as `"Resume"` holds none.
+fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     if entry["role"].is_string() {
-        return older(entry);
+        return ("", older(entry));
     }
-    let Some((who, body)) = entry.as_object().and_then(|fields| fields.iter().next()) else { return Vec::new() };
-    let mut messages = match who.as_str() {
+    let Some((who, body)) = entry.as_object().and_then(|fields| fields.iter().next()) else { return ("", Vec::new()) };
+    let messages = match who.as_str() {
         "User" => user(&body["content"]),
         "Agent" => agent(body),
         // What a compaction leaves of the messages before it.
         _ => {
-            let summary = ["summary", "text"].into_iter().find_map(|key| text(&body[key])).or_else(|| text(body));
-            summary.map(|words| Message::new(Role::System, Kind::Summary, words)).into_iter().collect()
+            let summary = body.first_text(&["summary", "text"]).or_else(|| body.text());
+            summary.map(Message::summary).into_iter().collect()
         }
     };
-    if let Some(id) = text(&body["id"]) {
-        for message in &mut messages {
-            id.clone_into(&mut message.id);
-        }
-    }
-    messages
+    (body["id"].text().unwrap_or_default(), messages)
 }
 
 /// Returns a value that is keyed by its variant, such as `{"Text": "…"}`.
@@ -161,13 +134,13 @@ fn variant(block: &Value) -> (&str, &Value) {
 
 fn user(content: &Value) -> Vec<Message> {
     let (mut words, mut rest) = (String::new(), Vec::new());
-    for block in content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice) {
+    for block in content.items() {
         match variant(block) {
             ("Text", value) => words.push_str(value.as_str().unwrap_or_default()),
             // Its name stands in the sentence; its text came along without being typed.
             ("Mention", value) => {
                 words.extend(mentioned(&value["uri"]).map(|name| format!("@{name}")));
-                rest.extend(text(&value["content"]).map(|words| Message::new(Role::System, Kind::Context, words)));
+                rest.extend(value["content"].text().map(Message::context));
             }
             ("Image", _) => rest.push(Message::new(Role::User, Kind::Attachment, file_label("image", None))),
             _ => {}
@@ -178,22 +151,22 @@ fn user(content: &Value) -> Vec<Message> {
 
 fn mentioned(uri: &Value) -> Option<&str> {
     let (_, target) = variant(uri);
-    let named = ["name", "abs_path", "path", "url"].into_iter().find_map(|key| text(&target[key]));
-    named.or_else(|| text(target)).and_then(|path| path.rsplit(['/', '\\']).next())
+    let named = target.first_text(&["name", "abs_path", "path", "url"]);
+    named.or_else(|| target.text()).map(turn::file_name)
 }
 
 fn agent(body: &Value) -> Vec<Message> {
     let mut messages = Vec::new();
-    for block in body["content"].as_array().into_iter().flatten() {
+    for block in body["content"].list() {
         match variant(block) {
-            ("Text", value) => messages.extend(text(value).map(|words| Message::assistant(without_data(words)))),
+            ("Text", value) => messages.extend(value.text().map(|words| Message::assistant(without_data(words)))),
             ("Thinking", value) => {
-                let words = text(&value["text"]).or_else(|| text(value));
-                messages.extend(words.map(|words| Message::new(Role::Assistant, Kind::Reasoning, words)));
+                let words = value["text"].text().or_else(|| value.text());
+                messages.extend(words.map(Message::reasoning));
             }
             ("ToolUse", value) => {
-                messages.push(call(value["name"].as_str().unwrap_or_default(), &value["input"]));
-                messages.extend(result(&body["tool_results"][value["id"].as_str().unwrap_or_default()]));
+                messages.push(call(value["name"].string(), &value["input"]));
+                messages.extend(result(&body["tool_results"][value["id"].string()]));
             }
             _ => {}
         }
@@ -204,32 +177,25 @@ fn agent(body: &Value) -> Vec<Message> {
 /// Returns a tool's answer: a text, or one variant or a list of several.
 fn result(result: &Value) -> Option<Message> {
     let content = &result["content"];
-    let blocks = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
-    let pieces = blocks.iter().filter_map(|block| match variant(block) {
+    let pieces = content.items().iter().filter_map(|block| match variant(block) {
         ("Image", _) => Some(file_label("image", None)),
-        (_, value) => text(value).or_else(|| text(&value["text"])).map(str::to_owned),
+        (_, value) => value.text().or_else(|| value["text"].text()).map(str::to_owned),
     });
     let pieces: Vec<_> = pieces.collect();
     (!pieces.is_empty()).then(|| answer(&pieces.join("\n")))
 }
 
 fn older(entry: &Value) -> Vec<Message> {
-    let role = entry["role"].as_str().unwrap_or_default();
-    let mut messages: Vec<_> =
-        text(&entry["context"]).map(|words| Message::new(Role::System, Kind::Context, words)).into_iter().collect();
-    for segment in entry["segments"].as_array().into_iter().flatten() {
-        let Some(words) = text(&segment["text"]) else { continue };
-        match (segment["type"].as_str(), role) {
-            (Some("thinking"), _) => messages.push(Message::new(Role::Assistant, Kind::Reasoning, words)),
-            (_, "user") => messages.extend(user_words(words)),
-            (_, "assistant") => messages.push(Message::assistant(without_data(words))),
-            _ => messages.push(Message::new(Role::System, Kind::Context, words)),
+    let mut messages: Vec<_> = entry["context"].text().map(Message::context).into_iter().collect();
+    for segment in entry["segments"].list() {
+        let Some(words) = segment["text"].text() else { continue };
+        match segment["type"].string() {
+            "thinking" => messages.push(Message::reasoning(words)),
+            _ => messages.extend(turn::spoken(entry["role"].string(), words)),
         }
     }
-    for used in entry["tool_uses"].as_array().into_iter().flatten() {
-        messages.push(call(used["name"].as_str().unwrap_or_default(), &used["input"]));
-    }
-    messages.extend(entry["tool_results"].as_array().into_iter().flatten().filter_map(result));
+    messages.extend(entry["tool_uses"].list().iter().map(|used| call(used["name"].string(), &used["input"])));
+    messages.extend(entry["tool_results"].list().iter().filter_map(result));
     messages
 }
 
@@ -239,6 +205,7 @@ mod tests {
 
     use super::*;
     use crate::Skipped;
+    use crate::TimeSource;
     use crate::Transcript;
 
     const TABLE: &str = "CREATE TABLE threads (id TEXT, parent_id TEXT, folder_paths TEXT, summary TEXT, updated_at TEXT, created_at TEXT, data_type TEXT, data BLOB);";
@@ -276,7 +243,7 @@ mod tests {
     }
 
     fn pieces(entry: &Value) -> Vec<String> {
-        shown(&messages_of(entry))
+        shown(&messages_of(entry).1)
     }
 
     #[test]

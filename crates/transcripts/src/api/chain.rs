@@ -45,7 +45,6 @@ pub(crate) struct Chains {
 
 impl Chains {
     /// Starts without any turn, for the format called `source`.
-    #[must_use]
     pub(crate) fn new(source: &'static str) -> Self {
         Self { source, turns: Vec::new(), known: HashSet::new(), bytes: 0 }
     }
@@ -92,7 +91,7 @@ impl Chains {
                     prompt = Some(pieces.text.clone());
                     draft.push(pieces, sink);
                 }
-                turn.messages.drain(..).for_each(|message| draft.push(message, sink));
+                draft.extend(turn.messages.drain(..), sink);
             }
             draft.finish(sink);
         }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api::threads::{Call, Threads};
+use crate::json::Json;
 use crate::message::exchange::{answered, asked, without_repetition};
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, MessageTime, Object, Objects, Sink};
@@ -80,7 +81,7 @@ fn is_trace(value: &Value) -> bool {
 }
 
 fn is_ours(value: &Value) -> bool {
-    let observations = value["observations"].as_array().map_or(&[][..], Vec::as_slice);
+    let observations = value["observations"].list();
     let is_whole = value["observations"].is_array() && value["id"].is_string() && value.get("timestamp").is_some();
     observations.iter().any(is_observation)
         || is_whole && observations.is_empty()
@@ -91,7 +92,7 @@ fn is_ours(value: &Value) -> bool {
 /// Reads a trace: its calls to a model, or, where none has content, its own input and output.
 fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let trace = &object.value;
-    let observations = trace["observations"].as_array().map_or(&[][..], Vec::as_slice);
+    let observations = trace["observations"].list();
     let has_content = |one: &&Value| {
         one["type"] == "GENERATION" && !(asked(&one["input"]).is_empty() && answered(&one["output"]).is_empty())
     };

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::message::chat::{is_item, is_message, messages_of};
 use crate::message::exchange::{Conversation, Loose, own_id};
 use crate::{Head, IngestError, Ingestor, Input, Message, Objects, Sink};
@@ -76,7 +77,7 @@ fn conversation(value: &Value) -> Option<Vec<&Value>> {
     let (asked, choices) = (&half("request")["messages"], &half("response")["choices"]);
     if let Some(choices) = choices.as_array() {
         let answer = choices.iter().take(1).map(|choice| &choice["message"]).filter(|message| is_message(message));
-        return Some(asked.as_array().into_iter().flatten().chain(answer).collect());
+        return Some(asked.list().iter().chain(answer).collect());
     }
     let items = asked.as_array()?;
     let known = items.iter().filter(|item| is_item(item)).count();

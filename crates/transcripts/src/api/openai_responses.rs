@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::api::chain::{Chains, Turn};
+use crate::json::Json;
 use crate::message::chat::{is_item, messages_of};
 use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
 use crate::message::identity;
@@ -67,8 +68,8 @@ impl Ingestor for OpenAiResponses {
 
 /// Whether `value` is an item that no other API's messages look like.
 fn is_own_item(value: &Value) -> bool {
-    let kind = value["type"].as_str().unwrap_or_default();
-    let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let kind = value["type"].string();
+    let parts = value["content"].list();
     let own_part = parts.iter().any(|part| part["type"].as_str().is_some_and(|kind| OWN_PARTS.contains(&kind)));
     value.get("payload").is_none()
         && value.get("timestamp").is_none()
@@ -83,7 +84,7 @@ fn is_response(value: &Value) -> bool {
 
 fn is_request(value: &Value) -> bool {
     let most = |items: &Value| {
-        let items = items.as_array().map_or(&[][..], Vec::as_slice);
+        let items = items.list();
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
@@ -145,7 +146,7 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
     let conversation =
         facts.iter().find_map(|fact| fact["conversation"]["id"].as_str().or(fact["conversation"].as_str()));
-    let sent = serde_json::json!({"model": request["model"].as_str().unwrap_or_default(), "input": request["input"]});
+    let sent = serde_json::json!({"model": request["model"].string(), "input": request["input"]});
     let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };
     let created = identity::instant(&response["created_at"]);

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::api::threads::{Call, Threads};
+use crate::json::Json;
 use crate::message::chat::messages_of;
 use crate::message::exchange::{answered, asked, embedded, preamble};
 use crate::{Head, IngestError, Ingestor, Input, Message, MessageTime, Object, Objects, Sink};
@@ -69,7 +70,7 @@ fn is_export(value: &Value) -> bool {
 }
 
 fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value[key].as_array().map_or(&[][..], Vec::as_slice).iter()
+    value[key].list().iter()
 }
 
 /// Reads one export.
@@ -98,7 +99,7 @@ impl Reader<'_> {
         for event in items(span, "events") {
             let pieces = Attributes::of(&event["attributes"]);
             of_a_model |= pieces.has(MARKS);
-            let (asked, answered) = event_content(event["name"].as_str().unwrap_or_default(), &pieces, &Value::Null);
+            let (asked, answered) = event_content(event["name"].string(), &pieces, &Value::Null);
             input.extend(asked);
             output.extend(answered);
         }
@@ -120,7 +121,7 @@ impl Reader<'_> {
             // What was asked and what was answered are records of their own, held together by the span.
             let mut calls: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
             for record in items(resource, "scopeLogs").flat_map(|scope| items(scope, "logRecords")) {
-                let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+                let text = |key: &str| record[key].string().to_owned();
                 calls.entry((text("traceId"), text("spanId"))).or_default().push(record);
             }
             for records in calls.values_mut() {
@@ -172,7 +173,7 @@ impl Reader<'_> {
 fn named(attributes: &Attributes, record: &Value, service: Option<&str>) -> Call {
     Call {
         thread: attributes.text(THREADS).unwrap_or_default(),
-        trace: record["traceId"].as_str().unwrap_or_default().to_owned(),
+        trace: record["traceId"].string().to_owned(),
         project: service.map(str::to_owned),
         model: attributes.text(MODELS),
         ..Call::default()
@@ -262,9 +263,8 @@ struct Attributes(BTreeMap<String, Value>);
 
 impl Attributes {
     /// Reads a list of `key` and `value`.
-    #[must_use]
     fn of(list: &Value) -> Self {
-        let pairs = list.as_array().map_or(&[][..], Vec::as_slice).iter();
+        let pairs = list.list().iter();
         Self(
             pairs
                 .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], MAX_DEPTH))))
@@ -273,26 +273,22 @@ impl Attributes {
     }
 
     /// Returns the first of `keys` that is there, parsed where it is JSON in a string.
-    #[must_use]
     fn value(&self, keys: &[&str]) -> Value {
         let found = keys.iter().find_map(|key| self.0.get(*key)).unwrap_or(&Value::Null);
         found.as_str().and_then(embedded).unwrap_or_else(|| found.clone())
     }
 
     /// Returns the first of `keys` that is text.
-    #[must_use]
     fn text(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| self.0.get(*key)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
     /// Whether there is an attribute whose name begins with one of `prefixes`.
-    #[must_use]
     fn has(&self, prefixes: &[&str]) -> bool {
         self.0.keys().any(|key| prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
     /// Returns the messages that stand under `<prefix>.<place>.…`, in the order of their places, as objects.
-    #[must_use]
     fn messages(&self, prefix: &str) -> Vec<Value> {
         let mut messages: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
         for (key, value) in &self.0 {
@@ -346,7 +342,6 @@ fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String
 }
 
 /// Returns a typed value as plain JSON.
-#[must_use]
 fn any_value(value: &Value) -> Value {
     plain(value, MAX_DEPTH)
 }
@@ -356,11 +351,11 @@ fn plain(value: &Value, depth: usize) -> Value {
     match (kind.as_str(), depth.checked_sub(1)) {
         ("stringValue" | "boolValue" | "doubleValue" | "intValue", _) => inner.clone(),
         ("arrayValue", Some(depth)) => {
-            let values = inner["values"].as_array().map_or(&[][..], Vec::as_slice);
+            let values = inner["values"].list();
             values.iter().map(|value| plain(value, depth)).collect()
         }
         ("kvlistValue", Some(depth)) => {
-            let pairs = inner["values"].as_array().map_or(&[][..], Vec::as_slice).iter();
+            let pairs = inner["values"].list().iter();
             let pairs = pairs.filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"], depth))));
             Value::Object(pairs.collect())
         }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::{Assembler, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource};
+use crate::{Assembler, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
 /// One call to a model.
 #[derive(Default)]
@@ -70,7 +70,6 @@ struct Thread {
 
 impl Threads {
     /// Starts without any call, for the format called `source`.
-    #[must_use]
     pub(crate) fn new(source: &'static str) -> Self {
         let (held, open) = (Vec::new(), Vec::new());
         Self { source, held, pool: HashMap::new(), bytes: 0, open, places: HashMap::new() }
@@ -137,7 +136,7 @@ impl Thread {
         meta.title = meta.title.take().or(call.title);
         meta.project = meta.project.take().or(call.project);
         meta.model = call.model.or(meta.model.take());
-        let derived = |time: MessageTime| MessageTime { source: TimeSource::Derived, ..time };
+        let derived = |time: MessageTime| time.derived();
         let (sent, answered) = (call.start.map(derived), call.end.or(call.start.map(derived)));
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();

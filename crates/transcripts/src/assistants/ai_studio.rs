@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::assistants::export::{Clock, list, text};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
@@ -61,7 +62,7 @@ fn read_prompt(
     (number, changed): (usize, Option<MessageTime>),
     sink: &mut Sink<'_>,
 ) {
-    let chunks = shown(list(&prompt["chunkedPrompt"]["chunks"]));
+    let chunks = shown(prompt["chunkedPrompt"]["chunks"].list());
     let started = identity::stamp(&prompt["createTime"]);
     let first_stamp = chunks.iter().find_map(|chunk| identity::stamp(&chunk["createTime"]));
     let mut clock = Clock::starting(started.or(first_stamp).or(changed));
@@ -73,19 +74,18 @@ fn read_prompt(
         let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
-    let drafts = list(&prompt["chunkedPrompt"]["pendingInputs"]);
+    let drafts = prompt["chunkedPrompt"]["pendingInputs"].list();
     if drafts.iter().any(|draft| !words(draft, false).trim().is_empty()) {
         sink.skip(number, "a draft that was not sent");
     }
     let first = messages.iter().find(|message| message.is_human()).or(messages.first());
-    let id = text(&prompt["id"]).or_else(|| first.map(|first| identity::of_file(stem, first))).unwrap_or_default();
+    let id = prompt["id"].owned().or_else(|| first.map(|first| identity::of_file(stem, first))).unwrap_or_default();
     let mut draft = Assembler::new("ai-studio", id, origin);
-    draft.meta().title = text(&prompt["displayName"]).or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
-    draft.meta().model = text(&prompt["runSettings"]["model"]).map(|model| model.replacen("models/", "", 1));
+    draft.meta().title =
+        prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
+    draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);
-    for message in messages {
-        draft.push(message, sink);
-    }
+    draft.extend(messages, sink);
     draft.finish(sink);
 }
 
@@ -96,24 +96,24 @@ fn shown(chunks: &[Value]) -> Vec<&Value> {
         chunks.iter().filter_map(|chunk| Some((chunk["id"].as_str()?, parent(chunk)))).collect();
     let is_replaced = |chunk: &Value| {
         let own = parent(chunk);
-        let newer = list(&chunk["branchChildren"]).iter().filter_map(|child| parents.get(child["id"].as_str()?));
+        let newer = chunk["branchChildren"].list().iter().filter_map(|child| parents.get(child["id"].as_str()?));
         own.is_some() && newer.into_iter().any(|other| *other == own)
     };
     chunks.iter().filter(|chunk| chunk.is_object() && !is_replaced(chunk)).collect()
 }
 
 fn instruction(value: &Value) -> Option<String> {
-    let parts = list(&value["parts"]).iter().filter_map(|part| part["text"].as_str());
+    let parts = value["parts"].list().iter().filter_map(|part| part["text"].as_str());
     let joined = parts.collect::<Vec<_>>().join("\n");
-    text(value).or_else(|| text(&value["text"])).or_else(|| Some(joined).filter(|words| !words.trim().is_empty()))
+    value.owned().or_else(|| value["text"].owned()).or_else(|| Some(joined).filter(|words| !words.trim().is_empty()))
 }
 
 /// Returns the words of a chunk, or its thoughts: from its text, or else from the parts that it was streamed in.
 fn words(chunk: &Value, of_thought: bool) -> String {
     let is_thought = |value: &Value| value["isThought"] == true || value["thought"] == true;
-    let whole = text(&chunk["text"]).filter(|_| is_thought(chunk) == of_thought);
+    let whole = chunk["text"].owned().filter(|_| is_thought(chunk) == of_thought);
     whole.unwrap_or_else(|| {
-        let parts = list(&chunk["parts"]).iter().filter(|part| (is_thought(chunk) || is_thought(part)) == of_thought);
+        let parts = chunk["parts"].list().iter().filter(|part| (is_thought(chunk) || is_thought(part)) == of_thought);
         parts.filter_map(|part| part["text"].as_str()).collect()
     })
 }
@@ -130,23 +130,23 @@ fn messages_of(chunk: &Value, time: Option<MessageTime>, number: usize, sink: &m
     let code = &chunk["executableCode"];
     let language = code["language"].as_str().unwrap_or("code").to_lowercase();
     let call = code["code"].as_str().map(|code| call_line(&language, code)).unwrap_or_default();
-    let output = chunk["codeExecutionResult"]["output"].as_str().unwrap_or_default();
+    let output = chunk["codeExecutionResult"]["output"].string();
     let mut said = vec![
         (role, Kind::Reasoning, words(chunk, true)),
         (role, Kind::Prose, without_data(&words(chunk, false))),
         (role, Kind::ToolCall, call),
         (Role::Tool, Kind::ToolResult, without_data(output)),
-        (role, Kind::Context, chunk["errorMessage"].as_str().unwrap_or_default().to_owned()),
+        (role, Kind::Context, chunk["errorMessage"].string().to_owned()),
     ];
     for (field, noun) in FILES {
         let file = &chunk[*field];
-        let kind = file["mimeType"].as_str().unwrap_or_default();
+        let kind = file["mimeType"].string();
         let noun = if kind.starts_with("image/") { "image" } else { noun };
         if file.is_object() {
             said.push((role, Kind::Attachment, file_label(noun, file["name"].as_str())));
         }
     }
-    let id = chunk["id"].as_str().unwrap_or_default();
+    let id = chunk["id"].string();
     said.into_iter()
         .filter(|(_, _, text)| !text.trim().is_empty())
         .map(|(role, kind, text)| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) })

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::assistants::export::{list, role_and_kind, text};
+use crate::assistants::export::role_and_kind;
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
 
 /// Shortest id that is taken for an identity, in bytes; a shorter one is a counter that the next export repeats.
 const SHORTEST_ID: usize = 8;
@@ -21,7 +22,7 @@ impl Ingestor for ChatbotUi {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.objects().any(|value| list(&value["history"]).iter().any(is_chat))
+        head.objects().any(|value| value["history"].list().iter().any(is_chat))
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -46,23 +47,21 @@ fn is_chat(value: &Value) -> bool {
 
 fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     let messages: Vec<Message> =
-        list(&chat["messages"]).iter().flat_map(|message| messages_of(message, number, sink)).collect();
+        chat["messages"].list().iter().flat_map(|message| messages_of(message, number, sink)).collect();
     if messages.is_empty() {
         return sink.skip(number, "a chat without messages");
     }
-    let id = text(&chat["id"]).filter(|id| id.len() >= SHORTEST_ID).unwrap_or_else(|| {
+    let id = chat["id"].owned().filter(|id| id.len() >= SHORTEST_ID).unwrap_or_else(|| {
         let first = messages.first().map(Message::content_hash).unwrap_or_default();
         identity::of_parts(&[&chat["id"].to_string(), &first])
     });
     let mut draft = Assembler::new("chatbot-ui", id, origin);
-    draft.meta().title = text(&chat["name"]);
-    draft.meta().model = text(&chat["model"]["id"]).or_else(|| text(&chat["model"]));
-    if let Some(prompt) = text(&chat["prompt"]) {
-        draft.push(Message::new(Role::System, Kind::Context, prompt), sink);
+    draft.meta().title = chat["name"].owned();
+    draft.meta().model = chat["model"]["id"].owned().or_else(|| chat["model"].owned());
+    if let Some(prompt) = chat["prompt"].owned() {
+        draft.push(Message::context(prompt), sink);
     }
-    for message in messages {
-        draft.push(message, sink);
-    }
+    draft.extend(messages, sink);
     draft.finish(sink);
 }
 
@@ -71,7 +70,7 @@ fn messages_of(message: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
         sink.skip(number, "a message whose role is not known");
         return Vec::new();
     };
-    let parts = list(&message["content"]);
+    let parts = message["content"].list();
     let words = match message["content"].as_str() {
         Some(words) => words.to_owned(),
         None => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),

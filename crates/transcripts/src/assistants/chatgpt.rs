@@ -7,7 +7,9 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use crate::assistants::deepseek;
-use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::assistants::export::{self, Node};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
@@ -40,7 +42,7 @@ fn is_conversation(value: &Value) -> bool {
     let is_tree = value["mapping"]
         .as_object()
         .is_some_and(|nodes| nodes.values().any(is_node) || (nodes.is_empty() && value.get("current_node").is_some()));
-    let is_flat = list(&value["messages"]).iter().any(|message| {
+    let is_flat = value["messages"].list().iter().any(|message| {
         message["author"]["role"].is_string() && (message["content"].is_object() || message["content"].is_string())
     });
     (is_tree || is_flat || is_shared(value)) && !deepseek::is_conversation(value)
@@ -84,9 +86,9 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let started = identity::stamp(&conversation["create_time"]);
     let mut draft = Assembler::new("chatgpt", external_id(conversation, &said), origin);
     let meta = draft.meta();
-    meta.title = text(&conversation["title"]);
+    meta.title = conversation["title"].owned();
     meta.model = model(conversation, &said);
-    meta.project = text(&conversation["gizmo_id"]).filter(|id| id.starts_with("g-p-"));
+    meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
     let earliest =
         said.iter().filter_map(|message| identity::stamp(&message["create_time"])).min_by_key(|time| time.at);
@@ -111,19 +113,19 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
 
 /// Returns the mark by which the conversation asks to be forgotten.
 fn private_mark(conversation: &Value) -> Option<&'static str> {
-    let scope = conversation["memory_scope"].as_str().unwrap_or_default();
+    let scope = conversation["memory_scope"].string();
     let marked = PRIVATE_MARKS.iter().copied().find(|mark| conversation[*mark] == true);
     marked.or_else(|| scope.ends_with("disabled").then_some("memory_scope"))
 }
 
 fn model(conversation: &Value, said: &[&Value]) -> Option<String> {
-    let of_message = |message: &&Value| text(&message["metadata"]["model_slug"]);
-    said.iter().rev().find_map(of_message).or_else(|| text(&conversation["default_model_slug"]))
+    let of_message = |message: &&Value| message["metadata"]["model_slug"].owned();
+    said.iter().rev().find_map(of_message).or_else(|| conversation["default_model_slug"].owned())
 }
 
 /// Returns the conversation's id, or one derived from how it began.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
-    let own = ["conversation_id", "id", "shared_conversation_id"].into_iter().find_map(|key| text(&conversation[key]));
+    let own = conversation.first_owned(&["conversation_id", "id", "shared_conversation_id"]);
     own.unwrap_or_else(|| {
         let first = said.iter().find(|message| role_of(message) == Role::User).or(said.first());
         let first = first.map(|message| (message["id"].to_string(), message["content"].to_string()));
@@ -149,7 +151,6 @@ enum Placed {
 }
 
 /// Returns what `message` says, at `time`.
-#[must_use]
 fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     let role = role_of(message);
     let content = &message["content"];
@@ -164,7 +165,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     };
     let speaker = message["author"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
     let made = |kind, text| Message {
-        id: message["id"].as_str().unwrap_or_default().to_owned(),
+        id: message["id"].string().to_owned(),
         kind,
         speaker: speaker.clone(),
         time,
@@ -176,7 +177,6 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
 }
 
 /// Returns on whose behalf `message` stands; old exports and shared pages write it without the `author` around it.
-#[must_use]
 fn role_of(message: &Value) -> Role {
     match message["author"]["role"].as_str().or_else(|| message["role"].as_str()) {
         Some("user") => Role::User,
@@ -235,13 +235,13 @@ fn text_of(content: &Value) -> Option<String> {
 
 /// Joins the parts that are words: strings, and what was heard in a recording.
 fn parts(content: &Value) -> String {
-    let parts = content["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    let parts = content["parts"].list();
     let words = parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str()));
     words.collect::<Vec<_>>().join("\n")
 }
 
 fn thoughts(content: &Value) -> String {
-    let thoughts = content["thoughts"].as_array().map_or(&[][..], Vec::as_slice);
+    let thoughts = content["thoughts"].list();
     let words = thoughts.iter().flat_map(|thought| [thought["summary"].as_str(), thought["content"].as_str()]);
     let words = words.flatten().collect::<Vec<_>>().join("\n");
     if words.is_empty() { parts(content) } else { words }
@@ -250,7 +250,7 @@ fn thoughts(content: &Value) -> String {
 /// Adds the profile that older exports keep beside the content.
 fn with_profile(message: &Value, text: &str) -> String {
     let profile = &message["metadata"]["user_context_message_data"];
-    let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].as_str().unwrap_or_default());
+    let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].string());
     let extra = fields.into_iter().filter(|field| !field.is_empty() && !text.contains(*field));
     extra.fold(text.to_owned(), |text, field| format!("{text}\n{field}"))
 }
@@ -262,7 +262,7 @@ fn call(message: &Value, text: &str) -> String {
 
 /// Returns a placeholder for each picture, recording and file.
 fn attachments(message: &Value) -> Vec<String> {
-    let files = message["metadata"]["attachments"].as_array().map_or(&[][..], Vec::as_slice);
+    let files = message["metadata"]["attachments"].list();
     let mut labels: Vec<String> = files
         .iter()
         .map(|file| {
@@ -270,7 +270,7 @@ fn attachments(message: &Value) -> Vec<String> {
             file_label(if is_image { "image" } else { "file" }, file["name"].as_str())
         })
         .collect();
-    let parts = message["content"]["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    let parts = message["content"]["parts"].list();
     let count = |name: &str| parts.iter().filter(|part| part["content_type"] == name).count();
     let named_images = labels.iter().filter(|label| label.starts_with("[image")).count();
     let images = count("image_asset_pointer").saturating_sub(named_images);

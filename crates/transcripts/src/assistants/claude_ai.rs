@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::assistants::export::{self, Node};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
@@ -54,16 +56,14 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let started = identity::stamp(&conversation["created_at"]);
     let mut draft = Assembler::new("claude-ai", external_id(conversation, &said), origin);
     let meta = draft.meta();
-    meta.title = text(&conversation["name"]).or_else(|| text(&conversation["title"]));
-    meta.project = text(&conversation["project"]["name"]).or_else(|| text(&conversation["project_uuid"]));
-    meta.model = text(&conversation["model"]);
+    meta.title = conversation["name"].owned().or_else(|| conversation["title"].owned());
+    meta.project = conversation["project"]["name"].owned().or_else(|| conversation["project_uuid"].owned());
+    meta.model = conversation["model"].owned();
     meta.created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
     for message in said {
         let time = clock.next(identity::stamp(&message["created_at"]));
-        for message in messages_of(message, time, number, sink) {
-            draft.push(message, sink);
-        }
+        draft.extend(messages_of(message, time, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -78,7 +78,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
         return without(usable, number, sink);
     }
     let node = |(place, message): (usize, &&'a Value)| Node {
-        id: message["uuid"].as_str().unwrap_or_default(),
+        id: message["uuid"].string(),
         parent: message["parent_message_uuid"].as_str(),
         // A message that does not know its parent, or whose parent is gone, follows the one before it.
         before: if message["parent_message_uuid"] == NO_PARENT { None } else { place.checked_sub(1) },
@@ -92,7 +92,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
 
 /// Returns the conversation's id, or one derived from how it began.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
-    text(&conversation["uuid"]).unwrap_or_else(|| {
+    conversation["uuid"].owned().unwrap_or_else(|| {
         let first = said.first().map(|message| [&message["uuid"], &message["text"], &message["content"]]);
         let first = first.map(|fields| fields.map(Value::to_string)).unwrap_or_default();
         identity::of_parts(&[&conversation["created_at"].to_string(), &first[0], &first[1], &first[2]])
@@ -103,7 +103,7 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 fn words(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
-        None => list(value).iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        None => value.list().iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -115,7 +115,6 @@ const UNSUPPORTED: &str = "```\nThis block is not supported on your current devi
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];
 
 /// Returns what `message` says, at `time`: a message for each of its blocks, and for each file.
-#[must_use]
 fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = match message["sender"].as_str() {
         Some("human") => Role::User,
@@ -128,16 +127,16 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
         said.extend(of_text(fallback));
     }
     said.extend(files(message));
-    let id = message["uuid"].as_str().unwrap_or_default();
+    let id = message["uuid"].string();
     export::messages(id, role, time, said)
 }
 
 /// Returns what each of the blocks of `content` says; words that a citation split are joined again.
 fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
-    for block in list(content) {
-        let field = |name: &str| block[name].as_str().unwrap_or_default();
-        match block["type"].as_str().unwrap_or_default() {
+    for block in content.list() {
+        let field = |name: &str| block[name].string();
+        match block["type"].string() {
             "text" => said.extend(of_text(field("text"))),
             "voice_note" if role == Role::User => said.push((Kind::Prose, field("text").to_owned())),
             "voice_note" => said.push((Kind::Prose, format!("{}\n{}", field("title"), field("text")))),
@@ -195,7 +194,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
 fn files(message: &Value) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for field in ["attachments", "files", "files_v2"] {
-        for file in list(&message[field]) {
+        for file in message[field].list() {
             let name = file["file_name"].as_str().or_else(|| file.as_str());
             let label = (Kind::Attachment, file_label(noun(name.unwrap_or_default()), name));
             if !said.contains(&label) {
@@ -246,18 +245,18 @@ fn is_session(value: &Value) -> bool {
             && message["role"].is_string()
             && (inner.get("content").is_some() || inner.get("contentBlocks").is_some())
     };
-    value["uuid"].is_string() && list(&value["messages"]).iter().any(is_wrapped)
+    value["uuid"].is_string() && value["messages"].list().iter().any(is_wrapped)
 }
 
 fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
-    let messages = list(&session["messages"]);
-    let id = text(&session["uuid"]).unwrap_or_else(|| {
+    let messages = session["messages"].list();
+    let id = session["uuid"].owned().unwrap_or_else(|| {
         identity::of_parts(&[&messages.first().map(|message| message["content"].to_string()).unwrap_or_default()])
     });
     let started = identity::stamp(&session["created_at"]).or_else(|| identity::stamp(&session["createdAt"]));
     let mut draft = Assembler::new("claude-design", id, origin);
-    draft.meta().title = ["title", "name"].into_iter().find_map(|key| text(&session[key]));
-    draft.meta().project = text(&session["project"]["name"]);
+    draft.meta().title = session.first_owned(&["title", "name"]);
+    draft.meta().project = session["project"]["name"].owned();
     draft.meta().created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
     for message in messages {
@@ -269,11 +268,11 @@ fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<
             Some("system") => Role::System,
             Some(_) | None => Role::Other,
         };
-        let speaker = if role == Role::User { text(&inner["authorName"]) } else { None };
+        let speaker = if role == Role::User { inner["authorName"].owned() } else { None };
         for (kind, text) in said(inner, role, number, sink) {
             let kind = if role == Role::System { Kind::Context } else { kind };
             let role = if kind == Kind::ToolResult { Role::Tool } else { role };
-            let id = message["uuid"].as_str().unwrap_or_default().to_owned();
+            let id = message["uuid"].string().to_owned();
             draft.push(Message { id, kind, time, speaker: speaker.clone(), ..Message::prose(role, text) }, sink);
         }
     }
@@ -317,7 +316,7 @@ fn is_version(earlier: &Value, later: &Value) -> bool {
 
 fn typed(message: &Value) -> String {
     let blocks = words(&message["content"]);
-    if blocks.trim().is_empty() { message["text"].as_str().unwrap_or_default().to_owned() } else { blocks }
+    if blocks.trim().is_empty() { message["text"].string().to_owned() } else { blocks }
 }
 
 /// Whether `later` says two thirds of the words of `earlier` again, or more.

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::assistants::export::{self, Node};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
@@ -27,7 +29,6 @@ impl Ingestor for DeepSeek {
 }
 
 /// Whether `value` is a conversation of this export and not one of `ChatGPT`, whose trees look the same.
-#[must_use]
 pub(crate) fn is_conversation(value: &Value) -> bool {
     value["mapping"].as_object().is_some_and(|nodes| {
         value.get("inserted_at").is_some() || nodes.values().any(|node| node["message"]["fragments"].is_array())
@@ -50,7 +51,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         .collect();
     let is_users = |place: usize| {
         let (_, message) = messages[place];
-        list(&message["fragments"]).iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
+        message["fragments"].list().iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
     };
     let said: Vec<_> = export::choose(&nodes, conversation["current_node"].as_str(), is_users, number, sink)
         .into_iter()
@@ -58,20 +59,18 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         .filter(|(_, message)| message.is_object())
         .collect();
     let started = identity::stamp(&conversation["inserted_at"]);
-    let id = text(&conversation["id"]).unwrap_or_else(|| {
+    let id = conversation["id"].owned().unwrap_or_else(|| {
         let first = said.first().map(|(_, message)| message["fragments"].to_string()).unwrap_or_default();
         identity::of_parts(&[&conversation["inserted_at"].to_string(), &first])
     });
     let mut draft = Assembler::new("deepseek", id, origin);
-    draft.meta().title = text(&conversation["title"]);
-    draft.meta().model = said.iter().rev().find_map(|(_, message)| text(&message["model"]));
+    draft.meta().title = conversation["title"].owned();
+    draft.meta().model = said.iter().rev().find_map(|(_, message)| message["model"].owned());
     draft.meta().created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
     for (id, message) in said {
         let time = clock.next(identity::stamp(&message["inserted_at"]));
-        for message in messages_of(id, message, time, number, sink) {
-            draft.push(message, sink);
-        }
+        draft.extend(messages_of(id, message, time, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -91,9 +90,9 @@ fn messages_of(
 ) -> Vec<Message> {
     let made = |kind, role, text: &str| Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) };
     let mut said = Vec::new();
-    for fragment in list(&message["fragments"]) {
-        let words = fragment["content"].as_str().unwrap_or_default();
-        match fragment["type"].as_str().unwrap_or_default() {
+    for fragment in message["fragments"].list() {
+        let words = fragment["content"].string();
+        match fragment["type"].string() {
             "REQUEST" => said.push(made(Kind::Prose, Role::User, words)),
             "RESPONSE" | "TEMPLATE_RESPONSE" => said.push(made(Kind::Prose, Role::Assistant, words)),
             "THINK" => said.push(made(Kind::Reasoning, Role::Assistant, words)),
@@ -109,7 +108,7 @@ fn messages_of(
         said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
     let asked = said.iter().any(|message| message.role == Role::User);
-    for file in list(&message["files"]) {
+    for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());
         let role = if asked || said.is_empty() { Role::User } else { Role::Assistant };
         said.push(made(Kind::Attachment, role, &file_label("file", name)));
@@ -119,7 +118,7 @@ fn messages_of(
 
 /// Returns what a search brought: its words, or the titles of its hits.
 fn found(fragment: &Value, words: &str) -> String {
-    let titles = list(&fragment["results"]).iter().filter_map(|hit| hit["title"].as_str());
+    let titles = fragment["results"].list().iter().filter_map(|hit| hit["title"].as_str());
     std::iter::once(words).chain(titles).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 

@@ -5,22 +5,9 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{Head, IngestError, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource};
-
-/// Returns the trimmed text of a string that is not blank.
-#[must_use]
-pub(crate) fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// Returns the elements of an array; none of anything else.
-#[must_use]
-pub(crate) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
+use crate::{Head, IngestError, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// Returns on whose behalf a message of `role` stands, and what its words are; `None` for a role that is not known.
-#[must_use]
 pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
     Some(match role.as_str()? {
         "user" => (Role::User, Kind::Prose),
@@ -32,34 +19,12 @@ pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
 }
 
 /// Returns the messages called `id` that one of `role` consists of; what a tool answered is the tool's.
-#[must_use]
 pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
     let made = |(kind, text)| {
         let role = if kind == Kind::ToolResult { Role::Tool } else { role };
         Message { id: id.to_owned(), kind, time, ..Message::prose(role, text) }
     };
     said.into_iter().map(made).collect()
-}
-
-/// Gives a message without a time that of the message before it, and the first ones that of the conversation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(Option<MessageTime>);
-
-impl Clock {
-    /// Starts at the time at which the conversation began.
-    #[must_use]
-    pub(crate) fn starting(start: Option<MessageTime>) -> Self {
-        Self(start)
-    }
-
-    /// Returns the time of the next message, whose own time is `stamped`.
-    pub(crate) fn next(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
-        self.0 = stamped.or(self.0.map(|time| match time.source {
-            TimeSource::Log | TimeSource::Derived => MessageTime { source: TimeSource::Derived, ..time },
-            TimeSource::File => time,
-        }));
-        self.0
-    }
 }
 
 // Going through an export conversation by conversation.
@@ -107,7 +72,6 @@ pub(crate) struct Node<'a> {
 ///
 /// The branch ends at `current`. Where that is missing or leads into a loop, it ends at the newest leaf, or at the last
 /// of the deepest ones where none has a time.
-#[must_use]
 pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     let (places, parents) = (places(nodes), parents(nodes));
     let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
@@ -204,29 +168,6 @@ fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
         open.extend(children[place].iter().map(|child| (*child, depth + 1)));
     }
     newest.map(|(_, _, place)| place)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::identity;
-    use serde_json::json;
-
-    #[test]
-    fn a_message_without_a_time_has_that_of_the_one_before() {
-        let mut clock = Clock::starting(identity::stamp(&json!("2026-01-02T03:04:05+08:00")));
-        let stamps = [json!(null), json!(1_767_400_000), json!("soon")];
-        let pieces = stamps.map(|stamp| {
-            let time = clock.next(identity::stamp(&stamp)).unwrap();
-            (time.at.to_string(), time.offset_seconds, time.source)
-        });
-        let expected = [
-            ("2026-01-01T19:04:05Z", Some(28_800), TimeSource::Derived),
-            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Log),
-            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Derived),
-        ];
-        assert_eq!(pieces, expected.map(|(at, offset, source)| (at.to_owned(), offset, source)));
-    }
 }
 
 #[cfg(test)]

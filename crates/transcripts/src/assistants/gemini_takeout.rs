@@ -12,7 +12,7 @@ use mail_parser::decoders::html::html_to_text;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::assistants::export::list;
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
@@ -75,18 +75,18 @@ fn is_activity(entry: &Value) -> bool {
 
 /// Whether `entry` is one of Gemini Apps, whose name begins so in every language, or ends so.
 fn is_ours(entry: &Value) -> bool {
-    let names = list(&entry["products"]).iter().chain([&entry["header"]]).filter_map(Value::as_str);
+    let names = entry["products"].list().iter().chain([&entry["header"]]).filter_map(Value::as_str);
     let is_gemini = |name: &str| name.contains("Gemini") || name == "Bard";
     is_activity(entry) && entry["products"].is_array() && names.into_iter().any(is_gemini)
 }
 
 fn activity(entry: &Value, number: usize) -> Activity {
-    let answers = list(&entry["safeHtmlItem"]).iter().filter_map(|item| item["html"].as_str());
+    let answers = entry["safeHtmlItem"].list().iter().filter_map(|item| item["html"].as_str());
     let answer = answers.map(to_text).collect::<Vec<_>>().join("\n");
-    let files = list(&entry["attachedFiles"]).iter().chain([&entry["imageFile"]]);
+    let files = entry["attachedFiles"].list().iter().chain([&entry["imageFile"]]);
     Activity {
         number,
-        title: entry["title"].as_str().unwrap_or_default().to_owned(),
+        title: entry["title"].string().to_owned(),
         answer: Some(answer).filter(|answer| !answer.trim().is_empty()),
         time: identity::stamp(&entry["time"]),
         files: files.filter_map(|file| file.as_str().or_else(|| file["name"].as_str())).map(str::to_owned).collect(),
@@ -176,7 +176,6 @@ struct Conversations {
 
 impl Conversations {
     /// Starts with the entries of the file `origin`.
-    #[must_use]
     fn new(origin: String, verb: Verb) -> Self {
         Self { origin, verb, held: Vec::new() }
     }
@@ -210,9 +209,7 @@ impl Conversations {
         let id = identity::of_parts(&[&at(first).map(|at| at.to_string()).unwrap_or_default(), &first.title]);
         let mut draft = Assembler::new("gemini-takeout", id, format!("{}#{}", self.origin, first.number));
         draft.meta().created_at = at(first);
-        for message in entries.iter().flat_map(|entry| self.messages(entry)) {
-            draft.push(message, sink);
-        }
+        draft.extend(entries.iter().flat_map(|entry| self.messages(entry)), sink);
         draft.finish(sink);
     }
 
@@ -239,7 +236,6 @@ fn at(activity: &Activity) -> Option<Timestamp> {
 // HTML as text.
 
 /// Returns the words of `html`, a line for each paragraph, heading, list item and row.
-#[must_use]
 fn to_text(html: &str) -> String {
     static BLOCKS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)<(li|/li|/div|/h[1-6]|/tr|/pre|/blockquote|/ul|/ol|/td|/th)(?:\s[^<>]*)?>")

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::assistants::export::{self, Node};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
@@ -22,7 +24,7 @@ impl Ingestor for Grok {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |one: &Value| one["conversation"].is_object() && one["responses"].is_array();
-        head.objects().any(|value| list(&value["conversations"]).iter().any(is_ours))
+        head.objects().any(|value| value["conversations"].list().iter().any(is_ours))
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -48,13 +50,13 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     let responses: Vec<&Value> = rows.filter(|row| row.is_object()).collect();
     let said = shown(&responses, number, sink);
     let started = time(&meta["create_time"]);
-    let id = text(&meta["id"]).or_else(|| text(&meta["conversation_id"])).unwrap_or_else(|| {
+    let id = meta["id"].owned().or_else(|| meta["conversation_id"].owned()).unwrap_or_else(|| {
         let first = said.first().map(|message| message["message"].to_string()).unwrap_or_default();
         identity::of_parts(&[&meta["create_time"].to_string(), &first])
     });
     let mut draft = Assembler::new("grok", id, origin);
-    draft.meta().title = text(&meta["title"]);
-    draft.meta().model = said.iter().rev().find_map(|message| text(&message["model"]));
+    draft.meta().title = meta["title"].owned();
+    draft.meta().model = said.iter().rev().find_map(|message| message["model"].owned());
     draft.meta().created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
     for response in said {
@@ -63,9 +65,7 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
         if messages.is_empty() {
             sink.skip(number, "a response whose sender is not known");
         }
-        for message in messages {
-            draft.push(message, sink);
-        }
+        draft.extend(messages, sink);
     }
     draft.finish(sink);
 }
@@ -115,15 +115,15 @@ fn role_of(response: &Value) -> Option<Role> {
 /// Returns what a response says; nothing if nobody known sent it.
 fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let Some(role) = role_of(response) else { return Vec::new() };
-    let traces = list(&response["agent_thinking_traces"]).iter().filter_map(|trace| {
+    let traces = response["agent_thinking_traces"].list().iter().filter_map(|trace| {
         trace.as_str().or_else(|| ["thinking_trace", "text"].into_iter().find_map(|field| trace[field].as_str()))
     });
     let thoughts = traces.chain(response["thinking_trace"].as_str()).collect::<Vec<_>>().join("\n");
-    let files = list(&response["file_attachments"]).iter().map(|file| {
+    let files = response["file_attachments"].list().iter().map(|file| {
         let label = file_label("file", file["file_name"].as_str().or_else(|| file["name"].as_str()));
         (Kind::Attachment, label)
     });
-    let words = without_marks(response["message"].as_str().unwrap_or_default());
+    let words = without_marks(response["message"].string());
     [(Kind::Reasoning, thoughts), (Kind::Prose, without_data(&words))]
         .into_iter()
         .chain(files)

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, Node, list, text};
+use crate::assistants::export::{self, Node};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{
@@ -28,7 +30,7 @@ impl Ingestor for LibreChat {
                 message["messageId"].is_string()
                     && (message.get("isCreatedByUser").is_some() || message.get("parentMessageId").is_some())
             };
-            list(&value["messagesTree"]).iter().chain(list(&value["messages"])).any(is_message)
+            value["messagesTree"].list().iter().chain(value["messages"].list()).any(is_message)
                 || value["messagesTree"].is_array() && value["conversationId"].is_string()
         })
     }
@@ -44,7 +46,7 @@ impl Ingestor for LibreChat {
         for (index, objects) in conversations.iter().enumerate() {
             let Some((conversation, nested)) = objects.split_first() else { continue };
             let number = index + 1;
-            let messages: Vec<&Value> = nested.iter().chain(list(&conversation["messages"])).collect();
+            let messages: Vec<&Value> = nested.iter().chain(conversation["messages"].list()).collect();
             let origin = if several { format!("{origin}#{number}") } else { origin.clone() };
             read_conversation(conversation, messages, number, origin, sink);
         }
@@ -74,8 +76,9 @@ fn read_conversation(
     }
     let said = shown(&messages, number, sink);
     let started = identity::stamp(&conversation["createdAt"]);
-    let id = text(&conversation["conversationId"])
-        .or_else(|| said.iter().find_map(|message| text(&message["conversationId"])))
+    let id = conversation["conversationId"]
+        .owned()
+        .or_else(|| said.iter().find_map(|message| message["conversationId"].owned()))
         .unwrap_or_else(|| {
             // A first message that was edited has another id; what comes first in the file is the same in each export.
             let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
@@ -83,24 +86,22 @@ fn read_conversation(
         });
     let mut draft = Assembler::new("librechat", id, origin);
     let meta = draft.meta();
-    meta.title = text(&conversation["title"]);
+    meta.title = conversation["title"].owned();
     meta.model = said
         .iter()
         .rev()
-        .find_map(|message| text(&message["model"]))
-        .or_else(|| text(&conversation["options"]["model"]));
+        .find_map(|message| message["model"].owned())
+        .or_else(|| conversation["options"]["model"].owned());
     meta.created_at = started.map(|time| time.at);
     let mut clock =
         Clock::starting(started.or_else(|| said.iter().find_map(|message| identity::stamp(&message["createdAt"]))));
-    for prompt in ["promptPrefix", "system"].into_iter().filter_map(|key| text(&conversation["options"][key])) {
+    for prompt in ["promptPrefix", "system"].into_iter().filter_map(|key| conversation["options"][key].owned()) {
         let prompt = Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, prompt) };
         draft.push(prompt, sink);
     }
     for message in said {
         let time = clock.next(identity::stamp(&message["createdAt"]));
-        for message in messages_of(message, time, number, sink) {
-            draft.push(message, sink);
-        }
+        draft.extend(messages_of(message, time, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -113,7 +114,7 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
         .map(|(place, message)| {
             let parent = message["parentMessageId"].as_str().filter(|parent| *parent != NO_PARENT);
             Node {
-                id: message["messageId"].as_str().unwrap_or_default(),
+                id: message["messageId"].string(),
                 parent,
                 // One whose parent is gone follows what stands before it.
                 before: place.checked_sub(1).filter(|_| parent.is_some()),
@@ -128,7 +129,6 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
 // The content of one message of `LibreChat`.
 
 /// Returns whose message it is; nobody's that is known if it names neither its maker nor a sender.
-#[must_use]
 fn role_of(message: &Value) -> Role {
     match (&message["isCreatedByUser"], message["sender"].as_str()) {
         (Value::Bool(true), _) => Role::User,
@@ -140,11 +140,10 @@ fn role_of(message: &Value) -> Role {
 }
 
 /// Returns what `message` says, at `time`: its parts, or else its text, and its files.
-#[must_use]
 fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = role_of(message);
     let mut said: Vec<(Kind, String)> = Vec::new();
-    for part in list(&message["content"]) {
+    for part in message["content"].list() {
         said.extend(of_part(part, number, sink));
     }
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
@@ -153,12 +152,12 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
         let words = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
         said.push((kind, without_data(words)));
     }
-    for file in ["files", "attachments"].into_iter().flat_map(|field| list(&message[field])) {
+    for file in ["files", "attachments"].into_iter().flat_map(|field| message[field].list()) {
         let is_image = file["type"].as_str().is_some_and(|kind| kind.starts_with("image/"));
         let label = file_label(if is_image { "image" } else { "file" }, file["filename"].as_str());
         said.push((Kind::Attachment, label));
     }
-    let id = message["messageId"].as_str().unwrap_or_default();
+    let id = message["messageId"].string();
     export::messages(id, role, time, said)
 }
 
@@ -166,7 +165,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     // A part's words stand under the name of its kind, bare or in a `value`.
     let words =
         |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
-    match part["type"].as_str().unwrap_or_default() {
+    match part["type"].string() {
         "text" => vec![(Kind::Prose, without_data(&words("text")))],
         "think" => vec![(Kind::Reasoning, words("think"))],
         "error" => vec![(Kind::Context, words("error"))],

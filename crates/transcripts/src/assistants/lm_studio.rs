@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, list, role_and_kind, text};
+use crate::assistants::export::{self, role_and_kind};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
-use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
 
 /// Reads conversations of LM Studio.
 pub(crate) struct LmStudio;
@@ -19,7 +21,7 @@ impl Ingestor for LmStudio {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_message = |message: &Value| message["versions"].is_array() && message.get("currentlySelected").is_some();
-        head.objects().any(|value| list(&value["messages"]).iter().any(is_message))
+        head.objects().any(|value| value["messages"].list().iter().any(is_message))
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -41,15 +43,15 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     let mut clock = Clock::starting(started);
     let mut said = Vec::new();
     if let Some(prompt) = system_prompt(conversation) {
-        said.push(Message::new(Role::System, Kind::Context, prompt));
+        said.push(Message::context(prompt));
     }
-    let mut model = text(&conversation["lastUsedModel"]["identifier"]);
-    for message in list(&conversation["messages"]) {
+    let mut model = conversation["lastUsedModel"]["identifier"].owned();
+    for message in conversation["messages"].list() {
         let Some(version) = selected(message) else {
             sink.skip(number, "a message without a version");
             continue;
         };
-        model = text(&version["senderInfo"]["senderName"]).or(model);
+        model = version["senderInfo"]["senderName"].owned().or(model);
         said.extend(messages_of(version, number, sink));
     }
     let first = said.iter().find(|message| message.is_human()).or(said.first()).map(Message::content_hash);
@@ -57,7 +59,7 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     let created = conversation["createdAt"].as_u64().map_or_else(|| stem.to_owned(), |millis| millis.to_string());
     let id = identity::of_parts(&[&created, &first.unwrap_or_default()]);
     let mut draft = Assembler::new("lm-studio", id, origin);
-    draft.meta().title = text(&conversation["name"]);
+    draft.meta().title = conversation["name"].owned();
     draft.meta().model = model;
     draft.meta().created_at = started.map(|time| time.at);
     for message in said {
@@ -67,14 +69,14 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
 }
 
 fn system_prompt(conversation: &Value) -> Option<String> {
-    let fields = list(&conversation["perChatPredictionConfig"]["fields"]);
+    let fields = conversation["perChatPredictionConfig"]["fields"].list();
     let field = fields.iter().find(|field| field["key"] == "llm.prediction.systemPrompt");
-    text(&conversation["systemPrompt"]).or_else(|| text(&field?["value"]))
+    conversation["systemPrompt"].owned().or_else(|| field?["value"].owned())
 }
 
 /// Returns the version that is on show, or the last one.
 fn selected(message: &Value) -> Option<&Value> {
-    let versions = list(&message["versions"]);
+    let versions = message["versions"].list();
     let selected = message["currentlySelected"].as_u64().and_then(|place| usize::try_from(place).ok());
     selected.and_then(|place| versions.get(place)).or(versions.last())
 }
@@ -88,10 +90,10 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
     if let Some(words) = version["content"].as_str() {
         said.push((kind, words.to_owned()));
     }
-    said.extend(list(&version["content"]).iter().filter_map(|part| of_part(part, kind)));
-    for step in list(&version["steps"]) {
+    said.extend(version["content"].list().iter().filter_map(|part| of_part(part, kind)));
+    for step in version["steps"].list() {
         let kind = if step["style"]["type"] == "thinking" { Kind::Reasoning } else { kind };
-        said.extend(list(&step["content"]).iter().filter_map(|part| of_part(part, kind)));
+        said.extend(step["content"].list().iter().filter_map(|part| of_part(part, kind)));
     }
     export::messages("", role, None, said)
 }

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::assistants::export::{self, Clock, Node, list, role_and_kind, text};
+use crate::assistants::export::{self, Node, role_and_kind};
+use crate::json::Json;
+use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
@@ -44,27 +46,25 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
     let started = ["created_at", "timestamp"]
         .into_iter()
         .find_map(|key| identity::stamp(&row[key]).or_else(|| identity::stamp(&chat[key])));
-    let id = text(&row["id"]).or_else(|| text(&chat["id"])).unwrap_or_else(|| {
+    let id = row["id"].owned().or_else(|| chat["id"].owned()).unwrap_or_else(|| {
         let first = said.first().map(|(id, message)| format!("{id}{}", message["content"])).unwrap_or_default();
         identity::of_parts(&[&first])
     });
     let mut draft = Assembler::new("open-webui", id, origin);
     let meta = draft.meta();
-    meta.title = text(&row["title"]).or_else(|| text(&chat["title"]));
-    meta.project = text(&row["folder_id"]);
+    meta.title = row["title"].owned().or_else(|| chat["title"].owned());
+    meta.project = row["folder_id"].owned();
     meta.model =
-        said.iter().rev().find_map(|(_, message)| text(&message["model"])).or_else(|| text(&chat["models"][0]));
+        said.iter().rev().find_map(|(_, message)| message["model"].owned()).or_else(|| chat["models"][0].owned());
     meta.created_at = started.map(|time| time.at);
     let mut clock = Clock::starting(started);
-    if let Some(prompt) = text(&chat["params"]["system"]).or_else(|| text(&chat["system"])) {
+    if let Some(prompt) = chat["params"]["system"].owned().or_else(|| chat["system"].owned()) {
         let prompt = Message { kind: Kind::Context, time: clock.next(None), ..Message::prose(Role::System, prompt) };
         draft.push(prompt, sink);
     }
     for (id, message) in said {
         let time = clock.next(identity::stamp(&message["timestamp"]));
-        for message in messages_of(id, message, time, number, sink) {
-            draft.push(message, sink);
-        }
+        draft.extend(messages_of(id, message, time, number, sink), sink);
     }
     draft.finish(sink);
 }
@@ -79,8 +79,8 @@ fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str
         .filter(|(_, message)| message.is_object())
         .collect();
     if messages.is_empty() {
-        let flat = list(&chat["messages"]).iter().filter(|message| message.is_object());
-        return flat.map(|message| (message["id"].as_str().unwrap_or_default(), message)).collect();
+        let flat = chat["messages"].list().iter().filter(|message| message.is_object());
+        return flat.map(|message| (message["id"].string(), message)).collect();
     }
     let nodes: Vec<Node<'_>> = messages
         .iter()
@@ -108,9 +108,9 @@ fn messages_of(
         return Vec::new();
     };
     let mut said = if role == Role::Assistant { of_answer(message) } else { vec![(kind, words(&message["content"]))] };
-    let pictures = list(&message["content"]).iter().filter(|part| part["type"] == "image_url");
+    let pictures = message["content"].list().iter().filter(|part| part["type"] == "image_url");
     said.extend(pictures.map(|_| (Kind::Attachment, file_label("image", None))));
-    for file in list(&message["files"]) {
+    for file in message["files"].list() {
         let noun = if file["type"] == "image" { "image" } else { "file" };
         let name = file["name"].as_str().or_else(|| file["file"]["filename"].as_str());
         said.push((Kind::Attachment, file_label(noun, name)));
@@ -122,20 +122,20 @@ fn messages_of(
 fn words(content: &Value) -> String {
     let words = match content.as_str() {
         Some(text) => text.to_owned(),
-        None => list(content).iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        None => content.list().iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
     };
     without_data(&words)
 }
 
 /// Returns what an answer consists of: from the list of its steps, or else out of its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
-    let steps: Vec<(Kind, String)> = list(&message["output"]).iter().filter_map(of_step).collect();
+    let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
     let answers = steps.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty());
     if answers { steps } else { of_text(&words(&message["content"])) }
 }
 
 fn of_step(step: &Value) -> Option<(Kind, String)> {
-    let field = |name: &str| step[name].as_str().unwrap_or_default();
+    let field = |name: &str| step[name].string();
     Some(match field("type") {
         "message" => (Kind::Prose, words(&step["content"])),
         "reasoning" => (Kind::Reasoning, words(&step["content"])),

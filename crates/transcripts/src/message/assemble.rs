@@ -3,7 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::message::identity;
-use crate::{Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Message, Role, Sink, Transcript};
+use crate::{
+    Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Message, MessageTime, Role, Sink, TimeSource,
+    Transcript,
+};
 
 /// Collects the messages of one conversation and hands it over in parts of at most [`MAX_PART_BYTES`].
 ///
@@ -12,6 +15,8 @@ use crate::{Input, Kind, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_TOOL_BYTES, Messag
 pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
+    /// Whether the identity was set after the start.
+    is_named: bool,
     part: usize,
     bytes: usize,
     count: usize,
@@ -20,7 +25,6 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     /// Starts a conversation of `source`, known as `external_id`, read from `origin`.
-    #[must_use]
     pub(crate) fn new(source: &str, external_id: impl Into<String>, origin: impl Into<String>) -> Self {
         let base_id = external_id.into();
         let transcript = Transcript {
@@ -29,7 +33,7 @@ impl Assembler {
             origin: origin.into(),
             ..Transcript::default()
         };
-        Self { transcript, base_id, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
+        Self { transcript, base_id, is_named: false, part: 1, bytes: 0, count: 0, ids: HashMap::new() }
     }
 
     /// Gives access to the title, project, model and start of the conversation.
@@ -40,7 +44,24 @@ impl Assembler {
     /// Changes the identity, for logs that name it only after the first messages.
     pub(crate) fn set_external_id(&mut self, external_id: impl Into<String>) {
         self.base_id = external_id.into();
+        self.is_named = true;
         self.transcript.external_id = part_id(&self.base_id, self.part);
+    }
+
+    /// Sets the identity unless it was set before.
+    pub(crate) fn set_external_id_once(&mut self, external_id: &str) {
+        if !self.is_named {
+            self.set_external_id(external_id);
+        }
+    }
+
+    /// Gives a conversation whose log names none the identity `id`, which is derived from its `first` message.
+    ///
+    /// Does nothing once there is an identity, or if the message is empty and so is not kept.
+    pub(crate) fn name_after(&mut self, first: &Message, id: impl FnOnce() -> String) {
+        if !self.is_named && !first.text.trim().is_empty() {
+            self.set_external_id(id());
+        }
     }
 
     /// Adds the next message; hands over a part to `sink` when it is full.
@@ -49,6 +70,22 @@ impl Assembler {
         if self.is_full() {
             self.hand_over(sink);
         }
+    }
+
+    /// Adds `messages` as [`Assembler::push`] does.
+    pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Message>, sink: &mut Sink<'_>) {
+        messages.into_iter().for_each(|message| self.push(message, sink));
+    }
+
+    /// Adds the messages of one record, which all get its id and time.
+    pub(crate) fn push_all(
+        &mut self,
+        id: &str,
+        time: Option<MessageTime>,
+        messages: Vec<Message>,
+        sink: &mut Sink<'_>,
+    ) {
+        self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);
     }
 
     /// Adds the next message without handing anything over; returns whether it was kept, which empty text is not.
@@ -72,7 +109,6 @@ impl Assembler {
     }
 
     /// Whether what is held fills a part.
-    #[must_use]
     pub(crate) fn is_full(&self) -> bool {
         self.bytes >= MAX_PART_BYTES
     }
@@ -174,6 +210,24 @@ fn clip(text: String, limit: usize) -> String {
     if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
 }
 
+/// Gives a message without a time that of the message before it, and the first ones that of the conversation.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Clock(Option<MessageTime>);
+
+impl Clock {
+    /// Starts at the time at which the conversation began.
+    pub(crate) fn starting(start: Option<MessageTime>) -> Self {
+        Self(start)
+    }
+
+    /// Returns the time of the next message, whose own time is `stamped`.
+    pub(crate) fn next(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
+        // A file's time was never the message's own, so it does not become a derived one.
+        self.0 = stamped.or(self.0.map(|time| if time.source == TimeSource::File { time } else { time.derived() }));
+        self.0
+    }
+}
+
 // Prompt histories: what a person typed to an agent over many sessions, without the answers.
 
 /// A prompt in a history.
@@ -202,7 +256,6 @@ pub(crate) struct Prompts {
 
 impl Prompts {
     /// Starts to read the history `input` of the agent `source`; beside it are logs named by `logged`.
-    #[must_use]
     pub(crate) fn new(source: &'static str, input: &Input, logged: HashSet<String>) -> Self {
         let origin = input.path.display().to_string();
         Self { source, origin, logged, index: HashMap::new(), open: Vec::new(), passed: None }
@@ -384,5 +437,29 @@ mod replies_tests {
         assert_eq!(replies.shown.len(), REMEMBERED);
         assert!(replies.mark("0", None).unwrap().text.contains("not here"));
         assert!(replies.mark("7", None).unwrap().text.ends_with("é…]"));
+    }
+}
+
+#[cfg(test)]
+mod clock_tests {
+    use super::*;
+    use crate::TimeSource;
+    use crate::message::identity;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_without_a_time_has_that_of_the_one_before() {
+        let mut clock = Clock::starting(identity::stamp(&json!("2026-01-02T03:04:05+08:00")));
+        let stamps = [json!(null), json!(1_767_400_000), json!("soon")];
+        let pieces = stamps.map(|stamp| {
+            let time = clock.next(identity::stamp(&stamp)).unwrap();
+            (time.at.to_string(), time.offset_seconds, time.source)
+        });
+        let expected = [
+            ("2026-01-01T19:04:05Z", Some(28_800), TimeSource::Derived),
+            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Log),
+            ("2026-01-03T00:26:40Z", Some(0), TimeSource::Derived),
+        ];
+        assert_eq!(pieces, expected.map(|(at, offset, source)| (at.to_owned(), offset, source)));
     }
 }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{address_name, call_line, file_label, without_data};
 use crate::message::speaker::is_only_injected;
@@ -14,7 +15,6 @@ use crate::{Kind, Message, Role};
 const FOREIGN_PARTS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
 
 /// Whether `value` is a chat message in the shape of the `OpenAI` API: a known role, and something said or called.
-#[must_use]
 pub(crate) fn is_message(value: &Value) -> bool {
     let said = value.get("content").is_some_and(is_content);
     let known =
@@ -23,7 +23,6 @@ pub(crate) fn is_message(value: &Value) -> bool {
 }
 
 /// Whether `value` is a chat message, or an item such as a call that stands beside messages in a response.
-#[must_use]
 pub(crate) fn is_item(value: &Value) -> bool {
     is_message(value)
         || value.get("role").is_none()
@@ -43,7 +42,6 @@ fn is_content(content: &Value) -> bool {
 }
 
 /// Returns whose words stand under `name`, in any of the spellings in use.
-#[must_use]
 pub(crate) fn role_named(name: &str) -> Role {
     match name.to_ascii_lowercase().as_str() {
         "user" | "human" | "prompter" => Role::User,
@@ -55,7 +53,6 @@ pub(crate) fn role_named(name: &str) -> Role {
 }
 
 /// Whether `value` is a message as `LangChain` writes it: a dump of the object, or its type beside its data.
-#[must_use]
 pub(crate) fn is_langchain(value: &Value) -> bool {
     value["lc"].is_number() && class_role(value["id"].as_array().and_then(|id| id.last())).is_some()
         || value["data"].is_object()
@@ -95,7 +92,6 @@ fn opened(value: &Value) -> Option<(Role, &Value)> {
 }
 
 /// Returns what `value` says, in order: reasoning, words, files, calls, answers of tools.
-#[must_use]
 pub(crate) fn messages_of(value: &Value) -> Vec<Message> {
     let Some((role, body)) = opened(value) else {
         return item(value).map(|pieces| made(value, pieces)).into_iter().collect();
@@ -186,7 +182,7 @@ fn read_part(role: Role, part: &Value, emit: &mut dyn FnMut(Piece)) {
     if let Some(text) = part.as_str() {
         return emit(text_part(role, text));
     }
-    let kind = part["type"].as_str().unwrap_or_default();
+    let kind = part["type"].string();
     match kind {
         "thinking" | "reasoning" | "reasoning_content" => emit((role, Kind::Reasoning, reasoning(part))),
         // What is encrypted says nothing.
@@ -272,7 +268,6 @@ fn file(part: &Value) -> Option<String> {
 }
 
 /// Returns content as plain text: the words of its parts, placeholders of its files, and any other object as it is.
-#[must_use]
 pub(crate) fn plain(content: &Value) -> String {
     plain_within(content, MAX_DEPTH)
 }

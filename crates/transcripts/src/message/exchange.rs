@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::message::chat::{messages_of, plain, role_named};
 use crate::message::identity;
-use crate::{Assembler, Input, Kind, Layout, Message, Object, Role, Sink, content_hash, json};
+use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash, json};
 
 /// Shortest id of a record that is taken for its identity, in bytes; a shorter one is a counter that the next file
 /// repeats, so it does not distinguish conversations.
@@ -31,13 +31,11 @@ enum Half {
 }
 
 /// Returns the messages of a request: its prompt, then what was said so far; text alone is a user's.
-#[must_use]
 pub(crate) fn asked(request: &Value) -> Vec<Message> {
     spoken(request, Half::Question, MAX_ENVELOPES)
 }
 
 /// Returns the messages of a reply, the first where there are several to choose from; text alone is the assistant's.
-#[must_use]
 pub(crate) fn answered(reply: &Value) -> Vec<Message> {
     spoken(reply, Half::Answer, MAX_ENVELOPES)
 }
@@ -93,15 +91,13 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
 }
 
 /// Returns the prompt that a request carries beside its messages.
-#[must_use]
 pub(crate) fn preamble(value: &Value) -> Option<Message> {
     let text = plain(value);
     let has_text = !text.trim().is_empty();
-    has_text.then(|| Message::new(Role::System, Kind::Context, text))
+    has_text.then(|| Message::context(text))
 }
 
 /// Parses text that is itself JSON, as telemetry writes messages.
-#[must_use]
 pub(crate) fn embedded(text: &str) -> Option<Value> {
     let starts = text.trim_start().starts_with(['{', '[']);
     let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
@@ -118,7 +114,6 @@ fn said(half: Half, text: &str) -> Message {
 }
 
 /// Returns what `output` adds to `input`, where it begins by repeating all of it.
-#[must_use]
 pub(crate) fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
     let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
     if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
@@ -128,7 +123,6 @@ pub(crate) fn without_repetition(input: &[Message], mut output: Vec<Message>) ->
 }
 
 /// Returns the first id in `facts` that is long enough to distinguish conversations.
-#[must_use]
 pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
     let texts = keys.iter().flat_map(|key| facts.iter().filter_map(|fact| fact[*key].as_str()));
     texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
@@ -145,7 +139,6 @@ pub(crate) struct Loose {
 
 impl Loose {
     /// Starts without any message, for the format `source` and the file `input`.
-    #[must_use]
     pub(crate) fn of(source: &'static str, input: &Input) -> Self {
         Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
     }
@@ -203,7 +196,7 @@ impl Conversation<'_> {
             .find_map(identity::instant);
         draft.meta().title = text("title");
         draft.meta().model = text("model");
-        messages.into_iter().for_each(|message| draft.push(message, sink));
+        draft.extend(messages, sink);
         draft.finish(sink);
     }
 }

@@ -8,13 +8,11 @@ use sha2::{Digest, Sha256};
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
 /// Returns the identity of a file that holds one conversation: it survives growth at the end and a change of folder.
-#[must_use]
 pub(crate) fn of_file(stem: &str, first: &Message) -> String {
     of_parts(&[stem, &first.content_hash()])
 }
 
 /// Returns an identity derived from `parts`, in their order: 32 hex digits.
-#[must_use]
 pub(crate) fn of_parts(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -25,7 +23,6 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
 }
 
 /// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
-#[must_use]
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
         let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
@@ -34,7 +31,6 @@ pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
 }
 
 /// Returns the time in the file's name, or else when the file was last changed.
-#[must_use]
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
         at: at.round(jiff::Unit::Second).unwrap_or(at),
@@ -45,7 +41,6 @@ pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
 }
 
 /// Returns the time that `text` writes out as a date, with or without a time of day and an offset.
-#[must_use]
 pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
     let text = text.trim().trim_matches(['"', '\'']);
     if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
@@ -60,12 +55,17 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
 /// Returns when a message was said, from a number of seconds or milliseconds since 1970 or from a written time.
 ///
 /// A number is counted at UTC; a written time has an offset only if it names one.
-#[must_use]
 pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     match value.as_str() {
         Some(text) => written_time(text, TimeSource::Log),
         None => instant(value).map(MessageTime::logged),
     }
+}
+
+/// Returns when a message was said, from an RFC 3339 time with its offset; `None` for any other spelling.
+pub(crate) fn rfc3339(value: &serde_json::Value) -> Option<MessageTime> {
+    let (at, offset) = parse_rfc3339(value.as_str()?)?;
+    Some(MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) })
 }
 
 /// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
@@ -91,7 +91,6 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
 }
 
 /// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets are.
-#[must_use]
 pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     const QUARTER: i64 = 900;
     let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;

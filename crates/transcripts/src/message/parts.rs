@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::Kind;
+use crate::json::Json;
 
 /// Longest target of a call that is shown, in characters.
 const TARGET_CHARS: usize = 100;
@@ -16,7 +17,6 @@ const TARGETS: &[&str] = &[
 ];
 
 /// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
-#[must_use]
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
     let target = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
@@ -26,7 +26,6 @@ pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
 }
 
 /// Returns a call as one line: the tool's name and the start of its target.
-#[must_use]
 pub(crate) fn call_on(tool: &str, target: &str) -> String {
     // Words are taken only as far as they are shown: a target may be a whole file.
     let mut folded = String::new();
@@ -50,7 +49,6 @@ fn plain(value: &Value) -> String {
 }
 
 /// Returns the placeholder of a file: `[image: plan.png]`, or `[image]` where it has no name.
-#[must_use]
 pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => format!("[{kind}: {name}]"),
@@ -59,7 +57,6 @@ pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
 }
 
 /// Returns the last part of an address, if it names a file; a data address names none.
-#[must_use]
 pub(crate) fn address_name(address: &str) -> Option<&str> {
     let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let path = path.split(['?', '#']).next()?;
@@ -67,7 +64,6 @@ pub(crate) fn address_name(address: &str) -> Option<&str> {
 }
 
 /// Replaces data addresses inside `text` by `[data: image/png]`.
-#[must_use]
 pub(crate) fn without_data(text: &str) -> String {
     static DATA: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("data:([a-zA-Z]{1,20}/[a-zA-Z0-9.+-]{1,80})(?:;[a-zA-Z0-9=._-]{1,80}){0,4};base64,[A-Za-z0-9+/=_-]*")
@@ -113,7 +109,7 @@ fn gemini_part(part: &Value) -> Option<(Kind, String)> {
         return Some((Kind::ToolCall, gemini_call(call)));
     }
     if let Some(code) = field(["executableCode", "executable_code"]) {
-        return Some((Kind::ToolCall, call_line("code", code["code"].as_str().unwrap_or_default())));
+        return Some((Kind::ToolCall, call_line("code", code["code"].string())));
     }
     let answer = field(["functionResponse", "function_response"])
         .map(|answer| gemini_answer(&answer["response"]))

@@ -42,7 +42,6 @@ const SIDES: &[(Role, &[&str])] = &[
 ];
 
 /// Returns the side that `label` stands for, if it is no person's name.
-#[must_use]
 pub(crate) fn side(label: &str) -> Option<Role> {
     let label = label.trim().to_lowercase();
     SIDES.iter().find(|(_, labels)| labels.contains(&label.as_str())).map(|(role, _)| *role)
@@ -50,7 +49,6 @@ pub(crate) fn side(label: &str) -> Option<Role> {
 
 /// Whether `label` could be a person's name: up to five words, each capitalised, and not the head of a note; among
 /// the words there may be pictures, and pronouns in brackets.
-#[must_use]
 pub(crate) fn looks_like_name(label: &str) -> bool {
     const PARTICLES: &[&str] = &["da", "de", "del", "der", "di", "dos", "el", "la", "of", "van", "von", "y"];
     let words: Vec<&str> = label.split_whitespace().collect();
@@ -78,7 +76,6 @@ fn heads_a_note(label: &str) -> bool {
 /// Whether `label` could be the name of an account, in small letters: `luis`, `ana.silva`, `rui paz`.
 ///
 /// So could the first words of a sentence, so it needs to come several times.
-#[must_use]
 pub(crate) fn looks_like_account(label: &str) -> bool {
     let is_word = |word: &str| {
         word.starts_with(char::is_alphabetic)
@@ -89,7 +86,6 @@ pub(crate) fn looks_like_account(label: &str) -> bool {
 }
 
 /// Whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`, or a part of a program.
-#[must_use]
 pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
@@ -98,13 +94,11 @@ pub(crate) fn is_of_a_log(name: &str) -> bool {
 }
 
 /// Whether `c` combines with the letter before it, joins or parts letters, or steers the direction of writing.
-#[must_use]
 pub(crate) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
 /// Whether `c` belongs to a picture such as a flower, which people put behind their names.
-#[must_use]
 pub(crate) fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}')
 }
@@ -157,7 +151,6 @@ pub(crate) struct Label {
 ///
 /// In a text that a program wrote in one form from its first line on, a speaker of that form ends a code block that
 /// was left open.
-#[must_use]
 pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
     let first = lines.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
     let sure = match first {

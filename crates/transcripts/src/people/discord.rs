@@ -8,6 +8,7 @@ use jiff::civil::DateTime;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
+use crate::json::Json;
 use crate::message::assemble::Replies;
 use crate::message::{identity, parts};
 use crate::{
@@ -92,7 +93,7 @@ impl Channel {
         let kind = value["type"].as_str().unwrap_or("Default");
         let is_answer = ANSWERED.contains(&kind);
         let role = if author["isBot"] == true || is_answer { Role::Other } else { Role::User };
-        let id = value["id"].as_str().unwrap_or_default();
+        let id = value["id"].string();
         let by = |kind: Kind, id: String, text: String| Message {
             id,
             kind,
@@ -104,7 +105,7 @@ impl Channel {
         if let Some(mark) = answered.and_then(|answered| self.replies.mark(answered, speaker)) {
             self.draft.push(by(Kind::Attachment, format!("{id}/reply"), mark.text), sink);
         }
-        let content = readable(value["content"].as_str().unwrap_or_default(), &value["mentions"]);
+        let content = readable(value["content"].string(), &value["mentions"]);
         let is_said = is_answer || SAID.contains(&kind);
         let said = by(if is_said { Kind::Prose } else { Kind::Context }, id.to_owned(), content);
         self.replies.note(&said);
@@ -125,7 +126,7 @@ impl Channel {
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
+    value.list().iter()
 }
 
 /// Returns placeholders for what is attached.
@@ -163,7 +164,7 @@ fn readable(content: &str, mentions: &Value) -> String {
 ///
 /// Where id and written time disagree, the written one is believed: not every id was made by Discord.
 fn time(message: &Value) -> Option<MessageTime> {
-    let written = message["timestamp"].as_str().unwrap_or_default();
+    let written = message["timestamp"].string();
     let id = message["id"].as_str().and_then(|id| id.parse::<i64>().ok()).filter(|id| *id > 1 << 22);
     let counted = id.and_then(|id| Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok());
     let logged = |at, offset_seconds| MessageTime { at, offset_seconds, source: TimeSource::Log };

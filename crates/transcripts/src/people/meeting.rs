@@ -160,7 +160,6 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
 /// only where it is written as a number or as UTC.
 ///
 /// Words are derived from it by their distance from the start, hence [`TimeSource::Derived`].
-#[must_use]
 pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
     WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::json::Json;
 use crate::message::{identity, parts};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
@@ -111,7 +112,7 @@ impl Thread {
         dated.sort_by_key(|(at, _)| *at);
         let mut messages = dated.into_iter().flat_map(|(_, sent)| sent).peekable();
         let mut draft = self.draft.take().unwrap_or_else(|| self.begin(records.fields(), messages.peek()));
-        messages.for_each(|message| draft.push(message, sink));
+        draft.extend(messages, sink);
         self.draft = Some(draft);
         Ok(())
     }
@@ -146,7 +147,7 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
     };
     let name = |file: &Value| file["uri"].as_str().map(|uri| mended(uri.rsplit('/').next().unwrap_or(uri)));
     let listed = ATTACHED.iter().flat_map(|(key, kind)| {
-        let files = message[*key].as_array().into_iter().flatten();
+        let files = message[*key].list().iter();
         files.map(move |file| parts::file_label(kind, name(file).as_deref()))
     });
     let sticker = message["sticker"].is_object().then(|| parts::file_label("sticker", None));

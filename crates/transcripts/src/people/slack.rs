@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::file_label;
 use crate::{
@@ -122,7 +123,6 @@ struct Thread {
 
 impl Room {
     /// Starts with nothing said in the channel known as `id`, or as its first message if that is empty.
-    #[must_use]
     fn new(names: Names, id: String, origin: String) -> Self {
         let draft = Assembler::new(SOURCE, id.clone(), origin.clone());
         let (threads, closed) = (BTreeMap::new(), HashSet::new());
@@ -181,7 +181,7 @@ impl Room {
             if post.thread.is_some() {
                 self.answer(post, sink);
             } else {
-                post.messages.into_iter().for_each(|message| self.draft.push(message, sink));
+                self.draft.extend(post.messages, sink);
             }
         }
     }
@@ -208,7 +208,7 @@ impl Room {
         thread.bytes += bytes;
         self.open_bytes += bytes;
         thread.last_reply = thread.last_reply.max(post.last_reply);
-        post.messages.into_iter().for_each(|message| thread.draft.push(message, sink));
+        thread.draft.extend(post.messages, sink);
         if self.open_bytes > MAX_OPEN_BYTES {
             for thread in self.threads.values_mut() {
                 thread.draft.hand_over(sink);
@@ -254,7 +254,6 @@ struct Stamp {
 
 impl Stamp {
     /// Reads `1709287200.000100`.
-    #[must_use]
     fn parse(text: &str) -> Option<Self> {
         let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -282,7 +281,6 @@ struct Post {
 }
 
 /// Whether `value` is a message of a Slack export.
-#[must_use]
 fn is_post(value: &Value) -> bool {
     let is_stamp = |text: &str| text.split_once('.').is_some_and(|(whole, part)| whole.len() >= 9 && part.len() == 6);
     value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
@@ -295,7 +293,7 @@ fn is_post(value: &Value) -> bool {
 fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
     let Some(id) = value["ts"].as_str() else { return Err("no message: it has no `ts`") };
     let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is no time") };
-    let subtype = value["subtype"].as_str().unwrap_or_default();
+    let subtype = value["subtype"].string();
     if STRUCTURAL.contains(&subtype) {
         return Ok(None);
     }
@@ -359,9 +357,9 @@ impl Author {
 fn notice(value: &Value, subtype: &str, names: &Names) -> Vec<Message> {
     let text = match subtype {
         "tombstone" => "[message deleted]".to_owned(),
-        _ => plain(value["text"].as_str().unwrap_or_default(), names),
+        _ => plain(value["text"].string(), names),
     };
-    vec![Message::new(Role::System, Kind::Context, text)]
+    vec![Message::context(text)]
 }
 
 fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
@@ -371,7 +369,7 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
     if text.trim().is_empty() {
         text = of_blocks(&value["blocks"], names);
     }
-    let attachments = value["attachments"].as_array().into_iter().flatten();
+    let attachments = value["attachments"].list().iter();
     let shown: Vec<String> = attachments.map(|attachment| of_attachment(attachment, names)).collect();
     let mut messages = Vec::new();
     if role == Role::Other && text.trim().is_empty() {
@@ -387,7 +385,7 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
 
 /// Returns what the author typed; older exports wrap it in a sentence about the file that it came with.
 fn own_words(value: &Value) -> &str {
-    let text = value["text"].as_str().unwrap_or_default();
+    let text = value["text"].string();
     let comment = value["comment"]["comment"].as_str().or(value["file"]["initial_comment"]["comment"].as_str());
     if let Some(comment) = comment {
         return comment;
@@ -402,9 +400,9 @@ fn own_words(value: &Value) -> &str {
 
 fn files(value: &Value) -> impl Iterator<Item = String> {
     let older = Some(&value["file"]).filter(|file| file.is_object() && value["subtype"] == "file_share");
-    value["files"].as_array().into_iter().flatten().chain(older).map(|file| {
+    value["files"].list().iter().chain(older).map(|file| {
         let name = ["name", "title"].into_iter().find_map(|key| file[key].as_str().filter(|name| !name.is_empty()));
-        let kind = match file["mimetype"].as_str().unwrap_or_default().split('/').next() {
+        let kind = match file["mimetype"].string().split('/').next() {
             Some(kind @ ("image" | "audio" | "video")) => kind,
             Some(_) | None => "file",
         };
@@ -418,7 +416,6 @@ fn files(value: &Value) -> impl Iterator<Item = String> {
 const MAX_DEPTH: usize = 32;
 
 /// Returns `text` with names for ids, plain links and plain characters.
-#[must_use]
 fn plain(text: &str, names: &Names) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -473,10 +470,9 @@ fn link(address: &str, label: &str) -> String {
 }
 
 /// Returns the text of blocks, for messages whose own text is empty.
-#[must_use]
 fn of_blocks(blocks: &Value, names: &Names) -> String {
     let mut shown = String::new();
-    for block in blocks.as_array().into_iter().flatten() {
+    for block in blocks.list() {
         append(block, names, 0, &mut shown);
         end_line(&mut shown);
     }
@@ -487,7 +483,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
     if depth > MAX_DEPTH {
         return;
     }
-    let text = |key: &str| block[key].as_str().unwrap_or_default();
+    let text = |key: &str| block[key].string();
     match text("type") {
         "text" => shown.push_str(text("text")),
         "link" => shown.push_str(&link(text("url"), text("text"))),
@@ -511,7 +507,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
 
 /// Appends the elements of `block` on lines of their own.
 fn each(block: &Value, names: &Names, depth: usize, shown: &mut String, bullet: &str) {
-    for element in block["elements"].as_array().into_iter().flatten() {
+    for element in block["elements"].list() {
         end_line(shown);
         shown.push_str(bullet);
         append(element, names, depth + 1, shown);
@@ -521,7 +517,7 @@ fn each(block: &Value, names: &Names, depth: usize, shown: &mut String, bullet: 
 
 fn each_quoted(block: &Value, names: &Names, depth: usize, shown: &mut String) {
     let mut quoted = String::new();
-    for element in block["elements"].as_array().into_iter().flatten() {
+    for element in block["elements"].list() {
         append(element, names, depth + 1, &mut quoted);
     }
     end_line(shown);
@@ -535,11 +531,10 @@ fn end_line(shown: &mut String) {
 }
 
 /// Returns what an attachment shows: a preview of a link, a shared message, or what a bot has to say.
-#[must_use]
 fn of_attachment(attachment: &Value, names: &Names) -> String {
     let text = |key: &str| attachment[key].as_str().filter(|text| !text.trim().is_empty());
-    let fields = attachment["fields"].as_array().into_iter().flatten().map(|field| {
-        let (title, value) = (field["title"].as_str().unwrap_or_default(), field["value"].as_str().unwrap_or_default());
+    let fields = attachment["fields"].list().iter().map(|field| {
+        let (title, value) = (field["title"].string(), field["value"].string());
         format!("{title}: {value}")
     });
     let shown = ["pretext", "author_name", "title", "text"].into_iter().filter_map(text).map(str::to_owned);
@@ -609,19 +604,16 @@ impl Names {
     }
 
     /// Returns the person with this id.
-    #[must_use]
     fn person(&self, id: &str) -> Option<&Person> {
         self.people.get(id)
     }
 
     /// Returns the channel whose days stand in the folder called `name`.
-    #[must_use]
     fn channel(&self, name: &str) -> Option<&Channel> {
         self.channels.get(name)
     }
 
     /// Returns the name of the channel with this id.
-    #[must_use]
     fn channel_title(&self, id: &str) -> Option<&str> {
         self.channels.values().find(|channel| channel.id == id).map(|channel| channel.title.as_str())
     }
@@ -653,7 +645,7 @@ impl Names {
         let name = channel["name"].as_str().filter(|name| !name.is_empty());
         let is_project = matches!(file, "channels.json" | "groups.json");
         let members = || {
-            let ids = channel["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let ids = channel["members"].list().iter().filter_map(Value::as_str);
             ids.map(|id| self.people.get(id).map_or(id, |person| person.name.as_str())).collect::<Vec<_>>().join(", ")
         };
         let title = match name {

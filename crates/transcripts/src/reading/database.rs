@@ -4,11 +4,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row, Rows, Statement, ToSql};
+use rusqlite::{Connection, OpenFlags, Row, ToSql};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{IngestError, Input, MAX_RECORD_BYTES, json};
+use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 
 /// The first bytes of every `SQLite` file.
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
@@ -83,6 +84,15 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok((!head.is_empty()).then_some(head))
 }
 
+/// Opens the database that `input` is.
+///
+/// # Errors
+/// As [`of`], and [`IngestError::Database`] if it is no database.
+pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
+    let reason = || "it is no SQLite database".to_owned();
+    of(input)?.ok_or_else(|| IngestError::Database { path: input.path.clone(), reason: reason() })
+}
+
 /// Opens the database that `input` is; `None` if it is no database.
 ///
 /// # Errors
@@ -99,13 +109,11 @@ pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
 }
 
 /// Returns the names of the tables in the database at `path`; none if it cannot be read.
-#[must_use]
 pub(crate) fn tables(path: &Path) -> Vec<String> {
     names(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 }
 
 /// Returns the columns of all tables in the database at `path`, each as `table.column`; none if it cannot be read.
-#[must_use]
 pub(crate) fn all_columns(path: &Path) -> Vec<String> {
     names(
         path,
@@ -129,7 +137,6 @@ fn names(path: &Path, sql: &str) -> Vec<String> {
 
 impl Database {
     /// Returns the names of the columns of `table`; none if there is no such table.
-    #[must_use]
     pub(crate) fn columns(&self, table: &str) -> Vec<String> {
         let listed = || -> rusqlite::Result<Vec<String>> {
             self.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
@@ -150,55 +157,68 @@ impl Database {
     /// [`IngestError::Database`] naming what is missing.
     pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
         let there = self.columns(table);
-        let missing = columns.iter().find(|column| !there.iter().any(|name| name == *column));
-        match missing {
-            Some(_) if there.is_empty() => Err(self.error(format_args!(
-                "there is no table {table}; the version of the program that wrote it is not supported"
-            ))),
-            Some(column) => Err(self.error(format_args!(
-                "the table {table} has no column {column}; the version of the program that wrote it is not supported"
-            ))),
-            None => Ok(()),
-        }
+        let Some(missing) = columns.iter().find(|column| !there.iter().any(|name| name == *column)) else {
+            return Ok(());
+        };
+        let lack = if there.is_empty() {
+            format!("there is no table {table}")
+        } else {
+            format!("the table {table} has no column {missing}")
+        };
+        Err(self.error(format_args!("{lack}; the version of the program that wrote it is not supported")))
     }
 
-    /// Returns `column` for use in a statement, or `NULL` where `table` has no such column.
-    #[must_use]
-    pub(crate) fn or_null<'a>(&self, table: &str, column: &'a str) -> &'a str {
-        if self.columns(table).iter().any(|name| name == column) { column } else { "NULL" }
+    /// Returns `columns` for use in a statement, each replaced by `NULL` where `table` has no such column.
+    ///
+    /// Programs add columns over the years, so a database of an older version lacks some of those that are read.
+    pub(crate) fn or_null(&self, table: &str, columns: &[&str]) -> String {
+        let there = self.columns(table);
+        let listed = columns.iter().map(|column| if there.iter().any(|name| name == column) { column } else { "NULL" });
+        listed.collect::<Vec<_>>().join(", ")
     }
 
-    /// Prepares a statement.
+    /// Runs `sql` and passes each row to `take`.
     ///
     /// # Errors
-    /// [`IngestError::Database`].
-    pub(crate) fn statement(&self, sql: &str) -> Result<Statement<'_>, IngestError> {
-        self.prepare(sql).map_err(|error| self.error(error))
-    }
-
-    /// Runs a prepared statement.
-    ///
-    /// # Errors
-    /// [`IngestError::Database`].
-    pub(crate) fn rows<'a>(
+    /// [`IngestError::Database`], also for a damaged page, and the first error of `take`.
+    pub(crate) fn each(
         &self,
-        statement: &'a mut Statement<'_>,
+        sql: &str,
         values: &[&dyn ToSql],
-    ) -> Result<Rows<'a>, IngestError> {
-        statement.query(values).map_err(|error| self.error(error))
+        mut take: impl FnMut(&Row<'_>) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        let mut statement = self.prepare_cached(sql).map_err(|error| self.error(error))?;
+        let mut rows = statement.query(values).map_err(|error| self.error(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.error(error))? {
+            take(row)?;
+        }
+        Ok(())
     }
 
-    /// Steps to the next row.
+    /// Reports how many rows of `table` name in `key` a row of `parent` that is not there.
     ///
     /// # Errors
-    /// [`IngestError::Database`], for a damaged page.
-    pub(crate) fn next<'a, 'b>(&self, rows: &'a mut Rows<'b>) -> Result<Option<&'a Row<'b>>, IngestError> {
-        rows.next().map_err(|error| self.error(error))
+    /// [`IngestError::Database`].
+    pub(crate) fn report_orphans(
+        &self,
+        [table, key, parent]: [&str; 3],
+        reason: &str,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), IngestError> {
+        let sql = format!(
+            "SELECT min(rowid), count(*) FROM {table}
+             WHERE {key} IS NULL OR {key} NOT IN (SELECT id FROM {parent} WHERE id IS NOT NULL)"
+        );
+        self.each(&sql, &[], |row| {
+            if let Some(count) = text(row, 1).filter(|count| count != "0") {
+                sink.skip(record_number(row, 0), format!("{count} {reason}"));
+            }
+            Ok(())
+        })
     }
 }
 
 /// Returns the text in a column, whichever way it is stored; `None` if there is none, or more than a record may have.
-#[must_use]
 pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Integer(number) => Some(number.to_string()),
@@ -211,13 +231,11 @@ pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
 }
 
 /// Returns the bytes in a column, whether they are stored as text or not.
-#[must_use]
 pub(crate) fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     row.get_ref(column).ok()?.as_bytes().ok()
 }
 
 /// Returns the whole number in a column as the number of a record; 0 if there is none.
-#[must_use]
 pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
     row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
@@ -232,11 +250,26 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<
         return Err(format!("record of {} MiB is over the limit of {} MiB", size >> 20, MAX_RECORD_BYTES >> 20));
     }
     let text = text(row, column).ok_or("a row without a value")?;
-    json::parse(&text).map_err(|error| match error {
-        _ if json::is_too_deep(&text) => "nested too deeply".to_owned(),
-        error if error.is_data() => "not of the expected shape".to_owned(),
-        error => format!("invalid JSON at column {}", error.column()),
-    })
+    json::parse(&text).map_err(|error| json::reason(&text, &error))
+}
+
+/// Returns the JSON in a column; one that cannot be used is reported as `what`, under the number in the first column.
+pub(crate) fn parsed(row: &Row<'_>, column: usize, what: &str, sink: &mut Sink<'_>) -> Option<Value> {
+    match json::<Value>(row, column) {
+        Ok((value, repaired)) => {
+            sink.repaired += usize::from(repaired);
+            Some(value)
+        }
+        Err(reason) => {
+            sink.skip(record_number(row, 0), format!("{what}: {reason}"));
+            None
+        }
+    }
+}
+
+/// Returns the JSON in a column, or null where there is none that can be read.
+pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
+    json(row, column).map_or(Value::Null, |(value, _)| value)
 }
 
 fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
@@ -304,15 +337,14 @@ mod tests {
         assert_eq!(reason("chat", &["id", "words"]), "");
         assert!(reason("chat", &["id", "said"]).contains("chat has no column said"));
         assert!(reason("talk", &["id"]).contains("no table talk"));
-        assert_eq!((database.or_null("chat", "id"), database.or_null("chat", "said")), ("id", "NULL"));
+        assert_eq!(database.or_null("chat", &["id", "said"]), "id, NULL");
     }
 
     #[test]
     fn values_are_read_however_they_are_stored() {
         let database = Connection::open_in_memory().unwrap();
-        let read = |sql: &str| {
-            database.query_row(sql, [], |row| Ok((text(row, 0), json::<serde_json::Value>(row, 0).ok()))).unwrap()
-        };
+        let read =
+            |sql: &str| database.query_row(sql, [], |row| Ok((text(row, 0), json::<Value>(row, 0).ok()))).unwrap();
         assert_eq!(read("SELECT NULL"), (None, None));
         assert_eq!(read("SELECT 7"), (Some("7".to_owned()), Some((7.into(), false))));
         assert_eq!(read("SELECT x'5b5d'"), (Some("[]".to_owned()), Some((serde_json::json!([]), false))));

@@ -141,7 +141,6 @@ impl Input {
 
     /// Opens the file called `name` in the same directory or archive, e.g. one that holds the title; `None` if there
     /// is none.
-    #[must_use]
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
             Some((folder, own)) => {
@@ -155,7 +154,6 @@ impl Input {
 
     /// Returns the directory or archive in which it stands, and what stands before its own name there: nothing, or
     /// folders and a `/`. `None` for standard input.
-    #[must_use]
     pub(crate) fn place(&self) -> Option<(Folder, String)> {
         match &self.inside {
             Some((folder, own)) => {
@@ -171,7 +169,6 @@ impl Input {
     }
 
     /// Returns the names of all files in the folder called `name` beside this file, e.g. one that holds newer logs.
-    #[must_use]
     pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         if !self.is_in_archive() {
@@ -182,7 +179,6 @@ impl Input {
     }
 
     /// Returns the names of the other files in the same directory or archive, sorted; none for standard input.
-    #[must_use]
     pub(crate) fn siblings(&self) -> Vec<String> {
         let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some((folder, parent)) = self.place() else { return Vec::new() };
@@ -203,7 +199,6 @@ impl Input {
     }
 
     /// Whether [`Input::head`] is the whole file.
-    #[must_use]
     pub(crate) fn head_is_all(&self) -> bool {
         self.head.len() < HEAD_BYTES - BOM.len()
     }
@@ -215,7 +210,6 @@ impl Input {
     }
 
     /// Returns the bytes, decompressed and without byte-order mark.
-    #[must_use]
     pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
         self.reader
     }
@@ -273,7 +267,6 @@ impl Folder {
     }
 
     /// Whether there is a file, or a folder, called `name`.
-    #[must_use]
     pub(crate) fn has(&self, name: &str) -> bool {
         match &self.archive {
             Some(archive) => {
@@ -285,7 +278,6 @@ impl Folder {
     }
 
     /// Returns the folders directly in `name`, or in the folder itself for `""`, sorted.
-    #[must_use]
     pub(crate) fn folders(&self, name: &str) -> Vec<String> {
         self.children(name, true)
     }

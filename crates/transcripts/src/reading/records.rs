@@ -70,7 +70,6 @@ impl Records {
     ///
     /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] goes on to the next that has
     /// such an array. A document with one needs no call of it.
-    #[must_use]
     pub(crate) fn elements_of(input: Input, paths: &[&'static str]) -> Self {
         let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
         Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
@@ -78,7 +77,6 @@ impl Records {
 
     /// Returns the other fields of the object whose elements are read, as far as they stand before the place that is
     /// reached: all of them once [`Records::next`] has ended. A field over 1 MiB is left out.
-    #[must_use]
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         match &self.shape {
@@ -147,13 +145,13 @@ impl Records {
                     sink.repaired += usize::from(repaired);
                     return Ok(Some((record.number, value)));
                 }
-                Err(_) if json::is_too_deep(&record.text) => sink.skip(record.number, "nested too deeply"),
-                // The agent appends while we read, so the last line is often half-written.
-                Err(_) if !record.complete => {
-                    sink.skip(record.number, "incomplete last record; it is read once it is whole");
+                Err(error) => {
+                    let reason = json::reason(&record.text, &error);
+                    // The agent appends while we read, so the last line is often half-written.
+                    let is_cut = !record.complete && reason != json::TOO_DEEP;
+                    let cut = "incomplete last record; it is read once it is whole";
+                    sink.skip(record.number, if is_cut { cut.to_owned() } else { reason });
                 }
-                Err(error) if error.is_data() => sink.skip(record.number, "not of the expected shape"),
-                Err(error) => sink.skip(record.number, format!("invalid JSON at column {}", error.column())),
             }
         }
         Ok(None)
@@ -213,7 +211,6 @@ pub(crate) enum Layout {
 
 impl Layout {
     /// Returns how the file that begins with `head` holds its records.
-    #[must_use]
     pub(crate) fn of(head: &Head<'_>) -> Self {
         if !head.lines.is_empty() {
             Self::Lines
@@ -245,7 +242,6 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// Looks at the start of `input` and reads it from there.
-    #[must_use]
     pub(crate) fn of(input: Input) -> Self {
         let (path, layout) = (input.path.display().to_string(), Layout::of(&Head::of(&input)));
         let records = if layout == Layout::Lines { Records::lines(input) } else { Records::elements(input) };

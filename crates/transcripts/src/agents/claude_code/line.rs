@@ -2,74 +2,45 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use crate::message::blocks::{Block, Content, Flag, Object, Output, Text};
+use crate::json::Json;
+use crate::message::blocks::{attachment, kind, output, target, words};
+use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
-/// A line, as far as it is read; what is missing or of a wrong type is empty.
+/// A line, as far as it is read; what is missing is null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Line {
     #[serde(rename = "type")]
-    pub(super) kind: Text,
-    subtype: Text,
-    pub(super) uuid: Text,
-    pub(super) parent_uuid: Text,
-    session_id: Text,
-    forked_from: Object<Fork>,
-    pub(super) agent_id: Text,
-    timestamp: Text,
-    pub(super) cwd: Text,
-    is_meta: Flag,
-    pub(super) is_sidechain: Flag,
-    is_compact_summary: Flag,
-    is_visible_in_transcript_only: Flag,
-    is_api_error_message: Flag,
-    // Often the largest field; presence is all that matters.
+    pub(super) kind: Value,
+    subtype: Value,
+    pub(super) uuid: Value,
+    pub(super) parent_uuid: Value,
+    session_id: Value,
+    forked_from: Value,
+    pub(super) agent_id: Value,
+    timestamp: Value,
+    pub(super) cwd: Value,
+    is_meta: Value,
+    pub(super) is_sidechain: Value,
+    is_compact_summary: Value,
+    is_visible_in_transcript_only: Value,
+    is_api_error_message: Value,
+    // Often the largest field, as it repeats whole files; its presence is all that matters.
     tool_use_result: Option<IgnoredAny>,
-    message: Object<Body>,
-    pub(super) operation: Text,
-    content: Output,
-    attachment: Object<Attachment>,
-    pub(super) summary: Text,
-    pub(super) leaf_uuid: Text,
-    pub(super) custom_title: Text,
-    pub(super) agent_name: Text,
-    pub(super) ai_title: Text,
-}
-
-/// The line of another session that a fork begins with a copy of.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Fork {
-    session_id: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Body {
-    model: Text,
-    content: Content,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Attachment {
-    #[serde(rename = "type")]
-    kind: Text,
-    content: Output,
-    prompt: Output,
-    stdout: Output,
-    stderr: Output,
-    blocking_error: Object<BlockingError>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct BlockingError {
-    blocking_error: Text,
+    message: Value,
+    pub(super) operation: Value,
+    content: Value,
+    attachment: Value,
+    pub(super) summary: Value,
+    pub(super) leaf_uuid: Value,
+    pub(super) custom_title: Value,
+    pub(super) agent_name: Value,
+    pub(super) ai_title: Value,
 }
 
 /// What a user line is, before its text is looked at.
@@ -84,84 +55,76 @@ enum Carrier {
 impl Line {
     /// Whether it stands in a log that belongs to a sub-agent.
     pub(super) fn is_agents_own(&self) -> bool {
-        self.is_sidechain.0 && self.agent_id.0.is_some()
+        self.is_sidechain == true && self.agent_id.text().is_some()
     }
 
     /// Returns the session in which it was said: the one that a fork copied it from, or else its own.
     pub(super) fn session(&self) -> Option<&str> {
-        let original = self.forked_from.0.as_ref().and_then(|fork| fork.session_id.0.as_deref());
-        original.or(self.session_id.0.as_deref())
+        self.forked_from["sessionId"].text().or_else(|| self.session_id.text())
     }
 
     /// Whether it stands in the journal of a workflow, which says when agents began and ended.
     pub(super) fn is_journal(&self) -> bool {
-        matches!(self.kind.as_str(), "started" | "result") && self.agent_id.0.is_some()
+        matches!(self.kind.string(), "started" | "result") && self.agent_id.text().is_some()
     }
 
     /// Returns when the line was written.
     pub(super) fn time(&self) -> Option<MessageTime> {
-        self.timestamp.time()
+        identity::rfc3339(&self.timestamp)
     }
 
     /// Returns the model that wrote it, if a model did.
     pub(super) fn model(&self) -> Option<&str> {
-        let model = self.message.0.as_ref()?.model.as_str();
-        (!model.is_empty() && model != "<synthetic>" && !self.is_sidechain.0).then_some(model)
+        self.message["model"].text().filter(|model| *model != "<synthetic>" && self.is_sidechain != true)
     }
 
     /// Returns what a queue operation is about: words of the user, a bare command, or a note of the program.
     pub(super) fn queued(&self) -> Message {
-        let (role, kind, text) = classify(&self.content.0);
-        Message::new(role, kind, text)
+        classify(&output(&self.content))
     }
 
     /// Returns the command that arrives with the line, as it was typed.
     pub(super) fn typed_command(&self) -> Option<String> {
-        let blocks = self.message.0.as_ref()?.content.0.iter();
-        blocks.filter(|_| self.kind.as_str() == "user").find_map(|block| typed_command(block.text.as_str()))
+        let blocks = self.message["content"].items().iter().filter(|_| self.kind == "user");
+        blocks.filter_map(words).find_map(typed_command)
     }
 
     /// Whether it should hold a message and holds none that can be read.
     pub(super) fn is_broken(&self) -> bool {
-        matches!(self.kind.as_str(), "user" | "assistant") && self.message.0.is_none()
+        matches!(self.kind.string(), "user" | "assistant") && !self.message.is_object()
     }
 
     /// Whether it is where a user types, so that a second one after the same line is a rewind.
     pub(super) fn is_prompt(&self) -> bool {
-        self.kind.as_str() == "user" && matches!(self.carrier(), Carrier::Typed)
+        self.kind == "user" && matches!(self.carrier(), Carrier::Typed)
     }
 
-    /// Takes the messages out of the line, in block order; ids and times are the caller's to set.
-    pub(super) fn take_messages(&mut self) -> Vec<Message> {
-        match self.kind.as_str() {
-            "user" => self.take_user(),
-            "assistant" => self.take_assistant(),
-            "system" => {
-                let kind = if self.subtype.as_str() == "away_summary" { Kind::Summary } else { Kind::Context };
-                vec![Message::new(Role::System, kind, std::mem::take(&mut self.content.0))]
-            }
-            "summary" => self.take_blocks(|block| prose(block, Role::System, Kind::Summary)),
-            "attachment" => self.take_attachment(),
+    /// Returns the messages in the line, in block order; ids and times are the caller's to set.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        match self.kind.string() {
+            "user" => self.user_messages(),
+            "assistant" => self.assistant_messages(),
+            "system" if self.subtype == "away_summary" => vec![Message::summary(output(&self.content))],
             // What is queued and typed is the session's to sort out; all else is bookkeeping, or unknown.
-            "queue-operation" => vec![Message::new(Role::System, Kind::Context, std::mem::take(&mut self.content.0))],
+            "system" | "queue-operation" => vec![Message::context(output(&self.content))],
+            "summary" => self.blocks().flat_map(|block| prose(block, Role::System, Kind::Summary)).collect(),
+            "attachment" => self.attached_messages(),
             _ => Vec::new(),
         }
     }
 
-    fn take_blocks(&mut self, read: impl Fn(Block) -> Vec<Message>) -> Vec<Message> {
-        let blocks = self.message.0.take().unwrap_or_default().content.0;
-        blocks.into_iter().flat_map(read).collect()
+    fn blocks(&self) -> impl Iterator<Item = &Value> {
+        self.message["content"].items().iter()
     }
 
     fn carrier(&self) -> Carrier {
-        let blocks = self.message.0.as_ref().map(|body| body.content.0.as_slice()).unwrap_or_default();
-        if self.is_compact_summary.0 {
+        if self.is_compact_summary == true {
             Carrier::Compacted
-        } else if self.is_meta.0 || self.is_visible_in_transcript_only.0 {
+        } else if self.is_meta == true || self.is_visible_in_transcript_only == true {
             Carrier::Injected
-        } else if self.is_sidechain.0 {
+        } else if self.is_sidechain == true {
             Carrier::Agent
-        } else if blocks.iter().any(|block| block.kind == "tool_result") {
+        } else if self.blocks().any(|block| kind(block) == "tool_result") {
             Carrier::Injected
         } else if self.tool_use_result.is_some() {
             Carrier::ToolAnswer
@@ -170,68 +133,65 @@ impl Line {
         }
     }
 
-    fn take_user(&mut self) -> Vec<Message> {
+    fn user_messages(&self) -> Vec<Message> {
         let carrier = self.carrier();
-        self.take_blocks(|block| match (block.kind.as_str(), &carrier) {
-            ("tool_result", _) => tool_answer(block),
-            (_, Carrier::Typed) if block.text.0.is_some() => {
-                let (role, kind, text) = classify(block.text.as_str());
-                vec![Message::new(role, kind, text)]
-            }
-            (_, Carrier::Typed) => prose(block, Role::User, Kind::Prose),
-            (_, Carrier::Injected) => prose(block, Role::System, Kind::Context),
-            (_, Carrier::Compacted) => prose(block, Role::System, Kind::Summary),
-            (_, Carrier::Agent) => {
-                let kind = if is_typed(block.text.as_str()) { Kind::Prose } else { Kind::Context };
+        let read = |block| match (kind(block), &carrier, words(block)) {
+            ("tool_result", ..) => tool_answer(block),
+            (_, Carrier::Typed, Some(text)) => vec![classify(text)],
+            (_, Carrier::Typed, None) => prose(block, Role::User, Kind::Prose),
+            (_, Carrier::Injected, _) => prose(block, Role::System, Kind::Context),
+            (_, Carrier::Compacted, _) => prose(block, Role::System, Kind::Summary),
+            (_, Carrier::Agent, text) => {
+                let kind = if is_typed(text.unwrap_or_default()) { Kind::Prose } else { Kind::Context };
                 prose(block, Role::Other, kind)
             }
-            (_, Carrier::ToolAnswer) => prose(block, Role::Tool, Kind::ToolResult),
-        })
+            (_, Carrier::ToolAnswer, _) => prose(block, Role::Tool, Kind::ToolResult),
+        };
+        self.blocks().flat_map(read).collect()
     }
 
-    fn take_assistant(&mut self) -> Vec<Message> {
-        let role = if self.is_sidechain.0 { Role::Other } else { Role::Assistant };
-        let synthetic = self.message.0.as_ref().is_some_and(|body| body.model.as_str() == "<synthetic>");
-        let spoken = if self.is_api_error_message.0 || synthetic { Kind::Context } else { Kind::Prose };
-        self.take_blocks(|block| match block.kind.as_str() {
+    fn assistant_messages(&self) -> Vec<Message> {
+        let role = if self.is_sidechain == true { Role::Other } else { Role::Assistant };
+        // What the program writes in the model's name: failures of the interface, and answers to its own commands.
+        let is_programs = self.is_api_error_message == true || self.message["model"] == "<synthetic>";
+        let spoken = if is_programs { Kind::Context } else { Kind::Prose };
+        let read = |block| match kind(block) {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                vec![Message::new(role, Kind::ToolCall, call_on(block.name.as_str(), &block.input.0))]
+                vec![Message::new(role, Kind::ToolCall, call_on(block["name"].string(), &target(&block["input"])))]
             }
             "thinking" => prose(block, role, Kind::Reasoning),
             kind if kind.ends_with("tool_result") => tool_answer(block),
             _ => prose(block, role, spoken),
-        })
+        };
+        self.blocks().flat_map(read).collect()
     }
 
-    fn take_attachment(&mut self) -> Vec<Message> {
-        let Some(attachment) = self.attachment.0.take() else { return Vec::new() };
-        if attachment.kind.as_str() == "queued_command" {
-            let (role, kind, text) = classify(&attachment.prompt.0);
-            let role = if self.is_sidechain.0 { Role::Other } else { role };
-            return vec![Message::new(role, kind, text)];
+    fn attached_messages(&self) -> Vec<Message> {
+        let attached = &self.attachment;
+        if attached["type"] == "queued_command" {
+            let message = classify(&output(&attached["prompt"]));
+            let role = if self.is_sidechain == true { Role::Other } else { message.role };
+            return vec![Message { role, ..message }];
         }
-        let blocking = attachment.blocking_error.0.unwrap_or_default().blocking_error.0.unwrap_or_default();
-        [attachment.content.0, attachment.stdout.0, attachment.stderr.0, blocking]
-            .into_iter()
-            .find(|text| !text.trim().is_empty())
-            .map(|text| Message::new(Role::System, Kind::Context, text))
-            .into_iter()
-            .collect()
+        let shown = [&attached["content"], &attached["stdout"], &attached["stderr"]].map(output).into_iter();
+        let blocking = attached["blockingError"]["blockingError"].string().to_owned();
+        let mut texts = shown.chain([blocking]).filter(|text| !text.trim().is_empty());
+        texts.next().map(Message::context).into_iter().collect()
     }
 }
 
 /// Returns the answer of a tool, and what the user said when refusing the call.
-fn tool_answer(block: Block) -> Vec<Message> {
-    let refusal = if block.is_error.0 { refusal_words(&block.content.0) } else { None };
-    let words = refusal.map(Message::user);
-    std::iter::once(Message::new(Role::Tool, Kind::ToolResult, block.content.0)).chain(words).collect()
+fn tool_answer(block: &Value) -> Vec<Message> {
+    let answer = output(&block["content"]);
+    let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
+    std::iter::once(Message::answer(answer)).chain(refusal.map(Message::user)).collect()
 }
 
 /// Returns the text of a block, or the placeholder of its picture.
-fn prose(block: Block, role: Role, kind: Kind) -> Vec<Message> {
-    let text = block.text.0.map(|text| Message::new(role, kind, text));
-    let attachment = block.attachment.map(|name| Message::new(role, Kind::Attachment, name));
-    text.into_iter().chain(attachment).collect()
+fn prose(block: &Value, role: Role, kind: Kind) -> Vec<Message> {
+    let text = words(block).map(|text| Message::new(role, kind, text));
+    let label = attachment(block).map(|label| Message::new(role, Kind::Attachment, label));
+    text.into_iter().chain(label).collect()
 }
 
 // Classifying the text in a user's turn: typed by a person, or written by the program.
@@ -243,29 +203,28 @@ const CONTINUATION: &str = "This session is being continued from a previous conv
 const REFUSAL: &str = "The user doesn't want to";
 const REFUSAL_WORDS: &str = "the user said:";
 
-/// Returns whose text it is, what it is, and the part of it that counts.
+/// Returns text in the user's turn as what it is, cut to the part of it that counts.
 ///
 /// Of a slash command its arguments are the user's words; a command without any is no words at all.
-pub(super) fn classify(text: &str) -> (Role, Kind, String) {
-    let trimmed = text.trim();
-    let whole = || trimmed.to_owned();
-    if is_command(trimmed) {
-        match between(trimmed, "command-args").filter(|arguments| !arguments.is_empty()) {
-            Some(arguments) => (Role::User, Kind::Prose, arguments.to_owned()),
-            None => (Role::System, Kind::Context, whole()),
+pub(super) fn classify(text: &str) -> Message {
+    let text = text.trim();
+    if is_command(text) {
+        match between(text, "command-args").filter(|arguments| !arguments.is_empty()) {
+            Some(arguments) => Message::user(arguments),
+            None => Message::context(text),
         }
-    } else if let Some(command) = between(trimmed, "bash-input").filter(|_| trimmed.starts_with("<bash-input>")) {
-        (Role::User, Kind::ToolCall, call_on("Bash", command))
-    } else if trimmed.starts_with("<bash-stdout>") || trimmed.starts_with("<bash-stderr>") {
-        (Role::Tool, Kind::ToolResult, whole())
-    } else if trimmed.starts_with("<teammate-message") {
-        (Role::Other, Kind::Prose, whole())
-    } else if trimmed.starts_with(CONTINUATION) {
-        (Role::System, Kind::Summary, whole())
-    } else if is_typed(trimmed) {
-        (Role::User, Kind::Prose, whole())
+    } else if let Some(command) = between(text, "bash-input").filter(|_| text.starts_with("<bash-input>")) {
+        Message::new(Role::User, Kind::ToolCall, call_on("Bash", command))
+    } else if text.starts_with("<bash-stdout>") || text.starts_with("<bash-stderr>") {
+        Message::answer(text)
+    } else if text.starts_with("<teammate-message") {
+        Message::prose(Role::Other, text)
+    } else if text.starts_with(CONTINUATION) {
+        Message::summary(text)
+    } else if is_typed(text) {
+        Message::user(text)
     } else {
-        (Role::System, Kind::Context, whole())
+        Message::context(text)
     }
 }
 
@@ -323,7 +282,7 @@ mod words_tests {
         ];
         for (text, role, kind, kept) in table {
             let kept = if kept.is_empty() { text } else { kept };
-            assert_eq!(classify(text), (role, kind, kept.to_owned()));
+            assert_eq!(classify(text), Message::new(role, kind, kept));
         }
     }
 

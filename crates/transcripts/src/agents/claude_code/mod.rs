@@ -19,9 +19,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::json::Json;
+
 use self::line::Line;
-use crate::message::assemble::{Prompt, Prompts};
-use crate::message::blocks::{Object, Text};
+use crate::message::assemble::{Clock, Prompt, Prompts};
+use crate::message::blocks::Object;
 use crate::message::identity;
 use crate::message::speaker::slash_command;
 use crate::{
@@ -67,7 +69,7 @@ impl Ingestor for ClaudeCode {
         while let Some((number, line)) = records.next_json::<Object<Line>>(sink)? {
             match line.0 {
                 Some(line) if line.is_broken() => sink.skip(number, "the line holds no message object"),
-                Some(line) => sessions.take(number, line, sink),
+                Some(line) => sessions.take(number, &line, sink),
                 None => sink.skip(number, "not a JSON object"),
             }
         }
@@ -125,13 +127,13 @@ impl Sessions {
         }
     }
 
-    fn take(&mut self, number: usize, mut line: Line, sink: &mut Sink<'_>) {
-        if let (Some(text), Some(leaf)) = (line.summary.0.take(), line.leaf_uuid.0.take()) {
+    fn take(&mut self, number: usize, line: &Line, sink: &mut Sink<'_>) {
+        if let (Some(text), Some(leaf)) = (line.summary.owned(), line.leaf_uuid.owned()) {
             self.summaries.push(Summary { text, leaf });
         } else if line.is_journal() {
             self.journal.get_or_insert(number);
-        } else if !self.copies.as_mut().is_some_and(|copies| copies.is_copy(number, &line)) {
-            self.last = self.place(&line);
+        } else if !self.copies.as_mut().is_some_and(|copies| copies.is_copy(number, line)) {
+            self.last = self.place(line);
             self.open[self.last].take(line, &self.summaries, sink);
         }
     }
@@ -140,7 +142,7 @@ impl Sessions {
     fn place(&mut self, line: &Line) -> usize {
         let id = match (&self.file_id, line.session()) {
             (Some(file_id), Some(id)) if file_id == id => id.to_owned(),
-            (_, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.as_str()),
+            (_, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.string()),
             (_, Some(id)) => id.to_owned(),
             (_, None) if self.open.is_empty() => self.stem.clone(),
             (_, None) => return self.last,
@@ -203,7 +205,7 @@ impl Copies {
         let named = line.session().filter(|id| *id != self.own_id).map(str::to_owned);
         let original = match named {
             Some(id) => Some(id.clone()).filter(|_| self.is_logged(&id)),
-            None => line.uuid.0.as_deref().and_then(|uuid| self.older_line(uuid)),
+            None => line.uuid.text().and_then(|uuid| self.older_line(uuid)),
         };
         if let Some(id) = &original {
             self.passed.entry(id.clone()).or_insert((number, 0)).1 += 1;
@@ -266,7 +268,7 @@ fn uuids(path: &Path) -> HashSet<u64> {
     let (mut ignore, Ok(input)) = (|_| {}, open(path)) else { return found };
     let (mut sink, mut records) = (Sink::new(&mut ignore), Records::lines(input));
     while let Ok(Some((_, line))) = records.next_json::<Object<Id>>(&mut sink) {
-        found.extend(line.0.and_then(|line| line.uuid.0).map(hash));
+        found.extend(line.0.and_then(|line| line.uuid.owned()).map(hash));
     }
     found
 }
@@ -285,7 +287,7 @@ static LAST: Mutex<Option<Heads>> = Mutex::new(None);
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Id {
-    uuid: Text,
+    uuid: Value,
 }
 
 /// The logs of a folder by the line that they begin with.
@@ -334,7 +336,7 @@ fn logs_by_first_line(folder: &Path) -> HashMap<u64, Vec<PathBuf>> {
 /// Returns the uuid of the first line that has one.
 fn first_uuid(path: &Path) -> Option<String> {
     let reader = BufReader::new(File::open(path).ok()?.take(FIRST_LINES_BYTES));
-    reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.0)
+    reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.owned())
 }
 
 // One session while it is read: what is held back until it is known to stay.
@@ -370,7 +372,7 @@ struct Session {
     seen: HashSet<u64>,
     said: HashSet<u64>,
     titles: Titles,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Session {
@@ -385,24 +387,24 @@ impl Session {
             seen: HashSet::new(),
             said: HashSet::new(),
             titles: Titles::default(),
-            last_time: None,
+            clock: Clock::default(),
         }
     }
 
-    fn take(&mut self, mut line: Line, summaries: &[Summary], sink: &mut Sink<'_>) {
-        self.take_meta(&mut line);
-        let time = self.time_of(&line);
-        let (uuid, place) = (line.uuid.0.take(), self.nodes.len());
-        if uuid.as_ref().is_some_and(|uuid| self.seen.contains(&hash(uuid))) {
+    fn take(&mut self, line: &Line, summaries: &[Summary], sink: &mut Sink<'_>) {
+        self.take_meta(line);
+        let time = self.clock.next(line.time());
+        let (uuid, place) = (line.uuid.text(), self.nodes.len());
+        if uuid.is_some_and(|uuid| self.seen.contains(&hash(uuid))) {
             return;
         }
-        let parent = line.parent_uuid.0.as_ref().map(hash);
+        let parent = line.parent_uuid.text().map(hash);
         let is_prompt = line.is_prompt();
-        let is_queued = line.operation.0.is_some();
+        let is_queued = line.operation.text().is_some();
         if let Some(command) = line.typed_command().filter(|_| !is_queued) {
             self.deliver(&command);
         }
-        let messages = if is_queued { self.take_queued(&line) } else { line.take_messages() };
+        let messages = if is_queued { self.take_queued(line) } else { line.messages() };
         let mut typed = false;
         let mut held = false;
         for message in messages {
@@ -413,13 +415,13 @@ impl Session {
             if !is_queued && matches!(message.role, Role::User | Role::System) {
                 self.deliver(&message.text);
             }
-            if self.draft.hold(Message { id: uuid.clone().unwrap_or_default(), time, ..message }) {
+            if self.draft.hold(Message { id: uuid.unwrap_or_default().to_owned(), time, ..message }) {
                 self.places.push(place);
                 held = true;
             }
         }
         // A line without text keeps its place in the tree, but a later one under its id may still say something.
-        let id = uuid.as_ref().map(hash);
+        let id = uuid.map(hash);
         if let Some(id) = id.filter(|_| held) {
             self.seen.insert(id);
         }
@@ -434,26 +436,17 @@ impl Session {
         self.release(summaries, sink);
     }
 
-    fn take_meta(&mut self, line: &mut Line) {
-        self.titles.custom = line.custom_title.0.take().or(self.titles.custom.take());
-        if line.kind.as_str() == "agent-name" {
-            self.titles.agent = line.agent_name.0.take().or(self.titles.agent.take());
+    fn take_meta(&mut self, line: &Line) {
+        self.titles.custom = line.custom_title.owned().or(self.titles.custom.take());
+        if line.kind == "agent-name" {
+            self.titles.agent = line.agent_name.owned().or(self.titles.agent.take());
         }
-        self.titles.generated = line.ai_title.0.take().or(self.titles.generated.take());
+        self.titles.generated = line.ai_title.owned().or(self.titles.generated.take());
         let meta = self.draft.meta();
-        if meta.project.is_none() {
-            meta.project = line.cwd.0.take();
-        }
+        meta.project = meta.project.take().or_else(|| line.cwd.owned());
         if let Some(model) = line.model() {
             meta.model = Some(model.to_owned());
         }
-    }
-
-    fn time_of(&mut self, line: &Line) -> Option<MessageTime> {
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        let time = line.time();
-        self.last_time = time.or(self.last_time);
-        time.or(before)
     }
 
     /// Whether the same words were said at the same instant: compaction writes old lines again under new ids.
@@ -467,7 +460,7 @@ impl Session {
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(folded(&queued.text));
-        match line.operation.as_str() {
+        match line.operation.string() {
             "enqueue" => {}
             // Consumed while the agent ran; mostly it was queued before, and then it is held already.
             "remove" if !self.ever_queued.contains(&key) => {}
@@ -603,15 +596,15 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
 
 /// Returns what was typed, and the texts that were pasted into it.
 fn typed_messages(entry: &Value) -> Vec<Message> {
-    let display = entry["display"].as_str().unwrap_or_default();
+    let display = entry["display"].string();
     // As in a session's log, of a command its arguments are the user's words.
     let words = slash_command(display).map(|(_, argument)| argument).filter(|argument| !argument.is_empty());
-    let (role, kind, text) = line::classify(words.unwrap_or(display));
+    let typed = line::classify(words.unwrap_or(display));
     let pasted = entry["pastedContents"].as_object().into_iter().flat_map(|pasted| pasted.values());
     let pasted = pasted.filter_map(|pasted| pasted["content"].as_str().filter(|_| pasted["type"] == "text"));
     let pasted = pasted.map(|text| Message::new(Role::User, Kind::Context, text));
     let time = identity::instant(&entry["timestamp"]).map(MessageTime::logged);
-    std::iter::once(Message::new(role, kind, text)).chain(pasted).map(|message| Message { time, ..message }).collect()
+    std::iter::once(typed).chain(pasted).map(|message| Message { time, ..message }).collect()
 }
 
 #[cfg(test)]

@@ -12,18 +12,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
 use serde_json::Value;
 
-use self::item::{Item, Line, Record};
-use crate::message::assemble::{Prompt, Prompts};
-use crate::message::blocks::Object;
+use crate::json::Json;
+
+use crate::message::assemble::{Clock, Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::speaker::slash_command;
-use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-};
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "codex";
@@ -62,11 +59,8 @@ impl Ingestor for Codex {
         }
         let mut thread = Thread::new(&input);
         let mut records = Records::lines(input);
-        while let Some((number, line)) = records.next_json::<Object<Line>>(sink)? {
-            match line.0 {
-                Some(line) => thread.take(number, line, sink),
-                None => sink.skip(number, "not a JSON object"),
-            }
+        while let Some((number, line)) = records.next_json::<Value>(sink)? {
+            thread.take(number, number, &line, sink);
         }
         thread.finish(sink);
         Ok(())
@@ -99,14 +93,7 @@ fn of_lines(head: &Head<'_>, test: impl Fn(&Value) -> bool) -> bool {
     head.most_lines(&test) || head.document.as_ref().is_some_and(test)
 }
 
-/// The rollout of spring 2025.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Document {
-    session: Object<Line>,
-    items: Vec<Object<Line>>,
-}
-
+/// Whether `value` is a rollout of spring 2025, which was one object.
 fn is_document(value: &Value) -> bool {
     value["session"]["id"].is_string() && value["session"]["timestamp"].is_string() && value["items"].is_array()
 }
@@ -114,13 +101,9 @@ fn is_document(value: &Value) -> bool {
 fn read_document(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut thread = Thread::new(&input);
     let mut records = Records::elements(input);
-    while let Some((number, document)) = records.next_json::<Document>(sink)? {
-        for (place, line) in std::iter::once(document.session).chain(document.items).enumerate() {
-            match line.0 {
-                Some(line) => thread.take(number, line, sink),
-                None if place > 0 => sink.skip(place, "not a JSON object"),
-                None => {}
-            }
+    while let Some((number, document)) = records.next_json::<Value>(sink)? {
+        for (place, line) in std::iter::once(&document["session"]).chain(document["items"].list()).enumerate() {
+            thread.take(number, place, line, sink);
         }
     }
     thread.finish(sink);
@@ -199,10 +182,14 @@ impl Thread {
         }
     }
 
-    fn take(&mut self, number: usize, mut line: Line, sink: &mut Sink<'_>) {
-        match line.payload.0.take() {
-            Some(item) => self.take_envelope(number, &line, item),
-            None => self.take_bare(number, line),
+    /// Reads one line, which a report names by `place` and the rest of the thread by `number`.
+    fn take(&mut self, number: usize, place: usize, line: &Value, sink: &mut Sink<'_>) {
+        if line["payload"].is_object() {
+            self.take_envelope(number, line);
+        } else if line.is_object() {
+            self.take_bare(number, line);
+        } else {
+            sink.skip(place, "not a JSON object");
         }
         if self.turns.is_full() {
             self.release(sink);
@@ -220,116 +207,104 @@ impl Thread {
         }
     }
 
-    fn take_envelope(&mut self, number: usize, line: &Line, mut item: Item) {
-        let time = self.time(line, &item);
-        match line.kind.as_str() {
-            "session_meta" => self.take_head(number, &item),
-            "turn_context" => self.take_context(&mut item, time),
-            "compacted" if !self.is_replay(number, time) => self.hold(Voice::Item, None, time, item.take_summary()),
+    fn take_envelope(&mut self, number: usize, line: &Value) {
+        let item = &line["payload"];
+        let time = self.time(line, item);
+        match line["type"].string() {
+            "session_meta" => self.take_head(number, item),
+            "turn_context" => self.take_context(item, time),
+            "compacted" if !self.is_replay(number, time) => {
+                self.hold_all(Voice::Item, "", time, vec![Message::summary(item["message"].string())]);
+            }
             "event_msg" => {
-                self.end_replay(&item, time);
+                self.end_replay(item, time);
                 if !self.is_replay(number, time) {
                     self.take_event(item, time);
                 }
             }
             "response_item" if !self.is_replay(number, time) => {
-                let id = item.id.0.take();
-                for message in item.take_item() {
-                    self.hold(Voice::Item, id.as_deref(), time, message);
-                }
+                self.hold_all(Voice::Item, item["id"].string(), time, item::item_messages(item));
             }
             _ => {}
         }
     }
 
     /// Reads a line of the time before envelopes: the head, or an item.
-    fn take_bare(&mut self, number: usize, mut item: Line) {
-        if item.kind.0.is_none() {
-            if item.state.0.is_none() && item.id.0.is_some() {
-                self.take_head(number, &item);
-            }
-            return;
-        }
-        let time = item.timestamp.time();
-        let id = item.id.0.take();
-        for message in item.take_item() {
-            self.hold(Voice::Item, id.as_deref(), time, message);
+    fn take_bare(&mut self, number: usize, item: &Value) {
+        if item["type"].text().is_some() {
+            let time = identity::rfc3339(&item["timestamp"]);
+            self.hold_all(Voice::Item, item["id"].string(), time, item::item_messages(item));
+        } else if item["record_type"].text().is_none() {
+            self.take_head(number, item);
         }
     }
 
     /// Reads the head of the thread; a second one with another id begins a copy of the thread it was forked from.
-    fn take_head<P>(&mut self, number: usize, head: &Record<P>) {
-        let Some(id) = &head.id.0 else { return };
+    fn take_head(&mut self, number: usize, head: &Value) {
+        let Some(id) = head["id"].text() else { return };
         if self.own_id.as_ref().is_some_and(|own| own != id) {
             self.place = Place::Replay;
             self.replayed.get_or_insert(number);
             return;
         }
-        match head.memory_mode.as_str() {
+        match head["memory_mode"].string() {
             "disabled" => self.disabled_at = Some(number),
             "enabled" => self.disabled_at = None,
             _ => {}
         }
-        if self.own_id.replace(id.clone()).is_some() {
+        if self.own_id.replace(id.to_owned()).is_some() {
             return;
         }
-        let parent = head.parent_id();
-        self.origin = if head.is_agents() {
+        let parent = item::parent_id(head);
+        self.origin = if item::is_agents(head) {
             Origin::Agent
-        } else if parent.is_some() || head.forked_from_id.0.is_some() {
+        } else if parent.is_some() || head["forked_from_id"].text().is_some() {
             Origin::Fork
         } else {
             Origin::Person
         };
         let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
             Some(parent) => format!("{parent}/{id}"),
-            None => id.clone(),
+            None => id.to_owned(),
         };
-        self.started_at = head.timestamp.time().map(|time| time.at);
+        let time = identity::rfc3339(&head["timestamp"]);
+        self.started_at = time.map(|time| time.at);
         self.turns.draft.set_external_id(external_id);
-        let url = head.git.0.as_ref().and_then(|git| git.repository_url.0.clone());
+        let url = head["git"]["repository_url"].owned();
         let meta = self.turns.draft.meta();
         meta.created_at = self.started_at;
-        meta.project = head.cwd.0.clone().or_else(|| url.clone());
+        meta.project = head["cwd"].owned().or_else(|| url.clone());
         meta.repository = url;
-        self.instruct(head, head.timestamp.time());
+        self.instruct(head, time);
     }
 
     /// Takes in instructions, which are written anew in each turn, where they have not come before.
-    fn instruct<P>(&mut self, record: &Record<P>, time: Option<MessageTime>) {
-        for message in record.instructions() {
-            if self.instructions.insert(message.content_hash()) {
-                self.hold(Voice::Item, None, time, message);
-            }
-        }
+    fn instruct(&mut self, record: &Value, time: Option<MessageTime>) {
+        let mut messages = item::instructions(record);
+        messages.retain(|message| self.instructions.insert(message.content_hash()));
+        self.hold_all(Voice::Item, "", time, messages);
     }
 
-    fn take_context(&mut self, context: &mut Item, time: Option<MessageTime>) {
+    fn take_context(&mut self, context: &Value, time: Option<MessageTime>) {
         let meta = self.turns.draft.meta();
-        if meta.project.is_none() {
-            meta.project = context.cwd.0.take();
-        }
+        meta.project = meta.project.take().or_else(|| context["cwd"].owned());
         if self.place == Place::Own {
-            meta.model = context.model.0.take().or(meta.model.take());
-            self.zone = context.timezone.0.as_deref().and_then(|name| TimeZone::get(name).ok()).or(self.zone.take());
+            meta.model = context["model"].owned().or(meta.model.take());
+            self.zone = context["timezone"].text().and_then(|name| TimeZone::get(name).ok()).or(self.zone.take());
             self.instruct(context, time);
         }
     }
 
-    fn take_event(&mut self, mut event: Item, time: Option<MessageTime>) {
-        match event.kind.as_str() {
-            "thread_rolled_back" => self.turns.roll_back(event.num_turns.0.unwrap_or(1)),
-            "thread_name_updated" => self.turns.draft.meta().title = event.thread_name.0.take(),
-            _ => {
-                for message in event.take_event() {
-                    self.hold(Voice::Event, None, time, message);
-                }
-            }
+    fn take_event(&mut self, event: &Value, time: Option<MessageTime>) {
+        match event["type"].string() {
+            "thread_rolled_back" => self.turns.roll_back(event["num_turns"].as_i64().unwrap_or(1)),
+            "thread_name_updated" => self.turns.draft.meta().title = event["thread_name"].owned(),
+            _ => self.hold_all(Voice::Event, "", time, item::event_messages(event)),
         }
     }
 
-    fn time(&self, line: &Line, item: &Item) -> Option<MessageTime> {
-        let time = line.timestamp.time().or_else(|| item.timestamp.time())?;
+    fn time(&self, line: &Value, item: &Value) -> Option<MessageTime> {
+        let time = identity::rfc3339(&line["timestamp"]).or_else(|| identity::rfc3339(&item["timestamp"]))?;
         Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
     }
 
@@ -344,20 +319,21 @@ impl Thread {
     }
 
     /// Ends the copy at the first turn that began after the thread did.
-    fn end_replay(&mut self, event: &Item, time: Option<MessageTime>) {
-        if self.place == Place::Own || !matches!(event.kind.as_str(), "task_started" | "turn_started") {
+    fn end_replay(&mut self, event: &Value, time: Option<MessageTime>) {
+        if self.place == Place::Own || !matches!(event["type"].string(), "task_started" | "turn_started") {
             return;
         }
-        let began = event.started_at.0.map_or(time.map(|time| time.at.as_second()), Some);
+        let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.place = Place::Own;
         }
     }
 
-    fn hold(&mut self, voice: Voice, id: Option<&str>, time: Option<MessageTime>, message: Message) {
-        let id = id.unwrap_or_default().to_owned();
-        self.turns.hold(voice, self.origin, Message { id, time, ..message });
+    fn hold_all(&mut self, voice: Voice, id: &str, time: Option<MessageTime>, messages: Vec<Message>) {
+        for message in messages {
+            self.turns.hold(voice, self.origin, Message { id: id.to_owned(), time, ..message });
+        }
     }
 
     fn release(&mut self, sink: &mut Sink<'_>) {
@@ -408,12 +384,12 @@ struct Turns {
     barren: usize,
     has_events: bool,
     said_anything: bool,
-    last_time: Option<MessageTime>,
+    clock: Clock,
 }
 
 impl Turns {
     fn new(draft: Assembler) -> Self {
-        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false, last_time: None }
+        Self { draft, held: Vec::new(), barren: 0, has_events: false, said_anything: false, clock: Clock::default() }
     }
 
     fn is_full(&self) -> bool {
@@ -434,9 +410,7 @@ impl Turns {
         if self.is_copy(&new) {
             return;
         }
-        let before = self.last_time.map(|time| MessageTime { source: TimeSource::Derived, ..time });
-        self.last_time = message.time.or(self.last_time);
-        message.time = message.time.or(before);
+        message.time = self.clock.next(message.time);
         if origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
             message.role = Role::Other;
         }
@@ -509,7 +483,7 @@ fn hash_words(text: &str) -> u64 {
 
 /// Whether `line` is an event of such a stream.
 fn is_stream_event(line: &Value) -> bool {
-    let kind = line["type"].as_str().unwrap_or_default();
+    let kind = line["type"].string();
     match kind.split_once('.') {
         Some(("thread", _)) => line["thread_id"].is_string(),
         Some(("item", "started" | "updated" | "completed")) => line["item"]["type"].is_string(),
@@ -531,7 +505,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut draft = new(&stem);
     let mut records = Records::lines(input);
     while let Some((number, line)) = records.next_json::<Value>(sink)? {
-        match line["type"].as_str().unwrap_or_default() {
+        match line["type"].string() {
             "thread.started" => {
                 let id = line["thread_id"].as_str().unwrap_or(&stem);
                 std::mem::replace(&mut draft, new(id)).finish(sink);
@@ -544,7 +518,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             }
             "error" | "turn.failed" => {
                 let text = line["message"].as_str().or(line["error"]["message"].as_str()).unwrap_or_default();
-                draft.push(Message { time, ..Message::new(Role::System, Kind::Context, text) }, sink);
+                draft.push(Message { time, ..Message::context(text) }, sink);
             }
             _ if is_stream_event(&line) => {}
             _ => sink.skip(number, "not an event of `codex exec`"),
@@ -555,23 +529,23 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
 }
 
 fn stream_messages(item: &Value) -> Vec<Message> {
-    let text = |key: &str| item[key].as_str().unwrap_or_default();
-    let call = |name: &str, target: &str| Message::new(Role::Assistant, Kind::ToolCall, call_on(name, target));
+    let text = |key: &str| item[key].string();
+    let call = |name: &str, target: &str| Message::call(call_on(name, target));
     match text("type") {
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
-        "reasoning" => vec![Message::new(Role::Assistant, Kind::Reasoning, text("text"))],
+        "reasoning" => vec![Message::reasoning(text("text"))],
         "command_execution" => {
-            vec![call("shell", text("command")), Message::new(Role::Tool, Kind::ToolResult, text("aggregated_output"))]
+            vec![call("shell", text("command")), Message::answer(text("aggregated_output"))]
         }
         "file_change" => {
-            let changes = item["changes"].as_array().map_or(&[][..], Vec::as_slice);
-            changes.iter().map(|change| call("file_change", change["path"].as_str().unwrap_or_default())).collect()
+            let changes = item["changes"].list();
+            changes.iter().map(|change| call("file_change", change["path"].string())).collect()
         }
         "mcp_tool_call" => vec![call(text("tool"), text("server"))],
         "web_search" => vec![call("web_search", text("query"))],
-        "error" => vec![Message::new(Role::System, Kind::Context, text("message"))],
+        "error" => vec![Message::context(text("message"))],
         "todo_list" => {
-            let plan = item["items"].as_array().map_or(&[][..], Vec::as_slice);
+            let plan = item["items"].list();
             let plan: Vec<_> = plan.iter().filter_map(|step| step["text"].as_str()).collect();
             vec![Message::new(Role::Assistant, Kind::Context, plan.join("\n"))]
         }
@@ -601,7 +575,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             continue;
         };
         let time = identity::instant(&entry["ts"]).map(MessageTime::logged);
-        for message in typed_messages(entry["text"].as_str().unwrap_or_default()) {
+        for message in typed_messages(entry["text"].string()) {
             let message = Message { time, ..message };
             prompts.take(number, Prompt { session, key: session, project: None, message }, sink);
         }

@@ -13,7 +13,6 @@ const BLOCKS: &[&str] = &[
 const LONGEST_REFERENCE: usize = 32;
 
 /// Returns the text of `html`: a line for each block, `- ` before items, and `> ` before what is quoted.
-#[must_use]
 pub(crate) fn to_text(html: &str) -> String {
     let mut page = Page::default();
     let mut rest = html;

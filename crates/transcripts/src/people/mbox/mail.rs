@@ -242,7 +242,6 @@ pub(crate) enum Stretch {
 }
 
 /// Cuts `text` into stretches; signatures and the footers of lists are left out.
-#[must_use]
 pub(crate) fn stretches(text: &str) -> Vec<(Stretch, String)> {
     let lines: Vec<&str> = text.split('\n').map(str::trim_end).collect();
     let mut found = Found::default();

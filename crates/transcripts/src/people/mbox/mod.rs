@@ -64,7 +64,7 @@ impl Ingestor for Mbox {
                 draft.replace(next).into_iter().for_each(|complete| complete.finish(sink));
             }
             let Some(draft) = &mut draft else { return };
-            spoken(mail, turn).into_iter().for_each(|message| draft.push(message, sink));
+            draft.extend(spoken(mail, turn), sink);
         });
         draft.into_iter().for_each(|last| last.finish(sink));
         finished.map_err(failed)
@@ -146,13 +146,11 @@ struct Messages {
 
 impl Messages {
     /// Starts at the first line of `reader`.
-    #[must_use]
     fn new(reader: Box<dyn BufRead + Send>) -> Self {
         Self { reader, is_mailbox: None, after_blank: true }
     }
 
     /// Whether separators stand between messages; known after the first message was read.
-    #[must_use]
     fn is_mailbox(&self) -> bool {
         self.is_mailbox == Some(true)
     }
@@ -208,7 +206,6 @@ impl Messages {
 }
 
 /// Whether `line` is `From sender date`: a clock and a year distinguish it from a sentence that was not quoted.
-#[must_use]
 fn is_separator(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"From ") else { return false };
     let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1).take(12);
@@ -254,7 +251,6 @@ struct Place {
 
 impl Threads {
     /// Starts without mails; more than `held` bytes of their text go from memory into a nameless temporary file.
-    #[must_use]
     fn new(held: usize) -> Self {
         Self {
             spool: SpooledTempFile::new(held),

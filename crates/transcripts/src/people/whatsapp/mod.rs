@@ -52,9 +52,7 @@ impl Ingestor for WhatsApp {
         draft.meta().title = title;
         for (place, entry) in entries.iter().enumerate() {
             let time = order.time(&entry.stamp);
-            for message in entry.messages(place, time) {
-                draft.push(message, sink);
-            }
+            draft.extend(entry.messages(place, time), sink);
         }
         draft.finish(sink);
         Ok(())
@@ -210,19 +208,16 @@ const BEFORE_NOON: &[&str] = &["am", "上午", "凌晨", "清晨", "早上", "�
 const FROM_NOON: &[&str] = &["pm", "中午", "下午", "傍晚", "晚上", "午後", "오후", "م", "μμ"];
 
 /// Whether `c` only steers the direction of writing and shows nothing.
-#[must_use]
 const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Returns `text` without invisible marks.
-#[must_use]
 fn without_marks(text: &str) -> String {
     text.chars().filter(|c| !is_mark(*c)).collect()
 }
 
 /// Splits `line` into its header and the rest, in which the marks are kept: they distinguish the program's words from typed ones.
-#[must_use]
 fn split(line: &str) -> Option<(Stamp, &str)> {
     static HEADER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -324,7 +319,6 @@ impl Order {
     /// The year has four digits, or stands first if the last number ever falls, else last. Of the other two, the day is
     /// the one that exceeds twelve; else the one that falls more often within a year; else the one that changes more
     /// often; else what the spelling suggests: the last behind a year, the first otherwise, but not in American times.
-    #[must_use]
     fn decide(stamps: &[Stamp]) -> Self {
         let year = year_place(stamps);
         let (first, second) = match year {
@@ -345,7 +339,6 @@ impl Order {
     }
 
     /// Returns the time of `stamp`, on a clock whose zone nothing names; `None` for a date that does not exist.
-    #[must_use]
     fn time(self, stamp: &Stamp) -> Option<MessageTime> {
         let field = |place: usize| i16::try_from(stamp.fields[place]).ok();
         let year = match field(self.year)? {
@@ -383,7 +376,6 @@ const LONGEST_NOTE: usize = 120;
 const ASSISTANT: &str = "Meta AI";
 
 /// Splits `Author: text`; the author is `None` for a line of the program.
-#[must_use]
 fn split_author(rest: &str) -> (Option<String>, &str) {
     let first_line = rest.split('\n').next().unwrap_or_default();
     let colon = first_line.find(": ").or_else(|| first_line.trim_end_matches(is_mark).strip_suffix(':').map(str::len));
@@ -403,7 +395,6 @@ fn author_name(raw: &str) -> String {
 }
 
 /// Turns one entry into messages: what was typed, files as placeholders, and the program's own words as context.
-#[must_use]
 fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<Message> {
     let notice = |text: String| {
         let role = if author.is_some() { Role::User } else { Role::System };

@@ -171,20 +171,17 @@ const POLLS: &[&str] =
 const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
 
 /// Returns what kind of file was left out, if `text` stands for one.
-#[must_use]
 pub(crate) fn omitted(text: &str) -> Option<&'static str> {
     let text = text.trim().to_lowercase();
     OMITTED.iter().find(|(phrase, _)| *phrase == text).map(|(_, kind)| *kind)
 }
 
 /// Whether `text` says that the file before it is attached.
-#[must_use]
 pub(crate) fn is_attached(text: &str) -> bool {
     ATTACHED.contains(&text.trim().to_lowercase().as_str())
 }
 
 /// Whether `text` stands in place of a deleted message.
-#[must_use]
 pub(crate) fn is_deleted(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
     // Who removed it may be named behind the phrase: "deleted by admin Ana".
@@ -194,33 +191,28 @@ pub(crate) fn is_deleted(text: &str) -> bool {
 }
 
 /// Whether `text` is the note that a message was edited.
-#[must_use]
 pub(crate) fn is_edited(text: &str) -> bool {
     EDITED.contains(&text.trim().trim_end_matches('.').to_lowercase().as_str())
 }
 
 /// Whether `text` is the notice with which a chat begins.
-#[must_use]
 pub(crate) fn is_encryption_notice(text: &str) -> bool {
     let text = text.to_lowercase();
     text.chars().count() > 15 && ENCRYPTED.iter().any(|phrase| text.contains(phrase))
 }
 
 /// Whether `text` begins as a shared place does.
-#[must_use]
 pub(crate) fn is_location(text: &str) -> bool {
     begins(text, LOCATIONS)
 }
 
 /// Whether `text` begins as a poll does.
-#[must_use]
 pub(crate) fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
 /// Whether `name`, which stands before a colon, belongs to a line of the program instead: to the subject that it quotes,
 /// or to a sentence.
-#[must_use]
 pub(crate) fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
     let count = |mark: char| name.matches(mark).count();
