@@ -18,7 +18,7 @@ const LOG: &str = "fixtures/claude-code/5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34.jso
 const IN_TIME: Duration = Duration::from_secs(6);
 
 /// Every event as its agent calls it, but for the log and the folder.
-fn recorded() -> Vec<(&'static str, &'static str, Value)> {
+pub(super) fn recorded() -> Vec<(&'static str, &'static str, Value)> {
     let bash = json!({"command": "npm test", "description": "Run the tests"});
     vec![
         ("claude-code", "session-start", json!({"hook_event_name": "SessionStart", "source": "startup"})),

@@ -22,6 +22,7 @@ mod exports;
 mod faults;
 mod estimate;
 mod eval_suites;
+mod every_field;
 mod evals;
 mod filters;
 mod forgetting;
