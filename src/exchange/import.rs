@@ -74,8 +74,9 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 }
 
 fn own(exported: Exported) -> Imported {
-    let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to));
-    Imported { memory: exported.memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
+    let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
+    let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
+    Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
 
 fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {

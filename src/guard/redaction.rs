@@ -146,6 +146,8 @@ impl Redact for Evidence {
 
 impl Redact for Claim {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        // Imported files name categories as they like.
+        edit(&mut self.category);
         edit(&mut self.title);
         edit(&mut self.content);
         if let (Some(key), Some(value)) = (&self.key, &mut self.value) {

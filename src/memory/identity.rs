@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::ParseError;
 
@@ -17,6 +18,17 @@ impl MemoryId {
     #[must_use]
     pub fn new() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
+    }
+
+    /// Returns the id itself if it is a UUID; else a UUID derived from it, so that any text of a file is a safe id and
+    /// references to it still match.
+    pub(crate) fn into_uuid(self) -> Self {
+        if uuid::Uuid::try_parse(&self.0).is_ok() {
+            return self;
+        }
+        let digest = Sha256::digest(self.0.as_bytes());
+        let start: [u8; 16] = digest[..16].try_into().expect("a digest has 32 bytes");
+        Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())
     }
 
     /// Takes an id as it stands in the database or an export.

@@ -53,8 +53,9 @@ impl Store {
         copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
         // Named by its full path, so that `forget` can tell later which copies there are.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let named = self.redact(full.to_string_lossy().into_owned());
         self.read(|conn| {
-            let values = params![now.as_millisecond(), full.to_string_lossy()];
+            let values = params![now.as_millisecond(), *named];
             Ok(conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'backup', ?2)", values)?)
         })?;
         let copied = open_copy(path, &self.keys)?;
