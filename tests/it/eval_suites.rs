@@ -101,17 +101,6 @@ fn reading_the_same_logs_again_is_told_as_growth() {
 }
 
 #[test]
-fn likeness_is_told_beside_the_patterns_and_decides_nothing() {
-    let desk = Desk::new();
-    let agreed = told(&desk, &["eval", &suite("smoke"), "--extractor", "rules", "--agreement"]);
-    assert!(value(&agreed, "agreement", "token-f1 agrees").is_some());
-    let triples = told(&desk, &["eval", &suite("matchers")]);
-    assert!(value(&triples, "matchers", "token-f1 wrong").unwrap() > 0.5);
-    assert_eq!(value(&triples, "matchers", "exact wrong"), Some(0.0));
-    assert_eq!(value(&triples, "matchers", "judge says"), None);
-}
-
-#[test]
 fn public_sets_are_read_from_where_they_are_and_skipped_where_they_are_not() {
     let desk = Desk::new();
     let Told { code, out, err } = desk.run(&["eval", &suite("external"), "--extractor", "rules"]);

@@ -50,23 +50,26 @@ fn the_rules_pass_the_smoke_suite_and_the_controls_fail_it() {
 #[test]
 fn people_read_a_table_and_what_went_wrong() {
     let desk = Desk::new();
-    let unlisted = desk.path("unlisted.json").display().to_string();
-    let markdown = desk.path("report.md").display().to_string();
-    let args = ["eval", &smoke(), "--extractor", "first-person", "--unlisted", &unlisted, "--markdown", &markdown];
-    let Told { code, out, err } = desk.run(&args);
-    assert_eq!((code, err.as_str()), (0, "2 memories without a verdict are in DESK/unlisted.json\n"));
+    let Told { code, out, err } = desk.run(&["eval", &smoke(), "--extractor", "first-person", "--out", "run.json"]);
+    assert_eq!((code, err.as_str()), (0, "3 rows are in run.json\n"));
     insta::assert_snapshot!(without_times(&out));
-    insta::assert_snapshot!(without_times(&fs::read_to_string(markdown).unwrap()));
-    let unlisted: Value = serde_json::from_str(&fs::read_to_string(unlisted).unwrap()).unwrap();
-    assert_eq!(unlisted[0]["case"], "smoke/en-deploys");
-    assert_eq!(unlisted[0]["content"], "No, we do not.");
-    assert_eq!(unlisted[0]["evidence"][0]["quote"], "No, we do not.");
+    let Told { code, out, err } = desk.run(&["eval", "report", "run.json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    insta::assert_snapshot!(without_times(&out));
+    let results: Value = serde_json::from_str(&fs::read_to_string(desk.path("run.json")).unwrap()).unwrap();
+    let findings = results["rows"][0]["findings"].as_array().unwrap();
+    let unlisted = findings.iter().find(|finding| finding["what"] == "unlisted").unwrap();
+    assert_eq!(results["rows"][0]["case"], "smoke/en-deploys");
+    assert_eq!(unlisted["text"], "No, we do not.");
+    assert_eq!(unlisted["evidence"][0]["quote"], "No, we do not.");
 }
 
 /// Returns a report without the durations of its summary, which differ in each run.
 fn without_times(report: &str) -> String {
     let line = |line: &str| match line.split_once(" s in total; ") {
         Some((head, _)) => format!("{} TIME\n", head.rsplit_once(' ').unwrap().0),
+        // The version and the revision of the program stand in the heading of a run.
+        None if line.starts_with("## first-person, prompts") => "## RUN\n".to_owned(),
         None => format!("{line}\n"),
     };
     report.lines().map(line).collect()

@@ -1,6 +1,5 @@
 //! `eval` of consolidation: what it tells of the rules and of controls, and of lines that are no cases.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -71,8 +70,7 @@ fn recorded_answers_settle_pairs_and_streams_as_they_are_told() {
 #[test]
 fn people_read_measures_and_what_went_wrong() {
     let desk = Desk::new();
-    let markdown = desk.path("report.md").display().to_string();
-    let told = desk.run(&["eval", &smoke(), "--extractor", "similarity", "--markdown", &markdown]);
+    let told = desk.run(&["eval", &smoke(), "--extractor", "similarity", "--out", "run.json", "-q"]);
     assert_eq!((told.code, told.err.as_str()), (0, ""));
     for line in [
         "pair by similarity: 6 cases",
@@ -81,8 +79,9 @@ fn people_read_measures_and_what_went_wrong() {
     ] {
         assert!(told.out.contains(line), "{line}: {}", told.out);
     }
-    let document = fs::read_to_string(markdown).unwrap();
-    assert!(document.starts_with("# Evaluation\n\n## pair by similarity: 6 cases\n"), "{document}");
+    let document = desk.run(&["eval", "report", "run.json"]).out;
+    assert!(document.starts_with("# Evaluation\n\n## similarity, prompts "), "{document}");
+    assert!(document.contains("\n## smoke-consolidation: pair by similarity: 6 cases\n"), "{document}");
     let (_, moved) = document.split_once("\n**smoke-consolidation/en-moved-late**").unwrap();
     let (moved, _) = moved.split_once("\n**").unwrap();
     for finding in ["\n- wrong order in time (", "\n- wrongly retired ("] {

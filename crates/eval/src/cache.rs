@@ -74,7 +74,6 @@ impl Cache {
     }
 
     /// Returns the number of cases that were taken from an earlier run.
-    #[must_use]
     pub const fn hits(&self) -> u64 {
         self.hits.get()
     }
@@ -96,7 +95,6 @@ fn to_text(known: &BTreeMap<String, serde_json::Value>) -> String {
 }
 
 /// Returns the path of a file beside `out`, such as `out.json.kept.jsonl`.
-#[must_use]
 pub fn path_beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = out.file_name().map(ToOwned::to_owned).unwrap_or_default();
     name.push(".");

@@ -26,9 +26,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::EvalError;
-use crate::results::{Manifest, Results};
-use crate::row::{Better, Cost, Finding, Ratio, Row, Unit};
+use crate::measure::{Better, Measure, Unit};
+use crate::report::{Block, Cell, Detail, Tone, counted, table};
+use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
+use crate::vocabulary::Kind;
 
 /// Random sign flips, if there are too many cases to try all.
 const FLIPS: u32 = 5_000;
@@ -40,6 +42,10 @@ const SEED: u64 = 0x5eed_cafe_f00d_0002;
 const POWER: f64 = 2.802;
 /// Distance up to which two values are the same.
 const SAME: f64 = 1e-12;
+/// Changed cases that are listed, unless all are wanted.
+const CHANGES: usize = 8;
+/// Findings of a changed case that are listed, unless all are wanted.
+const FINDINGS: usize = 6;
 /// Relative error of sums in another order.
 const ROUNDING: f64 = 1e-9;
 
@@ -47,67 +53,67 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// The first run.
-    pub a: Manifest,
+    pub(crate) a: Manifest,
     /// The second run.
-    pub b: Manifest,
+    pub(crate) b: Manifest,
     /// The suites that both have.
-    pub suites: Vec<SuiteComparison>,
+    pub(crate) suites: Vec<SuiteComparison>,
     /// Suites that only one of them has.
-    pub alone: Vec<String>,
+    pub(crate) alone: Vec<String>,
 }
 
 /// One suite and kind in both runs.
 #[derive(Debug, Serialize)]
-pub struct SuiteComparison {
+pub(crate) struct SuiteComparison {
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The kind of its cases.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Number of cases that both have run.
-    pub cases: usize,
+    pub(crate) cases: usize,
     /// Cases that one of them has not run.
-    pub left_out: Vec<String>,
+    pub(crate) left_out: Vec<String>,
     /// Whether the cases were edited between the two.
-    pub changed: bool,
+    pub(crate) changed: bool,
     /// Each measure.
-    pub measures: Vec<Difference>,
+    pub(crate) measures: Vec<Difference>,
     /// The cost of the cases in each.
-    pub cost: [Cost; 2],
+    pub(crate) cost: [Cost; 2],
     /// Cases that changed either way, those that got worse first.
-    pub changes: Vec<CaseChange>,
+    pub(crate) changes: Vec<CaseChange>,
 }
 
 /// A measure in two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Whether high or low values are good.
-    pub better: Better,
+    pub(crate) better: Better,
     /// Meaning of its value.
-    pub unit: Unit,
+    pub(crate) unit: Unit,
     /// Its value in the first run.
-    pub a: Option<f64>,
+    pub(crate) a: Option<f64>,
     /// Its value in the second run.
-    pub b: Option<f64>,
+    pub(crate) b: Option<f64>,
     /// The second value minus the first.
-    pub difference: Option<f64>,
+    pub(crate) difference: Option<f64>,
     /// 95 % interval of the difference; `None` for fewer than two cases.
-    pub interval: Option<Interval>,
+    pub(crate) interval: Option<Interval>,
     /// Probability of a difference as large in either direction if the runs do not differ.
-    pub p: Option<f64>,
+    pub(crate) p: Option<f64>,
     /// The same, corrected for all measures.
-    pub p_of_all: Option<f64>,
+    pub(crate) p_of_all: Option<f64>,
     /// Smallest difference that this number of cases would show in 80 of 100 runs.
-    pub least: Option<f64>,
+    pub(crate) least: Option<f64>,
     /// The conclusion.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// Conclusion from a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The second is better, and the interval excludes zero.
     Better,
     /// The second is worse, and the interval excludes zero.
@@ -120,23 +126,23 @@ pub enum Verdict {
 
 /// A case that changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CaseChange {
+pub(crate) struct CaseChange {
     /// The case.
-    pub case: String,
+    pub(crate) case: String,
     /// The direction.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
     /// The measures that changed in it.
-    pub measures: Vec<MeasureChange>,
+    pub(crate) measures: Vec<MeasureChange>,
     /// Findings of the first run that the second does not have.
-    pub fixed: Vec<String>,
+    pub(crate) fixed: Vec<String>,
     /// Findings of the second run that the first does not have.
-    pub broken: Vec<String>,
+    pub(crate) broken: Vec<String>,
 }
 
 /// Direction of a change, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Nothing got better.
     Worse,
     /// Something got better and something worse.
@@ -147,15 +153,15 @@ pub enum Direction {
 
 /// A measure that changed in a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MeasureChange {
+pub(crate) struct MeasureChange {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its value in the first run.
-    pub a: Option<f64>,
+    pub(crate) a: Option<f64>,
     /// Its value in the second run.
-    pub b: Option<f64>,
+    pub(crate) b: Option<f64>,
     /// Whether it got better; `None` if one of the two has no value.
-    pub is_better: Option<bool>,
+    pub(crate) is_better: Option<bool>,
 }
 
 /// Compares `b` with `a`.
@@ -182,6 +188,96 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
     let mut lonely = alone(&first, &second);
     lonely.extend(alone(&second, &first));
     Ok(Comparison { a: a.manifest.clone(), b: b.manifest.clone(), suites, alone: lonely })
+}
+
+impl Comparison {
+    /// Returns the comparison for people.
+    pub fn blocks(&self, detail: Detail) -> Vec<Block> {
+        let runs = [("A", &self.a), ("B", &self.b)];
+        let mut blocks: Vec<Block> =
+            runs.iter().map(|(name, run)| Block::Line(format!("{name}  {}", run.summary()))).collect();
+        blocks.extend(self.suites.iter().flat_map(|suite| suite.blocks(detail)));
+        let alone = self.alone.iter().map(|alone| format!("{alone} is in one of the two alone, and left out"));
+        blocks.extend(alone.map(Block::Note));
+        blocks
+    }
+}
+
+impl SuiteComparison {
+    fn blocks(&self, detail: Detail) -> Vec<Block> {
+        let left_out = match self.left_out.len() {
+            0 => String::new(),
+            count => format!(", {count} left out that only one has run"),
+        };
+        let cases = counted(self.cases, "case");
+        let mut blocks = vec![Block::Heading(format!("{} ({}): {cases}{left_out}", self.suite, self.kind))];
+        if self.changed {
+            blocks.push(Block::Note(format!("the cases of {} were changed between the two runs", self.suite)));
+        }
+        let header = ["measure", "A", "B", "B − A", "95 % interval", "p", "p of all", "shows from", ""];
+        blocks.push(table(&header, self.measures.iter().map(Difference::cells)));
+        let costs = ["A", "B"].into_iter().zip(&self.cost);
+        blocks.extend(costs.map(|(name, cost)| Block::Line(format!("{name} cost {}", cost.summary()))));
+        let counts = [Direction::Worse, Direction::Mixed, Direction::Better].map(|way| {
+            let count = self.changes.iter().filter(|change| change.direction == way).count();
+            format!("{count} {}", way.tone_and_name().1)
+        });
+        blocks.push(Block::Line(format!("cases that changed: {}", counts.join(", "))));
+        let (shown, findings) = detail.limits(CHANGES, FINDINGS);
+        for change in self.changes.iter().take(shown) {
+            let (tone, word) = change.direction.tone_and_name();
+            let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
+            let each = change.measures.iter().map(|one| format!("{} {} → {}", one.name, value(one.a), value(one.b)));
+            let about = format!("{word}: {}", each.collect::<Vec<_>>().join(", "));
+            let lines = change.broken.iter().map(|text| Cell::new(format!("- {text}"), Tone::Bad));
+            let lines = lines.chain(change.fixed.iter().map(|text| Cell::new(format!("+ {text}"), Tone::Good)));
+            blocks.push(Block::case(&change.case, Cell::new(about, tone), lines.collect(), findings));
+        }
+        blocks.extend(Block::left_out(self.changes.len(), shown, "cases changed"));
+        blocks
+    }
+}
+
+impl Difference {
+    fn cells(&self) -> Vec<Cell> {
+        let number = |value: Option<f64>| Cell::plain(self.unit.format(value));
+        let signed = |value: f64| {
+            let sign = if value < 0.0 { '−' } else { '+' };
+            format!("{sign}{}", self.unit.format(Some(value.abs())))
+        };
+        let chance = |p: Option<f64>| match p {
+            Some(p) if p < 0.001 => Cell::plain("<.001"),
+            p => Cell::plain(Unit::Share.format(p)),
+        };
+        let (tone, word) = match self.verdict {
+            Verdict::Better => (Tone::Good, "better"),
+            Verdict::Worse => (Tone::Bad, "worse"),
+            Verdict::Unclear => (Tone::Dim, "unclear"),
+            Verdict::Same => (Tone::Dim, "same"),
+        };
+        let given = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| "–".to_owned()));
+        vec![
+            Cell::plain(&self.name),
+            number(self.a),
+            number(self.b),
+            given(self.difference.map(signed)),
+            given(self.interval.map(|one| format!("{} to {}", signed(one.low), signed(one.high)))),
+            chance(self.p),
+            chance(self.p_of_all),
+            given(self.least.map(|least| format!("±{}", self.unit.format(Some(least))))),
+            Cell::new(word, tone),
+        ]
+    }
+}
+
+impl Direction {
+    const fn tone_and_name(self) -> (Tone, &'static str) {
+        match self {
+            Self::Worse => (Tone::Bad, "worse"),
+            Self::Mixed => (Tone::Middling, "mixed"),
+            Self::Better => (Tone::Good, "better"),
+        }
+    }
 }
 
 fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteComparison> {
@@ -275,20 +371,19 @@ fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<
 }
 
 /// One way of answering the same questions.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Arm {
-    /// Its suite.
-    pub suite: String,
+    name: String,
     /// Its value of each measure.
-    pub values: BTreeMap<String, Option<f64>>,
+    measures: BTreeMap<String, Option<f64>>,
     /// Its gain over the first arm in recall at 10.
-    pub gain: Option<Difference>,
+    gain: Option<Difference>,
 }
 
-/// Returns each suite of `results` as one way of answering the same questions, compared with the first.
-#[must_use]
-pub fn arms(results: &Results) -> Vec<Arm> {
-    let tallies = Tally::all(results);
+/// Returns each suite of `rows` as one way of answering the same questions, compared with the first. Its name is what
+/// stands behind the colon in the name of its suite.
+pub fn arms(rows: Vec<Row>) -> Vec<Arm> {
+    let tallies = Tally::all(&Results::new(Manifest::default(), rows));
     let arm = |tally: &Tally| {
         let first = tallies.first().filter(|first| first.suite != tally.suite);
         let gain = first.and_then(|first| {
@@ -296,10 +391,26 @@ pub fn arms(results: &Results) -> Vec<Arm> {
             differences(first, tally, &pairs).into_iter().find(|difference| difference.name == "r@10")
         });
         let names = tally.measures.iter().map(|measure| measure.name.clone());
-        let values = names.zip(tally.over(&tally.everything())).collect();
-        Arm { suite: tally.suite.clone(), values, gain }
+        let name = tally.suite.rsplit_once(": ").map_or(tally.suite.as_str(), |(_, name)| name).to_owned();
+        Arm { name, measures: names.zip(tally.over(&tally.everything())).collect(), gain }
     };
     tallies.iter().map(arm).collect()
+}
+
+/// Returns a table with a row for each of `arms`.
+pub fn arm_table(arms: &[Arm]) -> Block {
+    let measures = Kind::LocomoSearch.measures();
+    let names = measures.iter().map(|measure| measure.name.as_str());
+    let header: Vec<&str> = std::iter::once("").chain(names).chain(["r@10 above the first, 95 %"]).collect();
+    let row = |arm: &Arm| {
+        let value = |measure: &Measure| arm.measures.get(&measure.name).copied().flatten();
+        let values = measures.iter().map(|measure| Cell::plain(measure.unit.format(value(measure))));
+        let gain = arm.gain.as_ref().and_then(|gain| Some((gain.difference?, gain.interval?)));
+        let gain = gain.map(|(gain, bounds)| format!("{gain:+.3} ({:+.3} to {:+.3})", bounds.low, bounds.high));
+        let last = Cell::plain(gain.unwrap_or_default());
+        std::iter::once(Cell::plain(&arm.name)).chain(values).chain([last]).collect()
+    };
+    table(&header, arms.iter().map(row))
 }
 
 /// Returns the difference of each measure that both tallies have, over `pairs` of the same cases.
@@ -307,7 +418,7 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
     let pairs = Pairs::new(a, b, pairs);
     let found = pairs.values(0..pairs.len());
     let drawn = drawn(&pairs);
-    let chances = chances(&pairs);
+    let chances: Vec<Option<f64>> = pairs.contributions().into_iter().map(|one| Some(chance(&one?))).collect();
     let together = holm(&chances);
     let shared =
         a.measures.iter().enumerate().filter(|(_, measure)| b.measures.iter().any(|other| other.is_same(measure)));
@@ -363,15 +474,6 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
         }
     }
     found
-}
-
-/// Returns for each measure the probability of a difference as large by chance.
-fn chances(pairs: &Pairs<'_>) -> Vec<Option<f64>> {
-    pairs
-        .contributions()
-        .into_iter()
-        .map(|contributions| contributions.map(|contributions| chance(&contributions)))
-        .collect()
 }
 
 /// Returns how often a sum is as large if each of `contributions` may have either sign.

@@ -6,11 +6,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use crate::EvalError;
+use crate::results::Row;
+use crate::vocabulary::Kind;
 
 /// Folder of recorded replies beside or above the cases; it is not part of a suite.
 pub const REPLIES: &str = "replies";
@@ -43,8 +44,6 @@ pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError>
 pub trait LineCase: DeserializeOwned {
     /// The end of the names of such files, such as `-pairs.jsonl`; what stands before it is the language.
     const ENDING: &'static str;
-    /// Whether files of several languages may use the same ids.
-    const IDS_PER_LANGUAGE: bool = false;
 
     /// Returns the id, unique among the cases of a split.
     fn id(&self) -> &str;
@@ -71,22 +70,25 @@ pub struct Placed<T> {
 
 impl<T: LineCase> Placed<T> {
     /// Returns `split/id`.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{}/{}", self.split, self.case.id())
+    }
+
+    /// Returns a row of the case without measures.
+    pub fn row(&self, kind: Kind) -> Row {
+        let (split, language) = (self.split.clone(), Some(self.language.clone()));
+        Row { split, language, ..Row::new(kind, self.label()) }
     }
 }
 
 /// Returns whether `path` is a file of such cases.
-#[must_use]
-pub fn is_file_of<T: LineCase>(path: &Path) -> bool {
+pub(crate) fn is_file_of<T: LineCase>(path: &Path) -> bool {
     path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(T::ENDING))
 }
 
-/// Returns the files of such cases in or below `path`, sorted by name.
-#[must_use]
-pub fn files_of<T: LineCase>(path: &Path) -> Vec<PathBuf> {
-    walk(path).filter(|path| is_file_of::<T>(path)).collect()
+/// Returns whether there is a file of such cases in or below `path`.
+pub fn has_files_of<T: LineCase>(path: &Path) -> bool {
+    walk(path).any(|path| is_file_of::<T>(&path))
 }
 
 /// Returns all files in or below `path`, sorted by name.
@@ -95,17 +97,17 @@ pub(crate) fn walk(path: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path)
 }
 
-/// Reads the cases of `files`, by file and line. A line that is no valid case becomes an error that names the line.
-#[must_use]
-pub fn read_cases<T: LineCase>(files: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalError>) {
+/// Reads the cases of all files in or below `paths`, by file and line. A line that is no valid case becomes an error that
+/// names the line.
+pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalError>) {
     let (mut cases, mut errors) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
-    for file in files {
+    for file in paths.iter().flat_map(|path| walk(path)).filter(|file| is_file_of::<T>(file)) {
         let whole = file.canonicalize().unwrap_or_else(|_| file.clone());
-        if !is_file_of::<T>(file) || !seen.insert(whole.clone()) {
+        if !seen.insert(whole.clone()) {
             continue;
         }
-        let text = match read_text(file) {
+        let text = match read_text(&file) {
             Ok(text) => text,
             Err(error) => {
                 errors.push(error);
@@ -120,13 +122,12 @@ pub fn read_cases<T: LineCase>(files: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
                 Ok(case) => {
                     cases.push(Placed { file: file.clone(), split: split.clone(), language: language.clone(), case });
                 }
-                Err(reason) => errors.push(format_error(file, &format!("line {}: ", index + 1), reason)),
+                Err(reason) => errors.push(format_error(&file, &format!("line {}: ", index + 1), reason)),
             }
         }
     }
     let mut ids = BTreeSet::new();
-    let language = |placed: &Placed<T>| T::IDS_PER_LANGUAGE.then(|| placed.language.clone());
-    for placed in cases.iter().filter(|one| !ids.insert((&one.split, language(one), one.case.id()))) {
+    for placed in cases.iter().filter(|one| !ids.insert((&one.split, one.case.id()))) {
         let place = format!("{}: ", placed.case.id());
         errors.push(format_error(&placed.file, &place, "two cases have this id; rename one of them"));
     }
@@ -142,26 +143,8 @@ pub(crate) fn last_part(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns an error if two of `ids` are equal.
-pub(crate) fn check_unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
-    match ids.into_iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(format!("{id}: used twice; rename one {what}")),
-        None => Ok(()),
-    }
-}
-
-/// Returns an error if a given number is not between 0 and 1.
-pub(crate) fn check_share(field: &str, share: Option<f64>) -> Result<(), String> {
-    match share {
-        Some(share) if !(0.0..=1.0).contains(&share) => Err(format!("{field}: not a number from 0 to 1")),
-        Some(_) | None => Ok(()),
-    }
-}
-
 /// Returns the part of `path` behind `evals/`, else its last part: the same name on every machine.
-#[must_use]
-pub fn suite_name(path: &Path) -> String {
+pub(crate) fn suite_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let parts: Vec<String> = whole
         .components()
@@ -202,7 +185,6 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
 }
 
 /// Returns the SHA-256 of `parts` in hex; the same text in other parts has another hash.
-#[must_use]
 pub fn hash_of(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hash_part(&mut hasher, part.as_bytes()));
@@ -219,49 +201,6 @@ fn hex(hasher: Sha256) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// Location of a public data set, as a file `external/*.toml` describes it. No such set is part of this repository.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExternalSet {
-    /// Its name.
-    pub name: String,
-    /// Where it is published.
-    pub home: String,
-    /// Its licence.
-    pub licence: String,
-    /// Environment variable that names the file.
-    pub variable: String,
-    /// Environment variable that names corrections of its labels, where some are published.
-    #[serde(default)]
-    pub corrections: Option<String>,
-}
-
-impl ExternalSet {
-    /// Returns the files in or below `path` that describe public data sets, sorted by name.
-    #[must_use]
-    pub fn files(path: &Path) -> Vec<PathBuf> {
-        let describes = |path: &PathBuf| {
-            path.extension().is_some_and(|ending| ending == "toml")
-                && path.parent().is_some_and(|folder| last_part(folder) == "external")
-        };
-        walk(path).filter(describes).collect()
-    }
-
-    /// Reads a description.
-    ///
-    /// # Errors
-    /// [`EvalError::Read`] or [`EvalError::Format`].
-    pub fn read(file: &Path) -> Result<Self, EvalError> {
-        toml::from_str(&read_text(file)?).map_err(|error| format_error(file, "", error.message()))
-    }
-
-    /// Returns the set's file and its corrections, where they exist; `variable` reads the environment.
-    pub fn locate(&self, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<(PathBuf, Option<PathBuf>)> {
-        let file = variable(&self.variable).filter(|path| path.is_file())?;
-        Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
-    }
 }
 
 #[cfg(test)]
@@ -298,29 +237,5 @@ mod tests {
     fn hashes_depend_on_where_a_part_ends() {
         assert_ne!(hash_of(&["ab", "c"]), hash_of(&["a", "bc"]));
         assert_eq!(hash_of(&["a"]), hash_of(&["a"]));
-    }
-
-    #[test]
-    fn a_public_set_that_is_absent_is_not_located() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("external/some.toml");
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let text = "name = \"Some\"\nhome = \"https://example.org\"\nlicence = \"MIT\"\nvariable = \"SOME\"\n";
-        fs::write(&file, text).unwrap();
-        assert_eq!(ExternalSet::files(folder.path()), std::slice::from_ref(&file));
-        let set = ExternalSet::read(&file).unwrap();
-        assert_eq!((set.name.as_str(), set.locate(|_| None)), ("Some", None));
-        assert_eq!(set.locate(|_| Some("gone.json".into())), None);
-        let data = folder.path().join("set.json");
-        fs::write(&data, "[]").unwrap();
-        assert_eq!(set.locate(|name| (name == "SOME").then(|| data.clone())), Some((data.clone(), None)));
-    }
-
-    #[test]
-    fn the_described_public_sets_can_be_read() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/external");
-        let names: Vec<String> =
-            ExternalSet::files(&folder).iter().map(|file| ExternalSet::read(file).unwrap().name).collect();
-        assert_eq!(names, ["HaluMem", "LoCoMo", "LongMemEval"]);
     }
 }

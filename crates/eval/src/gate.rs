@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
 use crate::files::{read_text, write_atomically};
-use crate::results::Results;
-use crate::row::{Better, Measure, Ratio, Unit};
+use crate::measure::{Better, Measure, Unit};
+use crate::report::{Block, Cell, Detail, Tone};
+use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
 
 const FORM: &str = "afterthought-eval-baseline";
@@ -29,29 +30,29 @@ pub struct Baseline {
     /// Version of the format.
     version: u32,
     /// The suites, by name, kind and extractor.
-    pub suites: Vec<BaselineSuite>,
+    pub(crate) suites: Vec<BaselineSuite>,
 }
 
 /// The accepted figures of one suite and kind, measured with one extractor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BaselineSuite {
+pub(crate) struct BaselineSuite {
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The kind of its cases.
-    pub kind: String,
+    pub(crate) kind: String,
     /// What was measured: `llm`, `rules`, or a control.
-    pub extractor: String,
+    pub(crate) extractor: String,
     /// The model, if one was asked.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// SHA-256 of the cases.
-    pub content: String,
+    pub(crate) content: String,
     /// Whether every run yields the same figures.
-    pub exact: bool,
+    pub(crate) exact: bool,
     /// The measures.
-    pub measures: Vec<Measure>,
+    pub(crate) measures: Vec<Measure>,
     /// The figures of each case by measure; those without a denominator are left out.
-    pub cases: BTreeMap<String, BTreeMap<String, Ratio>>,
+    pub(crate) cases: BTreeMap<String, BTreeMap<String, Ratio>>,
 }
 
 impl Default for Baseline {
@@ -163,6 +164,8 @@ impl Baseline {
     }
 }
 
+/// Improvements of a suite that are listed, unless all are wanted.
+const IMPROVEMENTS: usize = 6;
 /// Distance up to which two values are the same.
 const SAME: f64 = 1e-9;
 
@@ -170,15 +173,15 @@ const SAME: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SuiteRuling {
     /// The suite with kind and extractor, for people.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The ruling.
     pub ruling: Ruling,
     /// Whether every figure had to match exactly.
-    pub exact: bool,
+    pub(crate) exact: bool,
     /// Sentences about what is wrong or got worse.
-    pub worse: Vec<String>,
+    pub(crate) worse: Vec<String>,
     /// Sentences about what got better, or changed in no direction.
-    pub better: Vec<String>,
+    pub(crate) better: Vec<String>,
 }
 
 /// Ruling on a suite.
@@ -196,7 +199,6 @@ pub enum Ruling {
 }
 
 /// Compares `results` with `baseline`; suites in the order of the baseline, then those that it does not contain.
-#[must_use]
 pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     let run: Vec<(BaselineSuite, Tally)> = results.iter().flat_map(suites_of).collect();
     let mut rulings = Vec::new();
@@ -213,6 +215,33 @@ pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
         }
     }
     rulings
+}
+
+impl SuiteRuling {
+    /// Returns whether the baseline can be renewed with something better.
+    pub fn is_better(&self) -> bool {
+        self.ruling == Ruling::Passed && !self.better.is_empty()
+    }
+
+    /// Returns the ruling for people.
+    pub fn block(&self, detail: Detail) -> Block {
+        let (tone, word) = match self.ruling {
+            Ruling::Passed => (Tone::Good, "passed"),
+            Ruling::Skipped => (Tone::Dim, "skipped"),
+            Ruling::Worse => (Tone::Bad, "worse"),
+            Ruling::Wrong => (Tone::Bad, "error"),
+        };
+        let how = match (self.ruling, self.exact) {
+            (Ruling::Skipped, _) => "it was not run",
+            (_, true) => "exactly",
+            (_, false) => "by interval",
+        };
+        let (_, improvements) = detail.limits(0, IMPROVEMENTS);
+        let lines = self.worse.iter().map(|line| Cell::new(format!("- {line}"), Tone::Bad));
+        let better = self.better.iter().map(|line| Cell::new(format!("+ {line}"), Tone::Middling));
+        let most = self.worse.len() + improvements.min(self.better.len());
+        Block::case(&format!("{word:<8}{}", self.suite), Cell::new(how, tone), lines.chain(better).collect(), most)
+    }
 }
 
 fn empty(line: &BaselineSuite) -> SuiteRuling {

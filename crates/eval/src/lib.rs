@@ -15,33 +15,30 @@
 //! | [`extraction`]    | `case.json`, `*-extraction.jsonl`    | memories extracted from a conversation |
 //! | [`consolidation`] | `*-pairs.jsonl`, `*-streams.jsonl`   | decisions, and the memories afterwards |
 //! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
-//! | [`matching`]      | `*-triples.jsonl`                    | similarities and a judge, if it has any |
-//! | [`locomo`], [`longmemeval`], [`halumem`] | public data sets    | memories and search results            |
+//! | [`sets`]          | LoCoMo, LongMemEval and HaluMem      | memories and search results            |
 //!
-//! [`row`] and [`results`] define the result file, [`tally`] adds rows up, and [`cache`] keeps finished cases so that an
-//! interrupted run continues where it stopped.
+//! [`results`] defines the result file, and [`cache`] keeps finished cases so that an interrupted run continues where it
+//! stopped.
+
+#![expect(clippy::must_use_candidate, reason = "most functions return a value and do nothing else")]
 
 pub mod cache;
-pub mod case;
 pub mod compare;
 pub mod consolidation;
-pub mod control;
 pub mod extraction;
 pub mod files;
 pub mod gate;
-pub mod halumem;
-pub mod locomo;
-pub mod longmemeval;
-pub mod matching;
-pub mod patterns;
-pub mod prediction;
+mod measure;
+pub mod memory;
 pub mod report;
 pub mod results;
 pub mod retrieval;
-pub mod row;
-pub mod tally;
+pub mod sets;
+mod tally;
 mod text;
 pub mod vocabulary;
+
+pub use tally::{SEED, SplitMix};
 
 use std::path::PathBuf;
 

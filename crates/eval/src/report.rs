@@ -1,12 +1,13 @@
 //! Reports of runs: one model of blocks, printed as text by the program and written here as Markdown.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::results::{Manifest, Results};
-use crate::row::{Better, Confusion, Cost, Finding, Measure, Row, Unit};
-use crate::tally::{CaseTally, GroupBy, Interval, Tally};
+use crate::measure::{Better, Measure, Unit};
+use crate::results::{Confusion, Cost, Finding, Manifest, Results, Row, SharedCost, float};
+use crate::tally::{CaseTally, GROUPS, Interval, Tally};
 use crate::text::on_one_line;
 
 /// Cases with findings that are listed, unless all are wanted.
@@ -26,7 +27,7 @@ pub enum Block {
     /// A table; its first row is the header.
     Table(Vec<Vec<Cell>>),
     /// A case with findings: its name, what it is about, and one line for each finding.
-    Case(String, String, Vec<(Tone, String)>),
+    Case(String, Cell, Vec<Cell>),
     /// A remark about what is left out.
     Note(String),
 }
@@ -56,17 +57,44 @@ pub enum Tone {
 }
 
 impl Cell {
-    fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), tone: Tone::Plain }
+    pub(crate) fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Tone::Plain)
     }
 
     fn dim(text: impl Into<String>) -> Self {
-        Self { text: text.into(), tone: Tone::Dim }
+        Self::new(text, Tone::Dim)
     }
 }
 
-fn header(names: &[&str]) -> Vec<Cell> {
-    names.iter().map(|name| Cell::plain(*name)).collect()
+impl Block {
+    /// Returns a case with at most `most` of its findings.
+    pub(crate) fn case(name: &str, about: Cell, mut lines: Vec<Cell>, most: usize) -> Self {
+        if lines.len() > most {
+            let more = lines.len() - most;
+            lines.truncate(most);
+            lines.push(Cell::dim(format!("and {more} more; -v shows all")));
+        }
+        Self::Case(name.to_owned(), about, lines)
+    }
+
+    /// Returns a remark about what is not listed, if anything is not.
+    pub(crate) fn left_out(all: usize, shown: usize, what: &str) -> Option<Self> {
+        (all > shown).then(|| Self::Note(format!("{} more {what}; -v shows all", all - shown)))
+    }
+}
+
+/// Returns a table with a header.
+pub(crate) fn table<S: AsRef<str>>(header: &[S], rows: impl IntoIterator<Item = Vec<Cell>>) -> Block {
+    let header = header.iter().map(|name| Cell::plain(name.as_ref())).collect();
+    Block::Table(std::iter::once(header).chain(rows).collect())
+}
+
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Amount of detail of a report.
@@ -78,48 +106,33 @@ pub enum Detail {
     Full,
 }
 
+impl Detail {
+    /// Returns how many cases, and how many findings of each, are listed, if a short report has these limits.
+    pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
+        match self {
+            Self::Short => (cases, findings),
+            Self::Full => (usize::MAX, usize::MAX),
+        }
+    }
+}
+
 /// Rows of one run under one label.
 #[derive(Debug)]
 pub struct Report {
     /// What was measured, for people.
     label: String,
     results: Results,
-    /// Requests for all cases together.
-    shared: Option<Cost>,
 }
 
 impl Report {
-    /// Returns a report about `rows`, all of kinds that `measures` define.
-    #[must_use]
-    pub fn new(label: &str, measures: Vec<Measure>, rows: Vec<Row>, shared: Option<Cost>) -> Self {
-        Self { label: label.to_owned(), results: Results::new(Manifest::default(), measures, rows), shared }
-    }
-
-    /// Returns the cases that could not be run, each with its error.
-    pub fn failed(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.results.rows.iter().filter_map(|row| Some((row.case.as_str(), row.error.as_deref()?)))
-    }
-
-    /// Returns the warnings, each behind its case.
-    pub fn warnings(&self) -> impl Iterator<Item = String> {
-        let rows = self.results.rows.iter();
-        rows.flat_map(|row| row.warnings.iter().map(move |warning| format!("{}: {warning}", row.case)))
-    }
-
-    /// Returns the number of rows.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.results.rows.len()
-    }
-
-    /// Returns whether there are no rows.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.results.rows.is_empty()
+    /// Returns a report about `rows` of no suite; `shared` is the cost of requests for all of them together.
+    pub fn new(label: &str, rows: Vec<Row>, shared: Option<Cost>) -> Self {
+        let mut results = Results::new(Manifest::default(), rows);
+        results.shared.extend(shared.map(|cost| SharedCost { cost, ..SharedCost::default() }));
+        Self { label: label.to_owned(), results }
     }
 
     /// Returns an object for each kind of row, for programs.
-    #[must_use]
     pub fn to_json(&self) -> Vec<serde_json::Value> {
         let object = |tally: &Tally| {
             let values: serde_json::Map<_, _> = tally
@@ -133,7 +146,7 @@ impl Report {
             let rows: Vec<&Row> = self.rows_of(tally).collect();
             json!({
                 "kind": tally.kind, "label": self.label, "cases": tally.cases.len(), "measures": values,
-                "counts": counts(&rows), "cost": self.cost(&rows), "defined": tally.measures, "rows": rows,
+                "counts": counts(&rows), "cost": self.cost(tally, &rows), "defined": tally.measures, "rows": rows,
             })
         };
         Tally::all(&self.results).iter().map(object).collect()
@@ -143,24 +156,25 @@ impl Report {
         self.results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind)
     }
 
-    fn cost(&self, rows: &[&Row]) -> Cost {
-        Cost::sum(rows.iter().map(|row| row.cost).chain(self.shared))
+    fn cost(&self, tally: &Tally, rows: &[&Row]) -> Cost {
+        let shared = self.results.shared.iter().filter(|shared| shared.suite == tally.suite);
+        Cost::sum(rows.iter().map(|row| row.cost).chain(shared.map(|shared| shared.cost)))
     }
 
     /// Returns the report for people: for each kind the measures, totals, groups of cases, and what went wrong.
-    #[must_use]
     pub fn blocks(&self, detail: Detail) -> Vec<Block> {
         let mut blocks = Vec::new();
         for tally in Tally::all(&self.results) {
             let rows: Vec<&Row> = self.rows_of(&tally).collect();
             let title = format!("{} by {}: {}", tally.kind, self.label, counted(tally.cases.len(), "case"));
-            blocks.push(Block::Heading(title));
+            let of = if tally.suite.is_empty() { String::new() } else { format!("{}: ", tally.suite) };
+            blocks.push(Block::Heading(of + &title));
             if !tally.cases.is_empty() {
                 blocks.push(measure_table(&tally));
                 blocks.extend(totals_line(&rows));
-                blocks.push(Block::Line(self.cost(&rows).summary() + &latency(&rows)));
+                blocks.push(Block::Line(self.cost(&tally, &rows).summary() + &latency(&rows)));
                 blocks.extend(confusion_tables(&rows));
-                blocks.extend(GroupBy::ALL.iter().filter_map(|by| group_table(&tally, *by, detail)));
+                blocks.extend((0..GROUPS.len()).filter_map(|by| group_table(&tally, by, detail)));
             }
             blocks.extend(findings(&rows, detail));
         }
@@ -168,13 +182,9 @@ impl Report {
     }
 }
 
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Returns the sums of all counts of `rows`.
-fn counts(rows: &[&Row]) -> std::collections::BTreeMap<String, u64> {
-    let mut sums = std::collections::BTreeMap::new();
+fn counts(rows: &[&Row]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
     for (name, count) in rows.iter().flat_map(|row| &row.counts) {
         *sums.entry(name.clone()).or_default() += count;
     }
@@ -196,21 +206,20 @@ fn latency(rows: &[&Row]) -> String {
 }
 
 fn measure_table(tally: &Tally) -> Block {
-    let mut rows = vec![header(&["measure", "value", "95 % interval", "cases", "", ""])];
-    let sums = tally.cases.iter();
-    for (at, (measure, (value, interval))) in tally.measures.iter().zip(tally.totals()).enumerate() {
-        let cases = sums.clone().filter(|case| case.ratios[at].denominator > 0.0).count();
+    let totals = tally.measures.iter().zip(tally.totals()).enumerate();
+    let row = |(at, (measure, (value, interval))): (usize, (&Measure, (Option<f64>, Option<Interval>)))| {
+        let cases = tally.cases.iter().filter(|case| case.ratios[at].denominator > 0.0).count();
         let cases = if measure.harmonic_of.is_some() { String::new() } else { cases.to_string() };
-        rows.push(vec![
+        vec![
             Cell::plain(&measure.name),
-            Cell { text: measure.unit.format(value), tone: tone(value, measure) },
+            Cell::new(measure.unit.format(value), tone(value, measure)),
             Cell::dim(interval.map_or_else(String::new, |interval| bounds(interval, measure.unit))),
             Cell::dim(cases),
             Cell::plain(if measure.better == Better::Lower { "↓" } else { "" }),
             Cell::dim(&measure.about),
-        ]);
-    }
-    Block::Table(rows)
+        ]
+    };
+    table(&["measure", "value", "95 % interval", "cases", "", ""], totals.map(row))
 }
 
 fn bounds(interval: Interval, unit: Unit) -> String {
@@ -234,29 +243,29 @@ fn tone(value: Option<f64>, measure: &Measure) -> Tone {
 fn confusion_tables(rows: &[&Row]) -> Vec<Block> {
     let all: Vec<&Confusion> = rows.iter().flat_map(|row| &row.confusion).collect();
     let distinct = |names: Vec<&str>| -> Vec<String> {
-        let names: std::collections::BTreeSet<&str> = names.into_iter().collect();
+        let names: BTreeSet<&str> = names.into_iter().collect();
         names.into_iter().map(str::to_owned).collect()
     };
-    let table = |of: &String| {
+    let table_of = |of: &String| {
         let own: Vec<&&Confusion> = all.iter().filter(|one| one.of == *of).collect();
         let columns = distinct(own.iter().map(|one| one.got.as_str()).collect());
-        let mut table = vec![vec![Cell::plain(format!("expected {of}"))]];
-        table[0].extend(columns.iter().map(Cell::plain));
-        for expected in distinct(own.iter().map(|one| one.expected.as_str()).collect()) {
-            let mut cells = vec![Cell::plain(&expected)];
-            cells.extend(columns.iter().map(|got| {
-                let own = own.iter().filter(|one| one.expected == expected && one.got == *got);
-                let count: u64 = own.map(|one| one.count).sum();
-                if count == 0 { Cell::dim("·") } else { Cell::plain(count.to_string()) }
-            }));
-            table.push(cells);
-        }
-        Block::Table(table)
+        let header: Vec<String> = std::iter::once(format!("expected {of}")).chain(columns.iter().cloned()).collect();
+        let row = |expected: String| {
+            let count = |got: &String| -> u64 {
+                own.iter().filter(|one| one.expected == expected && one.got == *got).map(|one| one.count).sum()
+            };
+            let counts = columns.iter().map(|got| match count(got) {
+                0 => Cell::dim("·"),
+                count => Cell::plain(count.to_string()),
+            });
+            std::iter::once(Cell::plain(&expected)).chain(counts).collect()
+        };
+        table(&header, distinct(own.iter().map(|one| one.expected.as_str()).collect()).into_iter().map(row))
     };
-    distinct(all.iter().map(|one| one.of.as_str()).collect()).iter().map(table).collect()
+    distinct(all.iter().map(|one| one.of.as_str()).collect()).iter().map(table_of).collect()
 }
 
-fn group_table(tally: &Tally, by: GroupBy, detail: Detail) -> Option<Block> {
+fn group_table(tally: &Tally, by: usize, detail: Detail) -> Option<Block> {
     let groups = tally.groups(by);
     if groups.len() < 2 {
         return None;
@@ -264,17 +273,16 @@ fn group_table(tally: &Tally, by: GroupBy, detail: Detail) -> Option<Block> {
     let measured = |at: &usize| tally.cases.iter().any(|case| case.ratios[*at].denominator > 0.0);
     let chosen: Vec<usize> = (0..tally.measures.len())
         .filter(|at| tally.measures[*at].harmonic_of.is_some() || measured(at))
-        .take(if detail == Detail::Full { usize::MAX } else { COLUMNS })
+        .take(detail.limits(COLUMNS, 0).0)
         .collect();
-    let mut table = vec![header(&[by.as_str(), "cases"])];
-    table[0].extend(chosen.iter().map(|&at| Cell::plain(&tally.measures[at].name)));
-    for (name, cases) in groups {
-        let mut cells = vec![Cell::plain(name), Cell::plain(cases.len().to_string())];
-        let values = tally.over(&cases as &[&CaseTally]);
-        cells.extend(chosen.iter().map(|&at| Cell::plain(tally.measures[at].unit.format(values[at]))));
-        table.push(cells);
-    }
-    Some(Block::Table(table))
+    let names = chosen.iter().map(|&at| tally.measures[at].name.as_str());
+    let header: Vec<&str> = [GROUPS[by], "cases"].into_iter().chain(names).collect();
+    let row = |(name, cases): (String, Vec<&CaseTally>)| {
+        let values = tally.over(&cases);
+        let values = chosen.iter().map(|&at| Cell::plain(tally.measures[at].unit.format(values[at])));
+        [Cell::plain(name), Cell::plain(cases.len().to_string())].into_iter().chain(values).collect()
+    };
+    Some(table(&header, groups.into_iter().map(row)))
 }
 
 /// Returns the cases with findings, the worst first.
@@ -282,40 +290,28 @@ fn findings(rows: &[&Row], detail: Detail) -> Vec<Block> {
     let counting = |row: &Row| row.findings.iter().filter(|finding| finding.counts).count();
     let mut wrong: Vec<&&Row> = rows.iter().filter(|row| !row.findings.is_empty()).collect();
     wrong.sort_by_key(|row| std::cmp::Reverse(counting(row)));
-    let shown = if detail == Detail::Full { wrong.len() } else { CASES.min(wrong.len()) };
-    let mut blocks: Vec<Block> = wrong[..shown]
-        .iter()
-        .map(|row| {
-            let most = if detail == Detail::Full { row.findings.len() } else { FINDINGS };
-            let mut lines: Vec<(Tone, String)> = row.findings.iter().take(most).map(finding_line).collect();
-            if row.findings.len() > most {
-                lines.push((Tone::Dim, format!("and {} more; -v shows all", row.findings.len() - most)));
-            }
-            Block::Case(row.case.clone(), on_one_line(&row.about), lines)
-        })
-        .collect();
-    if wrong.len() > shown {
-        blocks.push(Block::Note(format!("{} more cases have findings; -v shows all", wrong.len() - shown)));
-    }
+    let (shown, most) = detail.limits(CASES, FINDINGS);
+    let case = |row: &&&Row| {
+        let lines = row.findings.iter().map(finding_line).collect();
+        Block::case(&row.case, Cell::dim(on_one_line(&row.about)), lines, most)
+    };
+    let mut blocks: Vec<Block> = wrong.iter().take(shown).map(case).collect();
+    blocks.extend(Block::left_out(wrong.len(), shown, "cases have findings"));
     blocks
 }
 
-fn finding_line(finding: &Finding) -> (Tone, String) {
+fn finding_line(finding: &Finding) -> Cell {
     let why = if finding.why.is_empty() { String::new() } else { format!(" ({})", on_one_line(&finding.why)) };
     let quote = finding.evidence.first().filter(|quote| quote.quote != finding.text);
     let quote = quote.map_or_else(String::new, |quote| format!(" — “{}”", on_one_line(&quote.quote)));
     // A name of a memory says more than its text alone.
-    let id = if finding.id.chars().count() < 20 && finding.id != finding.what {
-        format!(" {}", finding.id)
-    } else {
-        String::new()
-    };
-    let tone = if finding.counts { Tone::Bad } else { Tone::Dim };
-    (tone, format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text)))
+    let says_more = finding.id.chars().count() < 20 && finding.id != finding.what;
+    let id = if says_more { format!(" {}", finding.id) } else { String::new() };
+    let text = format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text));
+    Cell::new(text, if finding.counts { Tone::Bad } else { Tone::Dim })
 }
 
 /// Returns the spread of every measure over several runs of the same cases.
-#[must_use]
 pub fn spread_over_runs(results: &Results) -> Vec<Block> {
     let runs: Vec<Vec<Tally>> = (1..=results.manifest.repeat)
         .map(|repeat| {
@@ -331,14 +327,13 @@ pub fn spread_over_runs(results: &Results) -> Vec<Block> {
             .map(|run| run.over(&run.everything()))
             .collect();
         blocks.push(Block::Heading(format!("{} ({}) over {} runs", tally.suite, tally.kind, results.manifest.repeat)));
-        let mut table = vec![header(&["measure", "mean", "sd", "least", "most"])];
-        for (at, measure) in tally.measures.iter().enumerate() {
+        let row = |(at, measure): (usize, &Measure)| {
             let values: Vec<f64> = of_runs.iter().filter_map(|run| run.get(at).copied().flatten()).collect();
-            let mut cells = vec![Cell::plain(&measure.name)];
-            cells.extend(spread(&values).map(|value| Cell::plain(Unit::Share.format(value))));
-            table.push(cells);
-        }
-        blocks.push(Block::Table(table));
+            let spread = spread(&values).map(|value| Cell::plain(Unit::Share.format(value)));
+            std::iter::once(Cell::plain(&measure.name)).chain(spread).collect()
+        };
+        let rows = tally.measures.iter().enumerate().map(row);
+        blocks.push(table(&["measure", "mean", "sd", "least", "most"], rows));
     }
     blocks
 }
@@ -348,7 +343,7 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
     if values.is_empty() {
         return [None; 4];
     }
-    let count = crate::row::float(values.len());
+    let count = float(values.len());
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
@@ -358,7 +353,6 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
 
 impl Manifest {
     /// Returns what was run, on one line.
-    #[must_use]
     pub fn summary(&self) -> String {
         let prompts: String = self.prompts.chars().take(8).collect();
         let folder = self.prompt_folder.as_ref().map_or_else(String::new, |folder| format!(" of {}", folder.display()));
@@ -369,32 +363,20 @@ impl Manifest {
 }
 
 /// Returns a Markdown document about result files, each with its manifest.
-#[must_use]
-pub fn results_to_markdown(all: &[Results]) -> String {
+pub fn to_markdown(all: &[Results]) -> String {
     let mut blocks = Vec::new();
     for results in all {
         blocks.push(Block::Heading(results.manifest.summary()));
-        for suite in &results.manifest.suites {
-            blocks.push(Block::Line(format!(
-                "{}: {}",
-                suite.name,
-                counted(usize::try_from(suite.cases).unwrap_or(usize::MAX), "case")
-            )));
-            let rows: Vec<Row> = results.rows.iter().filter(|row| row.suite == suite.name).cloned().collect();
-            let failed = rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
-            blocks.extend(failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))));
-            let shared = results.shared.iter().filter(|shared| shared.suite == suite.name).map(|shared| shared.cost);
-            let shared = Cost::sum(shared);
-            let report = Report::new(&results.manifest.label, results.measures.clone(), rows, Some(shared));
-            blocks.extend(report.blocks(Detail::Short));
-        }
+        let failed = results.rows.iter().filter_map(|row| Some((&row.case, row.error.as_ref()?)));
+        blocks.extend(failed.map(|(case, error)| Block::Line(format!("could not run {case}: {error}"))));
+        let report = Report { label: results.manifest.label.clone(), results: results.clone() };
+        blocks.extend(report.blocks(Detail::Full));
     }
-    to_markdown(&blocks)
+    markdown_of(&blocks)
 }
 
 /// Returns blocks as Markdown. Text of conversations is escaped, so that it contains no markup.
-#[must_use]
-pub fn to_markdown(blocks: &[Block]) -> String {
+fn markdown_of(blocks: &[Block]) -> String {
     let mut text = "# Evaluation\n".to_owned();
     write_blocks(blocks, &mut text).expect("writing to a String cannot fail");
     text
@@ -416,9 +398,9 @@ fn write_blocks(blocks: &[Block], to: &mut String) -> std::fmt::Result {
                 }
             }
             Block::Case(case, about, lines) => {
-                let about = if about.is_empty() { String::new() } else { format!(": {}", escaped(about)) };
+                let about = if about.text.is_empty() { String::new() } else { format!(": {}", escaped(&about.text)) };
                 writeln!(to, "\n**{}**{about}\n", escaped(case))?;
-                lines.iter().try_for_each(|(_, line)| writeln!(to, "- {}", escaped(line)))?;
+                lines.iter().try_for_each(|line| writeln!(to, "- {}", escaped(&line.text)))?;
             }
         }
     }
@@ -459,13 +441,16 @@ mod tests {
             row.suite.clear();
         }
         rows[0].fault("missed", "m1", "Ana sings.", "");
-        let report = Report::new("rules", results.measures, rows, None);
+        let report = Report::new("rules", rows, None);
         let blocks = report.blocks(Detail::Short);
         assert!(matches!(&blocks[0], Block::Heading(title) if title == "extraction by rules: 2 cases"));
-        let case = Block::Case("a1".to_owned(), String::new(), vec![(Tone::Bad, "missed m1: Ana sings.".to_owned())]);
+        let case = Block::Case("a1".to_owned(), Cell::dim(""), vec![Cell::new("missed m1: Ana sings.", Tone::Bad)]);
         assert!(blocks.contains(&case), "{blocks:?}");
-        let markdown = to_markdown(&blocks);
-        assert!(markdown.contains("| recall | 0.750 | 0.500–1.000 | 2 |  | a share |"), "{markdown}");
+        let markdown = markdown_of(&blocks);
+        assert!(
+            markdown.contains("| recall | 0.750 | 0.500–1.000 | 2 |  | required memories that were found |"),
+            "{markdown}"
+        );
         assert_eq!(report.to_json()[0]["measures"]["recall"]["value"], 0.75);
     }
 }

@@ -12,13 +12,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::EvalError;
 use crate::files::{content_hash, read_text, suite_name, write_atomically};
-use crate::row::{Cost, Measure, Row};
+use crate::measure::{Measure, Unit};
+use crate::vocabulary::Kind;
 
 const FORM: &str = "afterthought-eval-results";
 /// Version of the file format; a file of a later version is rejected.
@@ -35,7 +37,7 @@ pub struct Results {
     /// What was run.
     pub manifest: Manifest,
     /// The measures of the rows, in the order in which reports list them.
-    pub measures: Vec<Measure>,
+    pub(crate) measures: Vec<Measure>,
     /// The cases in the order of the suites; each repetition has rows of its own.
     pub rows: Vec<Row>,
     /// Requests for several cases together; a suite costs these and its rows.
@@ -126,9 +128,16 @@ impl Suite {
 }
 
 impl Results {
-    /// Returns the results of a run.
-    #[must_use]
-    pub fn new(manifest: Manifest, measures: Vec<Measure>, rows: Vec<Row>) -> Self {
+    /// Returns the results of a run, with the measures of the kinds of its rows.
+    pub fn new(manifest: Manifest, rows: Vec<Row>) -> Self {
+        let mut measures: Vec<Measure> = Vec::new();
+        for row in &rows {
+            if let Some(kind) =
+                row.kind.parse::<Kind>().ok().filter(|_| !measures.iter().any(|one| one.kind == row.kind))
+            {
+                measures.extend(kind.measures());
+            }
+        }
         Self { form: FORM.to_owned(), version: VERSION, manifest, measures, rows, shared: Vec::new() }
     }
 
@@ -181,10 +190,276 @@ impl Results {
     }
 }
 
+/// A part and a whole. Over several cases both are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ratio {
+    /// The part, such as the required memories that were found.
+    #[serde(serialize_with = "plain")]
+    pub numerator: f64,
+    /// The whole, such as all required memories; 0 if the case does not measure it.
+    #[serde(serialize_with = "plain")]
+    pub denominator: f64,
+}
+
+impl Ratio {
+    /// Returns `part` of `whole`.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    pub(crate) const fn of(part: u64, whole: u64) -> Self {
+        Self { numerator: part as f64, denominator: whole as f64 }
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { numerator: self.numerator + other.numerator, denominator: self.denominator + other.denominator }
+    }
+
+    /// Returns the value in `unit`; `None` if nothing was measured.
+    pub(crate) fn value(self, unit: Unit) -> Option<f64> {
+        (self.denominator > 0.0).then_some(match unit {
+            Unit::Share | Unit::Number => self.numerator / self.denominator,
+            Unit::Count => self.numerator,
+        })
+    }
+}
+
+/// Writes a whole number without a decimal point, so that files stay short and differ only where numbers do.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the value by reference")]
+fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        to.serialize_i64(*number as i64)
+    } else {
+        to.serialize_f64(*number)
+    }
+}
+
+/// Outcome of one run of one case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Row {
+    /// Name of its suite.
+    pub suite: String,
+    /// Kind of case: `extraction`, `pair`, `stream`, `recall` or any other. Rows of a kind have the same measures.
+    pub kind: String,
+    /// Its name, unique among those of its suite and kind.
+    pub case: String,
+    /// Its split, such as `dev`.
+    pub split: String,
+    /// Its language, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Format of its logs, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// What it tests.
+    pub phenomena: Vec<String>,
+    /// Number of the run of this case, from 1.
+    pub repeat: u32,
+    /// Why it could not be run, if so; then it has no measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The measures. One that the case does not measure has a denominator of 0 or is missing.
+    pub measures: BTreeMap<String, Ratio>,
+    /// Totals behind the measures, such as the number of memories, for people.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
+    /// Expected and actual values, where there is a choice of few.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confusion: Vec<Confusion>,
+    /// Its cost.
+    pub cost: Cost,
+    /// What is hard about it, or what it asks, for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// What went wrong, the worst first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Faults of the case itself that its author should fix, and problems of the run that did not spoil it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// An expected and an actual value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Confusion {
+    /// The choice, such as `type` or `decision`.
+    pub of: String,
+    /// The expected value.
+    pub expected: String,
+    /// The actual value.
+    pub got: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Cost of a case or a suite.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Answered requests; a recorded reply counts as the call that it was.
+    pub calls: u64,
+    /// Failed requests.
+    pub failed_calls: u64,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// Dollars, where the price is known.
+    pub money: Option<f64>,
+    /// Milliseconds.
+    pub ms: u64,
+}
+
+impl Cost {
+    /// Returns it on one line for people.
+    pub(crate) fn summary(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a duration")]
+        let seconds = self.ms as f64 / 1_000.0;
+        if self.calls + self.failed_calls == 0 {
+            return format!("no call, {seconds:.1} s in total");
+        }
+        let money = self.money.map_or_else(String::new, |money| format!(", ${money:.4}"));
+        format!(
+            "{} {}, {} prompt tokens, {} completion tokens{money}, {seconds:.1} s in total",
+            self.calls,
+            if self.calls == 1 { "call" } else { "calls" },
+            self.prompt_tokens,
+            self.completion_tokens
+        )
+    }
+
+    /// Returns the sum; money only if both know it, or one of them made no call.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            failed_calls: self.failed_calls + other.failed_calls,
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
+            completion_tokens: self.completion_tokens + other.completion_tokens,
+            money: match (self.money, other.money) {
+                (Some(one), Some(two)) => Some(one + two),
+                (one, None) if other.calls == 0 => one,
+                (None, two) if self.calls == 0 => two,
+                (Some(_) | None, None) | (None, Some(_)) => None,
+            },
+            ms: self.ms + other.ms,
+        }
+    }
+
+    /// Returns the sum of all `costs`.
+    pub(crate) fn sum(costs: impl IntoIterator<Item = Self>) -> Self {
+        costs.into_iter().fold(Self { money: Some(0.0), ..Self::default() }, Self::plus)
+    }
+}
+
+/// Something that went wrong in a case.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Finding {
+    /// The fault in a word or two: `missed`, `forbidden`, `unlisted`, `wrong decision`.
+    pub what: String,
+    /// Identifies it among the findings of the case in every run: the id of the gold memory, or the text.
+    pub id: String,
+    /// The text of the memory, as it is or should be.
+    pub text: String,
+    /// Why it is wrong, for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// Whether it lowers a measure of the case.
+    pub counts: bool,
+    /// The words that it cites, or should cite.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Quote>,
+}
+
+/// Words of a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quote {
+    /// Id of the message, where it is known; behind the number of its conversation if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The words.
+    pub quote: String,
+}
+
+impl Row {
+    /// Returns an empty row.
+    pub fn new(kind: Kind, case: impl Into<String>) -> Self {
+        Self { kind: kind.to_string(), case: case.into(), ..Self::default() }
+    }
+
+    /// Returns the row of a case that could not be run, or clears the measures of one that may not count.
+    pub fn failed(self, error: String) -> Self {
+        Self { error: Some(error), measures: BTreeMap::new(), ..self }
+    }
+
+    pub(crate) fn ratio(&mut self, name: &str, part: u64, whole: u64) {
+        self.measures.insert(name.to_owned(), Ratio::of(part, whole));
+    }
+
+    /// Counts a check; nothing if it was not made.
+    pub(crate) fn checked(&mut self, name: &str, is_so: Option<bool>) {
+        self.ratio(name, u64::from(is_so == Some(true)), u64::from(is_so.is_some()));
+    }
+
+    /// Adds `part` of `whole` to a measure.
+    pub(crate) fn add(&mut self, name: &str, part: f64, whole: f64) {
+        let ratio = self.measures.entry(name.to_owned()).or_default();
+        *ratio = ratio.plus(Ratio { numerator: part, denominator: whole });
+    }
+
+    /// Adds the value of one question to a measure.
+    pub(crate) fn mean(&mut self, name: &str, value: f64) {
+        self.add(name, value, 1.0);
+    }
+
+    /// Adds a yes or a no to a measure.
+    pub(crate) fn yes(&mut self, name: &str, is_so: bool) {
+        self.mean(name, f64::from(u8::from(is_so)));
+    }
+
+    /// Adds a finding that lowers a measure.
+    pub(crate) fn fault(&mut self, what: &str, id: &str, text: &str, why: &str) {
+        let [what, id, text, why] = [what, id, text, why].map(str::to_owned);
+        self.findings.push(Finding { what, id, text, why, counts: true, evidence: Vec::new() });
+    }
+
+    /// Notes the time since `started`.
+    pub fn timed(mut self, started: Instant) -> Self {
+        self.cost.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(crate) const fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// Returns the number of the first `texts` that fit into `budget` tokens together.
+pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
+    let mut left = budget;
+    let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
+    texts.iter().take_while(|text| fits(text)).count()
+}
+
+/// Returns the discounted gain of the places that `is_right` accepts, as a share of the best possible with `best` of them.
+/// Only the first 10 places count.
+pub(crate) fn ndcg(is_right: impl Iterator<Item = bool>, best: usize) -> f64 {
+    let gain = |place: usize| 1.0 / float(place + 2).log2();
+    let found: f64 = is_right.take(10).enumerate().filter(|(_, right)| *right).map(|(place, _)| gain(place)).sum();
+    found / (0..best.min(10)).map(gain).sum::<f64>()
+}
+
+/// Returns one divided by the first place that `is_right` accepts; 0 if there is none.
+pub(crate) fn reciprocal_rank(mut is_right: impl Iterator<Item = bool>) -> f64 {
+    is_right.position(|right| right).map_or(0.0, |place| 1.0 / float(place + 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Ratio, measures_of, share};
+    use crate::measure::{measures_of, share};
 
     fn results() -> Results {
         let row = Row {
@@ -196,7 +471,8 @@ mod tests {
             cost: Cost { calls: 1, money: Some(0.5), ..Cost::default() },
             ..Row::default()
         };
-        Results::new(Manifest::default(), measures_of("extraction", &[share("recall", "found")]), vec![row])
+        let measures = measures_of(Kind::Extraction, &[share("recall", "found")]);
+        Results { measures, ..Results::new(Manifest::default(), vec![row]) }
     }
 
     #[test]
@@ -226,5 +502,29 @@ mod tests {
         undefined.rows[0].measures.insert("luck".into(), Ratio::of(1, 1));
         let expected = "smoke/a has the measure \"luck\", which the file does not define";
         assert_eq!(reason(&undefined.to_json()), expected);
+    }
+
+    #[test]
+    fn values_follow_their_unit() {
+        assert_eq!(Ratio::of(3, 4).plus(Ratio::of(1, 4)).value(Unit::Share), Some(0.5));
+        assert_eq!(Ratio::of(3, 4).value(Unit::Count), Some(3.0));
+        assert_eq!(Ratio::of(0, 0).value(Unit::Count), None);
+    }
+
+    #[test]
+    fn unknown_money_stays_unknown() {
+        let known = Cost { calls: 1, money: Some(1.0), ..Cost::default() };
+        let unknown = Cost { calls: 1, ..Cost::default() };
+        assert_eq!(known.plus(known).money, Some(2.0));
+        assert_eq!(known.plus(unknown).money, None);
+        assert_eq!(known.plus(Cost::default()).money, Some(1.0));
+    }
+
+    #[test]
+    fn ranks_count_the_less_the_later_they_come() {
+        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+        close(ndcg([true, false, true].into_iter(), 2), (1.0 + 0.5) / (1.0 + 1.0 / 3f64.log2()));
+        close(reciprocal_rank([false, true].into_iter()), 0.5);
+        close(reciprocal_rank(std::iter::empty()), 0.0);
     }
 }

@@ -14,19 +14,14 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::case::{CaseMessage, Moment};
-use crate::files::{LineCase, Placed, check_share, check_unique};
-use crate::patterns::compile;
-use crate::row::{Measure, Row, fault, fitting, float, measures_of, ndcg, number, reciprocal_rank, share};
+use crate::extraction::{CaseMessage, compile};
+use crate::files::{LineCase, Placed};
+use crate::measure::{Definition, fault, number, share};
+use crate::memory::{CaseMemory, Moment};
+use crate::results::{Row, fitting, float, ndcg, reciprocal_rank};
 use crate::text::{fold, normalize};
-use crate::vocabulary::{MemoryType, Scope, Status};
+use crate::vocabulary::Kind;
 
-/// Kind of the rows of queries.
-pub const RECALL: &str = "recall";
-/// Kind of the rows of briefs.
-pub const BRIEF: &str = "brief";
-/// Kind of the rows of questions.
-pub const QA: &str = "qa";
 /// Token limit of a brief, unless the situation gives one.
 pub const BRIEF_TOKENS: usize = 2_000;
 /// Number of memories among which the context of a question is chosen.
@@ -37,67 +32,6 @@ pub const RECALL_LIMIT: usize = 10;
 const QA_TOKENS: usize = 400;
 /// Number of places that the measures look at.
 const PLACES: usize = 10;
-
-/// A memory that is stored before anything is asked.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StoredMemory {
-    /// Unique within the case.
-    pub id: String,
-    /// One self-contained sentence or short paragraph.
-    pub content: String,
-    /// A few words; the beginning of the content by default.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// The type; `semantic` by default.
-    #[serde(default, rename = "type")]
-    pub memory_type: Option<MemoryType>,
-    /// One of the allowed categories; `fact` by default.
-    #[serde(default)]
-    pub category: Option<String>,
-    /// Topic tag.
-    #[serde(default)]
-    pub subject: Option<String>,
-    /// Path of the namespace; `global` by default.
-    #[serde(default, rename = "in")]
-    pub namespace: Option<String>,
-    /// The state; `active` by default.
-    #[serde(default)]
-    pub status: Option<Status>,
-    /// The intended lifetime; `long_term` by default.
-    #[serde(default)]
-    pub scope: Option<Scope>,
-    /// 0–1; 0.5 by default.
-    #[serde(default)]
-    pub importance: Option<f64>,
-    /// 0–1; 0.85 by default.
-    #[serde(default)]
-    pub confidence: Option<f64>,
-    /// Whether a person pinned it.
-    #[serde(default)]
-    pub pinned: bool,
-    /// When it was said and stored; in the month before `now` by default.
-    #[serde(default)]
-    pub said: Option<Moment>,
-    /// When it expires.
-    #[serde(default)]
-    pub expires: Option<Moment>,
-    /// From when it was true.
-    #[serde(default)]
-    pub from: Option<Moment>,
-    /// Until when it was true.
-    #[serde(default)]
-    pub to: Option<Moment>,
-    /// The quoted words; the content by default.
-    #[serde(default)]
-    pub quote: Option<String>,
-    /// The speaker.
-    #[serde(default)]
-    pub speaker: Option<String>,
-    /// Name of the conversation; one of its own by default.
-    #[serde(default)]
-    pub source: Option<String>,
-}
 
 /// A store and queries.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -111,7 +45,7 @@ pub struct RecallCase {
     /// When the queries are asked.
     pub now: Moment,
     /// The stored memories.
-    pub memories: Vec<StoredMemory>,
+    pub memories: Vec<CaseMemory>,
     /// The queries.
     pub queries: Vec<Query>,
 }
@@ -137,16 +71,13 @@ pub struct Query {
     #[serde(default)]
     pub must_not: Vec<String>,
     /// Ids of memories that may be found besides; if given, no others may.
-    #[serde(default)]
     pub only: Option<Vec<String>>,
     /// Nothing in the store answers it, and nothing may be found.
     #[serde(default)]
     pub empty: bool,
     /// Maximum number of memories; 10 by default.
-    #[serde(default)]
     pub most: Option<usize>,
     /// Maximum number of `o200k_base` tokens of content, counted in the order of the results; no limit by default.
-    #[serde(default)]
     pub tokens: Option<usize>,
 }
 
@@ -162,7 +93,7 @@ pub struct BriefCase {
     /// When the conversations begin.
     pub now: Moment,
     /// The stored memories.
-    pub memories: Vec<StoredMemory>,
+    pub memories: Vec<CaseMemory>,
     /// The situations.
     pub situations: Vec<Situation>,
 }
@@ -174,7 +105,6 @@ pub struct Situation {
     /// Unique within the case.
     pub id: String,
     /// The topic of the conversation; without it, the brief has what matters whatever the topic.
-    #[serde(default)]
     pub ask: Option<String>,
     /// What it tests; results are grouped by each.
     #[serde(default)]
@@ -195,7 +125,6 @@ pub struct Situation {
     #[serde(default)]
     pub empty: bool,
     /// Maximum number of `o200k_base` tokens; 2,000 by default.
-    #[serde(default)]
     pub tokens: Option<usize>,
 }
 
@@ -215,7 +144,7 @@ pub struct QaCase {
     pub transcript: Vec<CaseMessage>,
     /// The stored memories, to measure retrieval alone.
     #[serde(default)]
-    pub memories: Vec<StoredMemory>,
+    pub memories: Vec<CaseMemory>,
     /// The questions.
     pub questions: Vec<Question>,
 }
@@ -246,18 +175,7 @@ pub struct Question {
     #[serde(default)]
     pub evidence: Vec<String>,
     /// Maximum number of `o200k_base` tokens of context; 400 by default.
-    #[serde(default)]
     pub tokens: Option<usize>,
-}
-
-/// Returns the JSON Schema of a line of each kind of file.
-#[must_use]
-pub fn schemas() -> serde_json::Value {
-    serde_json::json!({
-        "recall": schemars::schema_for!(RecallCase).to_value(),
-        "brief": schemars::schema_for!(BriefCase).to_value(),
-        "qa": schemars::schema_for!(QaCase).to_value(),
-    })
 }
 
 impl LineCase for RecallCase {
@@ -335,16 +253,24 @@ impl LineCase for QaCase {
     }
 }
 
-fn check_memories(memories: &[StoredMemory]) -> Result<BTreeSet<&str>, String> {
+fn check_memories(memories: &[CaseMemory]) -> Result<BTreeSet<&str>, String> {
     check_unique("memory", memories.iter().map(|memory| memory.id.as_str()))?;
     for memory in memories {
-        if memory.content.trim().is_empty() {
-            return Err(format!("{}.content: empty; write what is remembered", memory.id));
+        if memory.id.is_empty() {
+            return Err("missing field `id`; name the memory".to_owned());
         }
-        check_share(&format!("{}.importance", memory.id), memory.importance)?;
-        check_share(&format!("{}.confidence", memory.id), memory.confidence)?;
+        memory.check(&memory.id)?;
     }
     Ok(memories.iter().map(|memory| memory.id.as_str()).collect())
+}
+
+/// Returns an error if two of `ids` are equal.
+fn check_unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    match ids.into_iter().find(|id| !seen.insert(*id)) {
+        Some(id) => Err(format!("{id}: used twice; rename one {what}")),
+        None => Ok(()),
+    }
 }
 
 fn check_known<'a>(id: &str, known: &BTreeSet<&str>, named: impl Iterator<Item = &'a String>) -> Result<(), String> {
@@ -372,77 +298,62 @@ fn patterns(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, St
     compile(id, field, patterns).map_err(|(place, why)| format!("{place}{why}"))
 }
 
-/// Returns the measures of the rows of queries.
-#[must_use]
-pub fn recall_measures() -> Vec<Measure> {
-    let definitions = [
-        share("recall@1", "of what must be found, the share in the first place"),
-        share("recall@5", "among the first 5"),
-        share("recall@10", "among the first 10"),
-        share("all@10", "queries for which all that must be found is among the first 10"),
-        share("MRR", "one divided by the place of the first that must be found"),
-        share("NDCG@10", "discounted gain of what must be found among the first 10"),
-        share("in budget", "of what must be found, the share within the given tokens"),
-        fault("forbidden@10", "queries with something among the first 10 that must not be found"),
-        share("only kept", "queries that find only what may be found"),
-        share("empty kept", "queries without an answer that find nothing"),
-        number("returned", "memories per query"),
-        number("tokens@10", "tokens of the first 10"),
-    ];
-    measures_of(RECALL, &definitions)
+/// Measures of the rows of queries.
+pub(crate) const RECALL_MEASURES: &[Definition] = &[
+    share("recall@1", "of what must be found, the share in the first place"),
+    share("recall@5", "among the first 5"),
+    share("recall@10", "among the first 10"),
+    share("all@10", "queries for which all that must be found is among the first 10"),
+    share("MRR", "one divided by the place of the first that must be found"),
+    share("NDCG@10", "discounted gain of what must be found among the first 10"),
+    share("in budget", "of what must be found, the share within the given tokens"),
+    fault("forbidden@10", "queries with something among the first 10 that must not be found"),
+    share("only kept", "queries that find only what may be found"),
+    share("empty kept", "queries without an answer that find nothing"),
+    number("returned", "memories per query"),
+    number("tokens@10", "tokens of the first 10"),
+];
+
+/// Measures of the rows of briefs.
+pub(crate) const BRIEF_MEASURES: &[Definition] = &[
+    share("held", "of what a brief must contain, the share that it contains"),
+    share("all held", "briefs that contain all that they must"),
+    fault("leaks", "briefs that contain what they must not"),
+    share("empty kept", "briefs that must be empty and are"),
+    share("in budget", "briefs within their token limit"),
+    number("tokens", "tokens per brief"),
+];
+
+/// Measures of the rows of questions.
+pub(crate) const QA_MEASURES: &[Definition] = &[
+    share("complete", "contexts that contain every part of the answer"),
+    share("parts", "parts of the answers that stand in the contexts"),
+    share("kept", "questions of which every part stands in some memory"),
+    share("found of kept", "of those, the share whose context is complete"),
+    share("evidence", "pieces of evidence that the contexts cite"),
+    fault("misled", "contexts that contain what misleads"),
+    share("abstained", "questions without an answer whose context contains none"),
+    number("tokens", "tokens per context"),
+];
+
+fn question_row<T: LineCase>(placed: &Placed<T>, kind: Kind, id: &str, ask: &str, phenomena: &[String]) -> Row {
+    let (case, phenomena, about) = (format!("{}/{id}", placed.label()), phenomena.to_vec(), ask.to_owned());
+    Row { case, phenomena, about, ..placed.row(kind) }
 }
 
-/// Returns the measures of the rows of briefs.
-#[must_use]
-pub fn brief_measures() -> Vec<Measure> {
-    let definitions = [
-        share("held", "of what a brief must contain, the share that it contains"),
-        share("all held", "briefs that contain all that they must"),
-        fault("leaks", "briefs that contain what they must not"),
-        share("empty kept", "briefs that must be empty and are"),
-        share("in budget", "briefs within their token limit"),
-        number("tokens", "tokens per brief"),
-    ];
-    measures_of(BRIEF, &definitions)
-}
-
-/// Returns the measures of the rows of questions.
-#[must_use]
-pub fn qa_measures() -> Vec<Measure> {
-    let definitions = [
-        share("complete", "contexts that contain every part of the answer"),
-        share("parts", "parts of the answers that stand in the contexts"),
-        share("kept", "questions of which every part stands in some memory"),
-        share("found of kept", "of those, the share whose context is complete"),
-        share("evidence", "pieces of evidence that the contexts cite"),
-        fault("misled", "contexts that contain what misleads"),
-        share("abstained", "questions without an answer whose context contains none"),
-        number("tokens", "tokens per context"),
-    ];
-    measures_of(QA, &definitions)
-}
-
-/// Returns the row of the question `id` of a case, without measures.
-#[must_use]
-pub fn empty_row<T: LineCase>(placed: &Placed<T>, kind: &str, id: &str, ask: &str, phenomena: &[String]) -> Row {
-    Row {
-        kind: kind.to_owned(),
-        case: format!("{}/{id}", placed.label()),
-        split: placed.split.clone(),
-        language: Some(placed.language.clone()),
-        phenomena: phenomena.to_vec(),
-        about: ask.to_owned(),
-        ..Row::default()
-    }
-}
-
-/// A memory that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A memory that was found or is in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundMemory {
     /// Its id in the case, if it comes from the case.
     pub id: String,
     /// Its content.
     pub content: String,
+    /// All its texts: title, content, value and whatever else a reader sees.
+    pub texts: Vec<String>,
+    /// The words that it cites.
+    pub quotes: Vec<String>,
+    /// Ids of the messages that it cites.
+    pub messages: Vec<String>,
 }
 
 /// A brief that was composed.
@@ -457,14 +368,13 @@ pub struct ComposedBrief {
 }
 
 /// Scores the memories that a query has found, best first.
-#[must_use]
 pub fn score_query(
     placed: &Placed<RecallCase>,
     query: &Query,
     found: &[FoundMemory],
     tokens: fn(&str) -> usize,
 ) -> Row {
-    let mut row = empty_row(placed, RECALL, &query.id, &query.ask, &query.phenomena);
+    let mut row = question_row(placed, Kind::Recall, &query.id, &query.ask, &query.phenomena);
     row.mean("returned", float(found.len()));
     row.mean("tokens@10", float(found.iter().take(PLACES).map(|one| tokens(&one.content)).sum()));
     if query.empty {
@@ -511,15 +421,14 @@ fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], token
     }
 }
 
-fn content_of<'a>(memories: &'a [StoredMemory], id: &str) -> &'a str {
+fn content_of<'a>(memories: &'a [CaseMemory], id: &str) -> &'a str {
     memories.iter().find(|memory| memory.id == id).map_or("", |memory| memory.content.as_str())
 }
 
 /// Scores the brief of a situation.
-#[must_use]
 pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &ComposedBrief) -> Row {
     let ask = situation.ask.as_deref().unwrap_or_default();
-    let mut row = empty_row(placed, BRIEF, &situation.id, ask, &situation.phenomena);
+    let mut row = question_row(placed, Kind::Brief, &situation.id, ask, &situation.phenomena);
     let text_of = |id: &str| content_of(&placed.case.memories, id);
     let contains = |id: &&String| brief.ids.contains(id);
     row.mean("tokens", float(brief.tokens));
@@ -548,32 +457,18 @@ pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &Co
     row
 }
 
-/// A memory of the store that a question is asked of.
-#[derive(Debug, Clone)]
-pub struct KnownMemory {
-    /// Its id in the case, if it comes from the case.
-    pub id: String,
-    /// Its content.
-    pub content: String,
-    /// All its texts: title, content, value and whatever else a reader sees.
-    pub texts: Vec<String>,
-    /// The words that it cites.
-    pub quotes: Vec<String>,
-}
-
 /// Scores the memories found for a question, best first, against all memories of the store.
-#[must_use]
 pub fn score_question(
     placed: &Placed<QaCase>,
     question: &Question,
-    found: &[KnownMemory],
-    all: &[KnownMemory],
+    found: &[FoundMemory],
+    all: &[FoundMemory],
     tokens: fn(&str) -> usize,
 ) -> Row {
-    let mut row = empty_row(placed, QA, &question.id, &question.ask, &question.phenomena);
+    let mut row = question_row(placed, Kind::Qa, &question.id, &question.ask, &question.phenomena);
     let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
     let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
-    let searched = |memories: &[KnownMemory]| {
+    let searched = |memories: &[FoundMemory]| {
         let lines = memories.iter().flat_map(|memory| memory.texts.iter().map(|text| normalize(text)));
         lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     };
@@ -613,7 +508,7 @@ pub fn score_question(
 }
 
 /// Returns whether the context has a memory with this id, or cites these words of a message.
-fn cites(context: &[KnownMemory], case: &QaCase, piece: &str) -> bool {
+fn cites(context: &[FoundMemory], case: &QaCase, piece: &str) -> bool {
     if case.transcript.is_empty() {
         return context.iter().any(|memory| memory.id == piece);
     }
@@ -630,7 +525,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::files::{files_of, read_cases};
+    use crate::files::read_cases;
 
     fn shop() -> Value {
         json!({"id": "shop", "now": "2026-03-01", "memories": [
@@ -651,7 +546,9 @@ mod tests {
     }
 
     fn found(ids: &[&str]) -> Vec<FoundMemory> {
-        ids.iter().map(|id| FoundMemory { id: (*id).to_owned(), content: format!("text of {id}") }).collect()
+        ids.iter()
+            .map(|id| FoundMemory { id: (*id).to_owned(), content: format!("text of {id}"), ..FoundMemory::default() })
+            .collect()
     }
 
     fn value(row: &Row, name: &str) -> Option<f64> {
@@ -762,7 +659,7 @@ mod tests {
     fn the_suites_of_this_repository_can_be_read_and_are_large_enough() {
         fn of<T: LineCase>(suite: &str) -> Vec<T> {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals").join(suite);
-            let (cases, errors) = read_cases::<T>(&files_of::<T>(&folder));
+            let (cases, errors) = read_cases::<T>(&[folder]);
             assert!(errors.is_empty(), "{errors:?}");
             cases.into_iter().map(|placed| placed.case).collect()
         }

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::results::Results;
-use crate::row::{Measure, Ratio, Row};
+use crate::measure::Measure;
+use crate::results::{Ratio, Results, Row};
 
 /// Number of bootstrap draws.
 pub(crate) const DRAWS: usize = 2_000;
 /// Seed of the draws; it makes intervals the same in every run.
 pub const SEED: u64 = 0x5eed_cafe_f00d_0001;
 
+/// Properties by which cases are grouped. A case belongs to the group of each of its phenomena.
+pub(crate) const GROUPS: [&str; 4] = ["split", "language", "format", "phenomenon"];
+
 /// The cases of one suite and kind, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// The suite.
     pub suite: String,
     /// The kind of its rows.
@@ -30,13 +33,11 @@ pub struct Tally {
 
 /// All runs of one case.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct CaseTally {
+pub(crate) struct CaseTally {
     /// Its name.
     pub case: String,
-    split: String,
-    language: Option<String>,
-    format: Option<String>,
-    phenomena: Vec<String>,
+    /// The groups to which it belongs, for each of [`GROUPS`].
+    groups: [Vec<String>; 4],
     /// Its ratios in the order of the measures; empty for one that follows from others.
     pub ratios: Vec<Ratio>,
 }
@@ -48,43 +49,10 @@ impl CaseTally {
     }
 }
 
-/// Property by which cases are grouped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GroupBy {
-    Split,
-    Language,
-    Format,
-    /// A case belongs to the group of each of its phenomena.
-    Phenomenon,
-}
-
-impl GroupBy {
-    pub(crate) const ALL: [Self; 4] = [Self::Split, Self::Language, Self::Format, Self::Phenomenon];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Split => "split",
-            Self::Language => "language",
-            Self::Format => "format",
-            Self::Phenomenon => "phenomenon",
-        }
-    }
-
-    fn of(self, case: &CaseTally) -> Vec<String> {
-        match self {
-            Self::Split => vec![case.split.clone()],
-            Self::Language => case.language.iter().cloned().collect(),
-            Self::Format => case.format.iter().cloned().collect(),
-            Self::Phenomenon => case.phenomena.clone(),
-        }
-    }
-}
-
 impl Tally {
     /// Returns a tally for each suite and kind of `results`, in the order of its rows. Repetitions of a case are added up,
     /// so that an interval over cases counts them as one case.
-    #[must_use]
-    pub fn all(results: &Results) -> Vec<Self> {
+    pub(crate) fn all(results: &Results) -> Vec<Self> {
         let mut tallies: Vec<Self> = Vec::new();
         for row in &results.rows {
             let place = tallies.iter().position(|one| one.suite == row.suite && one.kind == row.kind);
@@ -115,10 +83,12 @@ impl Tally {
         }
         self.cases.push(CaseTally {
             case: row.case.clone(),
-            split: row.split.clone(),
-            language: row.language.clone(),
-            format: row.format.clone(),
-            phenomena: row.phenomena.clone(),
+            groups: [
+                vec![row.split.clone()],
+                row.language.iter().cloned().collect(),
+                row.format.iter().cloned().collect(),
+                row.phenomena.clone(),
+            ],
             ratios,
         });
     }
@@ -168,19 +138,18 @@ impl Tally {
     }
 
     /// Returns each measure over all cases, with its interval where there is a value.
-    #[must_use]
-    pub fn totals(&self) -> Vec<(Option<f64>, Option<Interval>)> {
+    pub(crate) fn totals(&self) -> Vec<(Option<f64>, Option<Interval>)> {
         let all = self.everything();
         let each = self.over(&all).into_iter().zip(self.intervals(&all));
         each.map(|(value, interval)| (value, interval.filter(|_| value.is_some()))).collect()
     }
 
-    /// Returns the cases by group, sorted by name.
-    pub(crate) fn groups(&self, by: GroupBy) -> Vec<(String, Vec<&CaseTally>)> {
+    /// Returns the cases by the groups of one of [`GROUPS`], sorted by name.
+    pub(crate) fn groups(&self, by: usize) -> Vec<(String, Vec<&CaseTally>)> {
         let mut groups: BTreeMap<String, Vec<&CaseTally>> = BTreeMap::new();
         for case in &self.cases {
-            for name in by.of(case) {
-                groups.entry(name).or_default().push(case);
+            for name in &case.groups[by] {
+                groups.entry(name.clone()).or_default().push(case);
             }
         }
         groups.into_iter().collect()
@@ -199,7 +168,7 @@ pub(crate) fn harmonic_mean(one: Option<f64>, other: Option<f64>) -> Option<f64>
 
 /// Bounds that contain a value in 95 of 100 draws.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Interval {
+pub(crate) struct Interval {
     /// The lower bound.
     pub low: f64,
     /// The upper bound.
@@ -219,7 +188,6 @@ pub struct SplitMix(u64);
 
 impl SplitMix {
     /// Returns a generator; the same seed yields the same numbers.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -241,8 +209,9 @@ impl SplitMix {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::measure::{count, measures_of, share};
     use crate::results::Manifest;
-    use crate::row::{count, measures_of, share};
+    use crate::vocabulary::Kind;
 
     /// Returns results with a row for each of `cases`: its name, what is found of what is required, what is correct of
     /// what is there, and how many are forbidden.
@@ -267,7 +236,8 @@ pub(crate) mod tests {
             share("F1", "a mean"),
             count("forbidden", "a count"),
         ];
-        Results::new(Manifest::default(), measures_of("extraction", &definitions), cases.iter().map(row).collect())
+        let measures = measures_of(Kind::Extraction, &definitions);
+        Results { measures, ..Results::new(Manifest::default(), cases.iter().map(row).collect()) }
     }
 
     #[test]
@@ -281,8 +251,7 @@ pub(crate) mod tests {
         let values = tally.over(&tally.everything());
         assert_eq!((values[0], values[1], values[3]), (Some(5.0 / 8.0), Some(5.0 / 8.0), Some(4.0)));
         assert!((values[2].unwrap() - 5.0 / 8.0).abs() < 1e-12);
-        let groups: Vec<_> =
-            tally.groups(GroupBy::Phenomenon).into_iter().map(|(name, cases)| (name, cases.len())).collect();
+        let groups: Vec<_> = tally.groups(3).into_iter().map(|(name, cases)| (name, cases.len())).collect();
         assert_eq!(groups, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
         assert_eq!((harmonic_mean(Some(0.5), Some(0.5)), harmonic_mean(Some(0.0), Some(0.0))), (Some(0.5), Some(0.0)));
         assert_eq!(harmonic_mean(None, Some(1.0)), None);

@@ -2,29 +2,37 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Instant;
 
 use afterthought::consolidate::compare::key::canonical;
 use afterthought::consolidate::plan::apply::{Applied, apply, look_around};
 use afterthought::consolidate::plan::{Surrounded, settle};
 use afterthought::consolidate::{Change, Conflict, Decision, Incoming, Plan};
 use afterthought::guard::Guard;
-use afterthought::llm::{Complete, Cost, LlmError, Reply, Request};
+use afterthought::llm::{Budgeted, Complete, LlmError, Reply, Request, Source};
 use afterthought::memory::{
-    Audience, CATEGORIES, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Status,
+    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status,
 };
 use afterthought::store::{Filter, Order, Store, StoreError};
-use afterthought_eval::case::Moment;
 use afterthought_eval::consolidation::{
-    Act, Action, ComparedMemory, DISTRACTOR, Event, FinalMemory, MemoryAfter, Pair, PairOutcome, ProposedMemory,
-    Stream, StreamOutcome, decide_by_similarity, describe, distractors, score_pair, score_stream,
+    Act, ComparedMemory, DISTRACTOR, Event, FinalMemory, MemoryAfter, Pair, PairOutcome, Stream, StreamOutcome,
+    decide_by_similarity, distractors, score_pair, score_stream,
 };
-use afterthought_eval::files::Placed;
-use afterthought_eval::row::Row;
-use anyhow::ensure;
+use afterthought_eval::extraction::Control;
+use afterthought_eval::files::{Placed, read_cases};
+use afterthought_eval::memory::CaseMemory;
+use afterthought_eval::results::{Cost, Row};
+use afterthought_eval::vocabulary::{Action, Kind};
+use anyhow::bail;
+use futures::FutureExt as _;
 use jiff::{Timestamp, ToSpan as _};
 use transcripts::{Message, MessageTime};
 
-use super::search::convert;
+use super::args::ExtractorArg;
+use super::job::Job;
+use super::search::{claim_of, convert};
+use super::system::{InFlight, Meter, Subject};
 
 /// Number of memories that are decided about together, as in a run of the pipeline.
 const BATCH: usize = 200;
@@ -36,11 +44,9 @@ const BEFORE: Timestamp = Timestamp::constant(1_735_689_600, 0);
 const DISTRACTORS: &str = "eval:distractor";
 /// Separates the name of a case from an id that several cases have.
 const OF_CASE: char = '~';
-/// Characters of the content that serve as a title, if there is none.
-const TITLE: usize = 40;
 
 /// Makes the decisions: the rules, the rules with a model, or a control.
-pub(super) enum Decider<'a, C> {
+enum Decider<'a, C> {
     /// The rules, with a model for what they leave open.
     Model(&'a C),
     /// The rules alone.
@@ -135,7 +141,7 @@ fn decide_by_words(case: &Surrounded) -> Change {
 struct Refusing(Cell<u64>);
 
 impl Complete for Refusing {
-    async fn complete(&self, _: &Request) -> Result<(Reply, Cost), LlmError> {
+    async fn complete(&self, _: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
         Err(LlmError::InBatch)
     }
@@ -147,13 +153,13 @@ impl Complete for Refusing {
 
 /// Outcome of all cases together.
 #[derive(Default)]
-pub(super) struct Totals {
+struct Totals {
     /// Memories that arrived; those of a second run do not count.
-    pub(super) incoming: u64,
-    pub(super) failed_calls: u64,
+    incoming: u64,
+    failed_calls: u64,
     /// Requests that a second run of the streams would make.
-    pub(super) asked_again: u64,
-    pub(super) distractors_retired: u64,
+    asked_again: u64,
+    distractors_retired: u64,
 }
 
 /// State of a run.
@@ -163,17 +169,80 @@ struct Run<'a> {
     totals: Totals,
 }
 
-/// Runs `pairs` and `streams`, each case among a number of distractors in each namespace, and returns their rows.
-pub(super) async fn run<C: Complete>(
+/// Runs the pairs and streams in or below `paths`; returns whether something failed.
+pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool> {
+    let (pairs, mut errors) = read_cases::<Pair>(paths);
+    let (streams, more) = read_cases::<Stream>(paths);
+    errors.extend(more);
+    let (bar, started) = (job.context.out.progress(), Instant::now());
+    bar.set_message(format!("{} pairs and {} streams", pairs.len(), streams.len()));
+    let (mut refused, mut cost, mut label) = (None, Cost::default(), job.label.as_str());
+    let cases = (&pairs[..], &streams[..]);
+    let (mut rows, totals) = match (job.args.extractor, job.subject) {
+        (Some(ExtractorArg::Similarity), _) => {
+            label = "similarity";
+            run_cases::<Source<'_>>(job, cases, Decider::Similarity).await?
+        }
+        (_, Subject::Llm(source)) => {
+            let model = InFlight::new(Budgeted::new(source, job.options.budget), job.args.jobs);
+            let meter = Meter::new(&model);
+            let ran = run_cases(job, cases, Decider::Model(&meter)).boxed_local().await?;
+            (refused, cost) = (model.refused(), job.priced(meter.used()));
+            ran
+        }
+        (_, Subject::Rules) => {
+            label = "rules";
+            run_cases::<Source<'_>>(job, cases, Decider::Rules).await?
+        }
+        (_, Subject::Control(Control::Nothing)) => run_cases::<Source<'_>>(job, cases, Decider::AlwaysNew).await?,
+        (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
+    };
+    bar.finish_and_clear();
+    if let Some(why) = &refused {
+        rows = rows.into_iter().map(|(file, row)| (file, row.failed(why.clone()))).collect();
+        job.context
+            .out
+            .error_text(&format!("the model was not asked about everything, so this measures nothing: {why}"));
+    }
+    // The totals are of all cases together; the first row of each kind carries them.
+    for kind in [Kind::Pair, Kind::Stream] {
+        if let Some((_, row)) = rows.iter_mut().find(|(_, row)| row.kind == kind.as_str()) {
+            row.counts.extend(totals.named());
+        }
+    }
+    cost.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if let Some((place, _)) = rows.first() {
+        job.gather.shared(cost, place, job.repeat);
+    }
+    job.take(label, rows, Some(cost), errors)
+}
+
+impl Totals {
+    fn named(&self) -> [(String, u64); 4] {
+        [
+            ("incoming", self.incoming),
+            ("failed_calls", self.failed_calls),
+            ("asked_again", self.asked_again),
+            ("distractors_retired", self.distractors_retired),
+        ]
+        .map(|(name, count)| (name.to_owned(), count))
+    }
+}
+
+/// Runs `pairs` and `streams`, each case among the distractors of the job, and returns their rows with their files.
+async fn run_cases<C: Complete>(
+    job: &Job<'_>,
     (pairs, streams): (&[Placed<Pair>], &[Placed<Stream>]),
     decider: Decider<'_, C>,
-    distractors: usize,
-    guard: &Guard,
-) -> anyhow::Result<(Vec<Row>, Totals)> {
-    let templates = Templates { distractors, stores: Vec::new() };
-    let mut run = Run { guard, templates, totals: Totals { incoming: pairs.len() as u64, ..Totals::default() } };
-    let mut rows = run_pairs(pairs, decider, &mut run).await?;
-    rows.extend(run_streams(streams, decider, &mut run).await?);
+) -> anyhow::Result<(Vec<(PathBuf, Row)>, Totals)> {
+    let templates = Templates { distractors: job.args.distractors, stores: Vec::new() };
+    let totals = Totals { incoming: pairs.len() as u64, ..Totals::default() };
+    let mut run = Run { guard: job.options.guard, templates, totals };
+    let with_file = |file: &PathBuf, row: Row| (file.clone(), row);
+    let ran = run_pairs(pairs, decider, &mut run).await?;
+    let mut rows: Vec<_> = pairs.iter().zip(ran).map(|(placed, row)| with_file(&placed.file, row)).collect();
+    let ran = run_streams(streams, decider, &mut run).await?;
+    rows.extend(streams.iter().zip(ran).map(|(placed, row)| with_file(&placed.file, row)));
     Ok((rows, run.totals))
 }
 
@@ -205,7 +274,7 @@ struct Conversations {
 
 impl Conversations {
     /// Returns a memory as an extractor would propose it, and the message that it rests on.
-    fn incoming(&mut self, case: &str, id: &str, said: &ProposedMemory) -> anyhow::Result<(Incoming, Spot)> {
+    fn incoming(&mut self, case: &str, id: &str, said: &CaseMemory) -> anyhow::Result<(Incoming, Spot)> {
         let quote = said.quote.clone().unwrap_or_else(|| said.content.clone());
         let transcript = format!("eval:{case}/{}", said.source.as_deref().unwrap_or(id));
         let quotes = self.quotes.entry(transcript.clone()).or_default();
@@ -222,11 +291,11 @@ impl Conversations {
             messages: vec![spot.message.clone()],
             quote,
             speaker: said.speaker.clone(),
-            said_at: said.said.map(|said| MessageTime::logged(said.noon())),
+            said_at: said.said.flatten().map(|said| MessageTime::logged(said.noon())),
             content_hash: message.content_hash(),
         };
         let candidate = Candidate {
-            claim: claim(said)?,
+            claim: claim_of(said)?,
             audience: Audience::Project,
             evidence: vec![evidence],
             replaces: None,
@@ -242,24 +311,8 @@ impl Conversations {
     }
 }
 
-fn namespace(said: &ProposedMemory) -> anyhow::Result<Namespace> {
+fn namespace(said: &CaseMemory) -> anyhow::Result<Namespace> {
     convert(said.namespace.as_deref().unwrap_or("project/case"))
-}
-
-fn claim(said: &ProposedMemory) -> anyhow::Result<Claim> {
-    let title = said.title.clone().unwrap_or_else(|| said.content.chars().take(TITLE).collect());
-    let category = said.category.as_deref().unwrap_or("fact");
-    ensure!(CATEGORIES.contains(&category), "category: {category:?} is not allowed");
-    let memory_type = said.memory_type.map_or(Ok(MemoryType::Semantic), |one| convert(one.as_str()))?;
-    let mut claim = Claim::new(memory_type, category, title, &said.content);
-    claim.subject.clone_from(&said.subject);
-    claim.key.clone_from(&said.key);
-    claim.value.clone_from(&said.value);
-    claim.valid_from = said.from.map(Moment::first);
-    claim.valid_to = said.to.map(Moment::last);
-    claim.confidence = said.confidence.unwrap_or(0.85);
-    claim.importance = said.importance.unwrap_or(0.5);
-    Ok(claim)
 }
 
 /// Stores to copy: inserting many memories is slow, copying them is not.
@@ -397,20 +450,14 @@ fn insert_distractors(store: &Store, namespace: &Namespace, count: usize) -> any
     if count == 0 {
         return Ok(());
     }
-    let guard = Guard::default();
+    let (guard, claims) = (Guard::default(), distractors(count).iter().map(claim_of).collect::<Result<Vec<_>, _>>()?);
     store.write(None, BEFORE, |writer| {
-        for ((index, one), hour) in distractors(count).into_iter().enumerate().zip((0..8_000).cycle()) {
-            let memory_type = one.memory_type.as_str().parse().unwrap_or(MemoryType::Semantic);
-            let mut claim = Claim::new(memory_type, one.category, &one.name, &one.content);
-            claim.confidence = 0.85;
-            if let Some((subject, key, value)) = one.attribute {
-                (claim.subject, claim.key, claim.value) = (Some(subject), Some(key), Some(value));
-            }
+        for (index, (claim, hour)) in claims.into_iter().zip((0..8_000).cycle()).enumerate() {
             let evidence = Evidence {
                 transcript: format!("{DISTRACTORS}/{index}"),
                 messages: vec!["1".to_owned()],
                 content_hash: format!("{DISTRACTORS}/{index}"),
-                quote: one.content,
+                quote: claim.content.clone(),
                 speaker: None,
                 said_at: Some(MessageTime::logged(BEFORE.checked_add(hour.hours()).unwrap_or(BEFORE))),
             };
@@ -523,7 +570,6 @@ struct RunningStream<'a> {
     /// Every event with its memory and message, in the order of arrival.
     events: Vec<(&'a str, u32, Incoming, Spot)>,
     failed_acts: Vec<String>,
-    decisions: Vec<String>,
     added: u64,
 }
 
@@ -650,16 +696,16 @@ impl<'a> RunningStream<'a> {
                         .extend(said.map(|(_, _, incoming, spot)| (again.id.as_str(), again.arrival, incoming, spot)));
                 }
                 Event::Memory(one) => {
-                    let (incoming, spot) = conversations.incoming(&label, &one.id, &one.memory)?;
+                    let (incoming, spot) = conversations.incoming(&label, &one.memory.id, &one.memory)?;
                     namespaces.push(namespace(&one.memory)?);
-                    events.push((&one.id, one.arrival, incoming, spot));
+                    events.push((&one.memory.id, one.arrival, incoming, spot));
                 }
             }
         }
         let mut seen = BTreeSet::new();
         namespaces.retain(|namespace| seen.insert(namespace.to_string()));
         let home = run.templates.home(&label, namespaces)?;
-        Ok(Self { placed, home, events, failed_acts: Vec::new(), decisions: Vec::new(), added: 0 })
+        Ok(Self { placed, home, events, failed_acts: Vec::new(), added: 0 })
     }
 
     /// Returns what arrives in the order of the pipeline: by time, memories without one last.
@@ -673,12 +719,6 @@ impl<'a> RunningStream<'a> {
     }
 
     fn apply(&mut self, ids: &[String], changes: Vec<Change>, arrival: u32) -> anyhow::Result<()> {
-        for (id, change) in ids.iter().zip(&changes) {
-            let conflict = change.conflict.map(|conflict| convert(conflict.as_str())).transpose()?;
-            let decision = convert(change.decision.as_str())?;
-            let decision = describe(decision, conflict, change.born_superseded, change.pending);
-            self.decisions.push(format!("{id}: {decision}: {}", change.reason));
-        }
         let pinned: Vec<usize> = self.pinned(ids);
         let new: Vec<Option<MemoryId>> = changes.iter().map(|change| change.new_id.clone()).collect();
         let now = CaseHome::now(arrival);
@@ -743,11 +783,7 @@ impl<'a> RunningStream<'a> {
         let state = self.home.state()?;
         let places: BTreeMap<&MemoryId, usize> =
             state.iter().enumerate().map(|(place, (memory, _))| (&memory.id, place)).collect();
-        let mut outcome = StreamOutcome {
-            failed_acts: self.failed_acts.clone(),
-            decisions: std::mem::take(&mut self.decisions),
-            ..StreamOutcome::default()
-        };
+        let mut outcome = StreamOutcome { failed_acts: self.failed_acts.clone(), ..StreamOutcome::default() };
         for (memory, evidence) in &state {
             for relation in self.home.store.relations(&memory.id)? {
                 if let Some((from, to)) = places.get(&relation.from).zip(places.get(&relation.to)) {

@@ -14,23 +14,22 @@ use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, So
 use afterthought::{pipeline, prompts};
 use afterthought_eval::cache::{Cache, path_beside};
 use afterthought_eval::files::{REPLIES, hash_of};
-use afterthought_eval::prediction::Usage;
-use afterthought_eval::report::{Detail, Report, spread_over_runs, to_markdown};
-use afterthought_eval::results::{Manifest, Results, SharedCost, Suite};
-use afterthought_eval::row::{Cost, Measure, Row};
-use afterthought_eval::tally::SEED;
-use anyhow::{Context as _, ensure};
+use afterthought_eval::report::{Report, spread_over_runs};
+use afterthought_eval::results::{Cost, Manifest, Results, Row, SharedCost, Suite};
+use afterthought_eval::vocabulary::Kind;
+use afterthought_eval::{EvalError, SEED};
+use anyhow::ensure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::args::EvalArgs;
-use super::results::print_blocks;
+use super::args::{EvalArgs, name_of};
+use super::results::{detail, print_blocks};
 use super::suites;
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
-use crate::cli::printer::{Printer, counted};
+use crate::cli::printer::{Printer, counted, spelled};
 use crate::cli::run::{Tape, exchange, guard_of, model_settings, runtime, stop_on_interrupt};
 
 pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -42,15 +41,15 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         prompts::use_folder(folder)?;
     }
     let recorded = find_recording(args);
-    if let Some(found) = &recorded {
-        let (folder, model) = (found.folder.display(), &found.model);
+    if let Some((folder, model)) = &recorded {
+        let folder = folder.display();
         context
             .out
             .note(format_args!("the replies of {model} are recorded in {folder}; --extractor or --model asks another"));
     }
-    let config = context.global.settings(args.partial(recorded.as_ref().map(|found| found.model.as_str()))?)?;
+    let config = context.global.settings(args.partial(recorded.as_ref().map(|(_, model)| model.as_str()))?)?;
     let guard = guard_of(&config);
-    let replay = args.replay.as_deref().or(recorded.as_ref().map(|found| found.folder.as_path()));
+    let replay = args.replay.as_deref().or(recorded.as_ref().map(|(folder, _)| folder.as_path()));
     let asks = !args.recall
         && args.control().is_none()
         && pipeline::choose(config.extractor.value, model_settings(&config)?.is_some() || replay.is_some())?;
@@ -59,7 +58,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     } else if args.recall {
         "search".to_owned()
     } else {
-        args.control_name().unwrap_or(rules::VERSION).to_owned()
+        args.control_name().unwrap_or_else(|| rules::VERSION.to_owned())
     };
     let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };
@@ -83,19 +82,17 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         let mut failed = false;
         for repeat in 1..=args.repeat {
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
-            let source = if asks || args.judge {
-                Some(answering(args, &config, replay, kept.as_deref(), &guard)?)
-            } else {
-                None
+            let source = match asks {
+                true => Some(answering(args, &config, replay, kept.as_deref(), &guard)?),
+                false => None,
             };
             let subject = match (args.control(), &source) {
                 (Some(control), _) => Subject::Control(control),
-                (None, Some(source)) if asks => Subject::Llm(source),
-                (None, Some(_) | None) => Subject::Rules,
+                (None, Some(source)) => Subject::Llm(source),
+                (None, None) => Subject::Rules,
             };
-            let judge = source.as_ref().filter(|_| args.judge);
             let (options, label) = (&options, label.clone());
-            let job = Job { args, context, options, subject, judge, label, price, gather: &gather, repeat };
+            let job = Job { args, context, options, subject, label, price, gather: &gather, repeat };
             failed |= suites::run(&job).await?;
         }
         anyhow::Ok(failed)
@@ -122,16 +119,11 @@ fn answering<'g>(
     })
 }
 
-/// A recording.
-#[derive(PartialEq, Eq)]
-struct Recorded {
-    folder: PathBuf,
-    /// The model that replied.
-    model: String,
-}
+/// A recording's folder, and the model that replied.
+type Recording = (PathBuf, String);
 
 /// Returns the one recording that lies in or beside every suite, unless the arguments name an extractor or a model.
-fn find_recording(args: &EvalArgs) -> Option<Recorded> {
+fn find_recording(args: &EvalArgs) -> Option<Recording> {
     if args.says_who_answers() {
         return None;
     }
@@ -140,12 +132,12 @@ fn find_recording(args: &EvalArgs) -> Option<Recorded> {
     found.all(|other| other.is_some_and(|other| other == first)).then_some(first)
 }
 
-fn recording_beside(suite: &Path) -> Option<Recorded> {
+fn recording_beside(suite: &Path) -> Option<Recording> {
     let own = suite.join(REPLIES);
     let next = suite.parent().map(|folder| folder.join(REPLIES));
     let folder = std::iter::once(own).chain(next).find(|folder| folder.is_dir())?;
     let model = fs::read_dir(&folder).ok()?.flatten().find_map(|entry| model_of(&entry.path()))?;
-    Some(Recorded { folder, model })
+    Some((folder, model))
 }
 
 /// Returns the model that a recorded request was for.
@@ -161,8 +153,6 @@ pub(super) struct Job<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) options: &'a RunOptions<'a>,
     pub(super) subject: Subject<'a, Source<'a>>,
-    /// The model that judges, if one is asked to.
-    pub(super) judge: Option<&'a Source<'a>>,
     pub(super) label: String,
     /// The price of the model, if it is known.
     pub(super) price: Option<Price>,
@@ -172,47 +162,41 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    pub(super) fn money(&self, usage: Usage) -> Option<f64> {
-        self.price.map(|price| price.cost(usage.prompt_tokens, usage.completion_tokens))
+    /// Returns `cost` with its price, where that is known.
+    pub(super) fn priced(&self, cost: Cost) -> Cost {
+        Cost { money: self.price.map(|price| price.cost(cost.prompt_tokens, cost.completion_tokens)), ..cost }
     }
 
-    /// Returns `row` with the price of its requests and its duration.
-    pub(super) fn priced(&self, row: Row, started: Instant) -> Row {
-        let mut row = row.timed(started);
-        let used = (row.cost.prompt_tokens, row.cost.completion_tokens);
-        row.cost.money = self.price.map(|price| price.cost(used.0, used.1));
-        row
-    }
-
-    /// Collects rows of cases that lie at `place`, and prints a report about them; returns whether a case failed.
+    /// Collects rows with the files or folders of their cases, and prints a report about them and what could not be read;
+    /// returns whether anything failed.
     pub(super) fn take(
         &self,
-        place: &Path,
         label: &str,
-        measures: Vec<Measure>,
-        rows: Vec<Row>,
+        rows: Vec<(PathBuf, Row)>,
+        shared: Option<Cost>,
+        errors: Vec<EvalError>,
     ) -> anyhow::Result<bool> {
-        rows.iter().for_each(|row| self.gather.row(row.clone(), place, self.repeat));
-        self.report(Report::new(label, measures.clone(), rows, None), measures)
-    }
-
-    /// Prints a report; returns whether a case failed.
-    pub(super) fn report(&self, report: Report, measures: Vec<Measure>) -> anyhow::Result<bool> {
         let out = self.context.out;
-        self.gather.define(measures);
-        if report.is_empty() {
-            return Ok(false);
+        let mut failed = !errors.is_empty();
+        for (place, row) in &rows {
+            self.gather.row(row.clone(), place, self.repeat);
         }
-        if out.is_json() {
-            report.to_json().iter().try_for_each(|object| out.json(object))?;
-        } else if self.repeat == 1 || out.is_verbose() {
-            let detail = if out.is_verbose() { Detail::Full } else { Detail::Short };
-            print_blocks(&report.blocks(detail), out)?;
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+        let warned = rows.iter().flat_map(|row| row.warnings.iter().map(|warning| format!("{}: {warning}", row.case)));
+        let warnings: Vec<String> = warned.collect();
+        let faults = rows.iter().filter_map(|row| Some(format!("{}: {}", row.case, row.error.as_ref()?)));
+        let faults: Vec<String> = faults.chain(errors.into_iter().map(|error| spelled(&error.into()))).collect();
+        if !rows.is_empty() {
+            let report = Report::new(label, rows, shared);
+            if out.is_json() {
+                report.to_json().iter().try_for_each(|object| out.json(object))?;
+            } else if self.repeat == 1 || out.is_verbose() {
+                print_blocks(&report.blocks(detail(out)), out)?;
+            }
         }
-        report.warnings().for_each(|warning| out.warn(warning));
-        report.failed().for_each(|(case, error)| out.error_text(&format!("{case}: {error}")));
-        let failed = report.failed().next().is_some();
-        self.gather.reports.borrow_mut().push(report);
+        warnings.into_iter().for_each(|warning| out.warn(warning));
+        failed |= !faults.is_empty();
+        faults.iter().for_each(|fault| out.error_text(fault));
         Ok(failed)
     }
 }
@@ -220,14 +204,13 @@ impl Job<'_> {
 /// Rows as they are made, and those that an earlier run has kept.
 pub(super) struct Gather {
     out: Option<PathBuf>,
-    markdown: Option<PathBuf>,
     cache: Option<Cache>,
     manifest: Manifest,
     /// Everything that a row depends on besides its case.
     frame: String,
     started: Instant,
-    results: RefCell<Results>,
-    reports: RefCell<Vec<Report>>,
+    rows: RefCell<Vec<Row>>,
+    shared: RefCell<Vec<SharedCost>>,
 }
 
 impl Gather {
@@ -242,7 +225,7 @@ impl Gather {
             suites,
             prompts: prompts::hash(),
             prompt_folder: args.prompt.clone(),
-            extractor: args.control_name().unwrap_or(if asks { "llm" } else { "rules" }).to_owned(),
+            extractor: args.control_name().unwrap_or_else(|| if asks { "llm" } else { "rules" }.to_owned()),
             label: label.to_owned(),
             model: asks.then(|| label.to_owned()),
             deterministic: !asks || replayed,
@@ -265,13 +248,12 @@ impl Gather {
         let frame = json!([manifest.prompts, manifest.extractor, manifest.label, manifest.options, code()]).to_string();
         Ok(Self {
             out: args.out.clone(),
-            markdown: args.markdown.clone(),
             cache,
-            results: RefCell::new(Results::new(manifest.clone(), Vec::new(), Vec::new())),
             manifest,
             frame,
             started: Instant::now(),
-            reports: RefCell::default(),
+            rows: RefCell::default(),
+            shared: RefCell::default(),
         })
     }
 
@@ -285,10 +267,10 @@ impl Gather {
     /// outcome, unless it failed.
     pub(super) async fn cached(
         &self,
-        (kind, content, repeat): (&str, Option<&str>, u32),
+        (kind, content, repeat): (Kind, Option<&str>, u32),
         run: impl Future<Output = Vec<Row>>,
     ) -> anyhow::Result<Vec<Row>> {
-        let key = content.map(|content| hash_of(&[&self.frame, kind, content, &repeat.to_string()]));
+        let key = content.map(|content| hash_of(&[&self.frame, kind.as_str(), content, &repeat.to_string()]));
         let (Some(cache), Some(key)) = (&self.cache, key) else { return Ok(run.await) };
         if let Some(rows) = cache.get(&key) {
             return Ok(rows);
@@ -300,26 +282,17 @@ impl Gather {
         Ok(rows)
     }
 
-    pub(super) fn define(&self, measures: Vec<Measure>) {
-        let mut results = self.results.borrow_mut();
-        for one in measures {
-            if !results.measures.contains(&one) {
-                results.measures.push(one);
-            }
-        }
-    }
-
     /// Collects the row of a case that lies at `place`.
     pub(super) fn row(&self, row: Row, place: &Path, repeat: u32) {
         // A row of one way of searching already names its suite.
         let suite = if row.suite.is_empty() { self.suite_of(place) } else { row.suite.clone() };
-        self.results.borrow_mut().rows.push(Row { suite, repeat, ..row });
+        self.rows.borrow_mut().push(Row { suite, repeat, ..row });
     }
 
     /// Collects the cost of requests for all cases together that lie at `place`.
     pub(super) fn shared(&self, cost: Cost, place: &Path, repeat: u32) {
         let suite = self.suite_of(place);
-        self.results.borrow_mut().shared.push(SharedCost { suite, repeat, cost });
+        self.shared.borrow_mut().push(SharedCost { suite, repeat, cost });
     }
 
     /// Returns the name of the suite that contains `place`.
@@ -333,11 +306,8 @@ impl Gather {
 
     /// Prints the spread over several runs, and writes the files.
     fn finish(self, out: &Printer) -> anyhow::Result<()> {
-        if let Some(path) = &self.markdown {
-            let blocks: Vec<_> = self.reports.borrow().iter().flat_map(|report| report.blocks(Detail::Full)).collect();
-            fs::write(path, to_markdown(&blocks)).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        let mut results = self.results.into_inner();
+        let mut results = Results::new(self.manifest, self.rows.into_inner());
+        results.shared = self.shared.into_inner();
         let hits = self.cache.as_ref().map_or(0, Cache::hits);
         results.manifest.ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         results.manifest.cache_hits = hits;
@@ -366,7 +336,7 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
         ("categories", json!(config.categories.value)),
         ("namespace", json!(namespace)),
         ("distractors", json!(args.distractors)),
-        ("retriever", json!(args.retriever.name())),
+        ("retriever", json!(name_of(args.retriever))),
         ("again", json!(args.again)),
         ("corrections", json!(args.corrections)),
     ]

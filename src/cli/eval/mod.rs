@@ -8,12 +8,13 @@ mod search;
 mod suites;
 mod system;
 
-use afterthought_eval::case::{Case, ShortCase};
+use afterthought_eval::consolidation::{Pair, Stream};
+use afterthought_eval::extraction::{Case, ShortCase};
 use afterthought_eval::gate::Baseline;
-use afterthought_eval::matching::Triple;
 use afterthought_eval::results::Results;
-use afterthought_eval::{consolidation as pairs, retrieval};
+use afterthought_eval::retrieval::{BriefCase, QaCase, RecallCase};
 use schemars::schema_for;
+use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -34,16 +35,18 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     job::run(args, context)
 }
 
-/// Returns the format of a case in each kind of file, and of the files that are written.
+/// Returns the JSON Schema of a case in each kind of file, and of the files that are written.
 fn schema() -> serde_json::Value {
     let mut schema = schema_for!(Case).to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        fields.insert("consolidation".to_owned(), pairs::schemas());
-        fields.insert("short".to_owned(), schema_for!(ShortCase).to_value());
-        fields.insert("asking".to_owned(), retrieval::schemas());
-        fields.insert("triples".to_owned(), schema_for!(Triple).to_value());
-        fields.insert("results".to_owned(), schema_for!(Results).to_value());
-        fields.insert("baseline".to_owned(), schema_for!(Baseline).to_value());
+    let others = json!({
+        "short": schema_for!(ShortCase),
+        "consolidation": {"pairs": schema_for!(Pair), "streams": schema_for!(Stream)},
+        "asking": {"recall": schema_for!(RecallCase), "brief": schema_for!(BriefCase), "qa": schema_for!(QaCase)},
+        "results": schema_for!(Results),
+        "baseline": schema_for!(Baseline),
+    });
+    if let (Some(fields), serde_json::Value::Object(others)) = (schema.as_object_mut(), others) {
+        fields.extend(others);
     }
     schema
 }

@@ -13,18 +13,19 @@ use afterthought::search::brief::{BriefRequest, compose};
 use afterthought::search::{Channel, Search, Weights, by_vectors};
 use afterthought::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
 use afterthought::tokens;
-use afterthought_eval::case::Moment;
-use afterthought_eval::locomo::{LIMIT, Sample};
-use afterthought_eval::prediction::Prediction;
-use afterthought_eval::retrieval::{BRIEF_TOKENS, ComposedBrief, FoundMemory, Situation, StoredMemory};
-use afterthought_eval::tally::SplitMix;
+use afterthought_eval::SplitMix;
+use afterthought_eval::extraction::Prediction;
+use afterthought_eval::memory::{CaseMemory, Moment};
+use afterthought_eval::retrieval::{BRIEF_TOKENS, ComposedBrief, FoundMemory, Situation};
+use afterthought_eval::sets::locomo::{LIMIT, Sample};
 use anyhow::{anyhow, ensure};
 use jiff::{Timestamp, ToSpan as _};
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Message, MessageTime};
 
-use super::args::RetrieverArg;
+use super::args::{RetrieverArg, name_of};
+use super::system::texts_of;
 
 /// Characters of the content that serve as a title, if there is none.
 const TITLE: usize = 40;
@@ -36,9 +37,24 @@ pub(super) fn convert<T: std::str::FromStr>(text: &str) -> anyhow::Result<T> {
     text.parse().map_err(|_| anyhow!("{text:?} is not known to this version"))
 }
 
-/// Returns the namespaces with these paths.
-pub(super) fn namespaces(paths: &[String]) -> anyhow::Result<Vec<Namespace>> {
-    paths.iter().map(|path| convert(path)).collect()
+/// Returns what a memory of a case claims, with the defaults of the case format.
+pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
+    let title = given.title.clone().unwrap_or_else(|| given.content.chars().take(TITLE).collect());
+    let category = given.category.as_deref().unwrap_or("fact");
+    ensure!(CATEGORIES.contains(&category), "{}.category: {category:?} is not allowed", given.id);
+    let memory_type = given.memory_type.map_or(Ok(MemoryType::Semantic), |one| convert(one.as_str()))?;
+    Ok(Claim {
+        subject: given.subject.clone(),
+        key: given.key.clone(),
+        value: given.value.clone(),
+        scope: given.scope.map_or(Ok(Scope::LongTerm), |one| convert(one.as_str()))?,
+        importance: given.importance.unwrap_or(0.5),
+        confidence: given.confidence.unwrap_or(0.85),
+        valid_from: given.from.map(Moment::first),
+        valid_to: given.to.map(Moment::last),
+        expires_at: given.expires.map(Moment::first),
+        ..Claim::new(memory_type, category, title, given.content.clone())
+    })
 }
 
 /// A store with the memories of a case, and their names in the case.
@@ -46,64 +62,148 @@ pub(super) struct CaseStore {
     pub(super) store: Store,
     pub(super) now: Timestamp,
     names: HashMap<MemoryId, String>,
+    /// The model of the vectors, once they are made.
+    model: Option<VectorModel>,
 }
 
 impl CaseStore {
+    pub(super) fn around(store: Store, now: Timestamp) -> Self {
+        Self { store, now, names: HashMap::new(), model: None }
+    }
+
     pub(super) fn empty(now: Timestamp) -> anyhow::Result<Self> {
-        Ok(Self { store: Store::in_memory()?, now, names: HashMap::new() })
+        Ok(Self::around(Store::in_memory()?, now))
     }
 
     /// Stores the memories of a case.
-    pub(super) fn of(case: &str, memories: &[StoredMemory], now: Timestamp) -> anyhow::Result<Self> {
-        let mut places = BTreeMap::new();
+    pub(super) fn of(case: &str, memories: &[CaseMemory], now: Timestamp) -> anyhow::Result<Self> {
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut made = Vec::new();
-        for (index, stored) in memories.iter().enumerate() {
+        for (index, given) in memories.iter().enumerate() {
             // Memories without a time are an hour apart, in the order of the case.
             let hours = i64::try_from(memories.len() - index).unwrap_or_default() + 30 * 24;
-            let said = stored.said.map_or_else(|| now.checked_sub(hours.hours()).unwrap_or(now), Moment::noon);
-            let evidence = evidence(case, stored, said, &mut places);
-            made.push((stored.id.clone(), memory(case, stored, said)?, evidence));
+            let earlier = || now.checked_sub(hours.hours()).unwrap_or(now);
+            let said = given.said.flatten().map_or_else(earlier, Moment::noon);
+            let transcript = format!("eval:{case}/{}", given.source.as_deref().unwrap_or(&given.id));
+            let place = places.entry(transcript.clone()).or_default();
+            *place += 1;
+            let namespace = given.namespace.as_deref().map_or_else(|| Ok(Namespace::global()), convert)?;
+            let memory = Memory::new(claim_of(given)?, namespace, &transcript, ExtractionMethod::Auto, said);
+            let status = given.status.map_or(Ok(Status::Active), |one| convert(one.as_str()))?;
+            let quote = given.quote.clone().unwrap_or_else(|| given.content.clone());
+            let message = Message { speaker: given.speaker.clone(), ..Message::user(quote.clone()) };
+            let evidence = Evidence {
+                transcript,
+                messages: vec![place.to_string()],
+                content_hash: message.content_hash(),
+                quote,
+                speaker: given.speaker.clone(),
+                said_at: Some(MessageTime::logged(said)),
+            };
+            made.push((given.id.clone(), Memory { status, pinned: given.pinned, ..memory }, vec![evidence]));
         }
         let mut store = Self::empty(now)?;
         store.insert(made)?;
         Ok(store)
     }
 
-    /// Stores the memories of a control, which keeps none itself.
+    /// Stores extracted memories, for controls that store none themselves.
     pub(super) fn insert_predictions(&mut self, predictions: &[Prediction]) -> anyhow::Result<()> {
-        insert_predictions(&self.store, predictions, self.now)
+        let made = predictions.iter().map(|prediction| {
+            let title: String = prediction.content.chars().take(TITLE).collect();
+            let memory_type = prediction.memory_type.as_str().parse().unwrap_or(MemoryType::Semantic);
+            let claim = Claim::new(memory_type, "fact", title, prediction.content.clone());
+            let memory = Memory::new(claim, Namespace::global(), "eval:control", ExtractionMethod::Manual, self.now);
+            let evidence = prediction.evidence.iter().map(|cited| Evidence {
+                transcript: cited.conversation.clone(),
+                messages: cited.messages.clone(),
+                quote: cited.quote.clone(),
+                speaker: cited.speaker.clone(),
+                said_at: None,
+                content_hash: String::new(),
+            });
+            (memory.id.to_string(), memory, evidence.collect())
+        });
+        let made = made.collect();
+        self.insert(made)
     }
 
-    fn insert(&mut self, memories: Vec<(String, Memory, Evidence)>) -> anyhow::Result<()> {
+    fn insert(&mut self, memories: Vec<(String, Memory, Vec<Evidence>)>) -> anyhow::Result<()> {
         let guard = Guard::default();
         self.store.write(None, self.now, |writer| {
             for (name, memory, evidence) in memories {
                 self.names.insert(memory.id.clone(), name);
-                writer.insert(&guard.redact(memory).0, &guard.redact(vec![evidence]).0)?;
+                writer.insert(&guard.redact(memory).0, &guard.redact(evidence).0)?;
             }
             Ok::<_, StoreError>(())
         })?;
         Ok(())
     }
 
-    /// Returns the name of a memory in the case.
-    pub(super) fn name<'a>(&'a self, id: &'a MemoryId) -> &'a str {
+    fn name<'a>(&'a self, id: &'a MemoryId) -> &'a str {
         self.names.get(id).map_or(id.as_str(), String::as_str)
     }
 
-    pub(super) fn found(&self, memories: &[Memory]) -> Vec<FoundMemory> {
-        let found = |memory: &Memory| FoundMemory {
-            id: self.name(&memory.id).to_owned(),
-            content: memory.claim.content.clone(),
+    fn found(&self, memories: &[Memory]) -> anyhow::Result<Vec<FoundMemory>> {
+        let found = |memory: &Memory| {
+            let evidence = self.store.evidence(&memory.id)?;
+            Ok(FoundMemory {
+                id: self.name(&memory.id).to_owned(),
+                content: memory.claim.content.clone(),
+                texts: texts_of(memory).into_iter().map(str::to_owned).collect(),
+                messages: evidence.iter().flat_map(|piece| piece.messages.clone()).collect(),
+                quotes: evidence.into_iter().map(|piece| piece.quote).collect(),
+            })
         };
         memories.iter().map(found).collect()
+    }
+
+    /// Returns all memories that may be recalled.
+    pub(super) fn all(&self) -> anyhow::Result<Vec<FoundMemory>> {
+        self.found(&self.store.list(&Filter::default(), Order::Id, usize::MAX >> 1, 0)?)
+    }
+
+    /// Returns at most `limit` memories of `namespaces` that `retriever` finds for `query`, best first.
+    pub(super) async fn find(
+        &self,
+        retriever: &Retriever<'_>,
+        query: &str,
+        namespaces: &[String],
+        limit: usize,
+    ) -> anyhow::Result<Vec<FoundMemory>> {
+        let namespaces: Vec<Namespace> = namespaces.iter().map(|path| convert(path)).collect::<Result<_, _>>()?;
+        let filter = Filter::exactly(&namespaces);
+        self.found(&match retriever.kind {
+            RetrieverArg::Nothing => Vec::new(),
+            RetrieverArg::Random => {
+                let mut pool = list_all(&self.store)?;
+                let seed = query.bytes().fold(SEED, |seed, byte| seed.rotate_left(5) ^ u64::from(byte));
+                let mut random = SplitMix::new(seed);
+                (0..limit.min(pool.len())).map(|_| pool.swap_remove(random.below(pool.len()))).collect()
+            }
+            RetrieverArg::Everything => {
+                let filter = Filter { unexpired_at: Some(self.now), ..filter };
+                self.store.list(&filter, Order::Updated, limit, 0)?
+            }
+            RetrieverArg::Search => {
+                let mut channels = Vec::new();
+                if let (Some(embedder), Some(model)) = (retriever.embedder, &self.model)
+                    && let Some(vector) = embedder.query(&Guard::default(), model, query).await?
+                {
+                    channels.push(by_vectors(&self.store, (model, &vector), &filter, limit, self.now)?);
+                }
+                let search = Search { limit, channels: &channels, ..Search::new(query, &filter, self.now) };
+                search.run(&self.store)?.into_iter().map(|found| found.memory).collect()
+            }
+        })
     }
 
     /// Composes the brief of a situation. Controls give all that they draw, whatever it costs.
     pub(super) fn brief(&self, situation: &Situation, retriever: &Retriever<'_>) -> anyhow::Result<ComposedBrief> {
         let memories = match retriever.kind {
             RetrieverArg::Search => {
-                let mut namespaces = namespaces(&situation.namespaces)?;
+                let given = situation.namespaces.iter().map(|path| convert(path));
+                let mut namespaces: Vec<Namespace> = given.collect::<Result<_, _>>()?;
                 if !namespaces.contains(&Namespace::global()) {
                     namespaces.push(Namespace::global());
                 }
@@ -129,104 +229,6 @@ fn list_all(store: &Store) -> anyhow::Result<Vec<Memory>> {
     Ok(store.list(&all, Order::Id, usize::MAX >> 1, 0)?)
 }
 
-fn memory(case: &str, stored: &StoredMemory, said: Timestamp) -> anyhow::Result<Memory> {
-    let title = stored.title.clone().unwrap_or_else(|| stored.content.chars().take(TITLE).collect());
-    let category = stored.category.as_deref().unwrap_or("fact");
-    ensure!(CATEGORIES.contains(&category), "{}.category: {category:?} is not allowed", stored.id);
-    let memory_type = stored.memory_type.map_or(Ok(MemoryType::Semantic), |one| convert(one.as_str()))?;
-    let claim = Claim {
-        subject: stored.subject.clone(),
-        scope: stored.scope.map_or(Ok(Scope::LongTerm), |one| convert(one.as_str()))?,
-        importance: stored.importance.unwrap_or(0.5),
-        confidence: stored.confidence.unwrap_or(0.85),
-        valid_from: stored.from.map(Moment::first),
-        valid_to: stored.to.map(Moment::last),
-        expires_at: stored.expires.map(Moment::first),
-        ..Claim::new(memory_type, category, title, stored.content.clone())
-    };
-    let namespace = stored.namespace.as_deref().map_or_else(|| Ok(Namespace::global()), convert)?;
-    let memory = Memory::new(claim, namespace, conversation(case, stored), ExtractionMethod::Auto, said);
-    let status = stored.status.map_or(Ok(Status::Active), |one| convert(one.as_str()))?;
-    Ok(Memory { status, pinned: stored.pinned, ..memory })
-}
-
-fn conversation(case: &str, stored: &StoredMemory) -> String {
-    format!("eval:{case}/{}", stored.source.as_deref().unwrap_or(&stored.id))
-}
-
-/// Returns the evidence of a memory: the next message of its conversation.
-fn evidence(case: &str, stored: &StoredMemory, said: Timestamp, places: &mut BTreeMap<String, usize>) -> Evidence {
-    let transcript = conversation(case, stored);
-    let place = places.entry(transcript.clone()).or_default();
-    *place += 1;
-    let quote = stored.quote.clone().unwrap_or_else(|| stored.content.clone());
-    let message = Message { speaker: stored.speaker.clone(), ..Message::user(quote.clone()) };
-    Evidence {
-        transcript,
-        messages: vec![place.to_string()],
-        content_hash: message.content_hash(),
-        quote,
-        speaker: stored.speaker.clone(),
-        said_at: Some(MessageTime::logged(said)),
-    }
-}
-
-/// Stores `predictions`, for controls that keep none themselves.
-pub(super) fn insert_predictions(store: &Store, predictions: &[Prediction], now: Timestamp) -> anyhow::Result<()> {
-    let guard = Guard::default();
-    store.write(None, now, |writer| {
-        for prediction in predictions {
-            let title: String = prediction.content.chars().take(TITLE).collect();
-            let memory_type = prediction.memory_type.as_str().parse().unwrap_or(MemoryType::Semantic);
-            let claim = Claim::new(memory_type, "fact", title, prediction.content.clone());
-            let memory = Memory::new(claim, Namespace::global(), "eval:control", ExtractionMethod::Manual, now);
-            let evidence = prediction.evidence.iter().map(|cited| Evidence {
-                transcript: cited.conversation.clone(),
-                messages: cited.messages.clone(),
-                quote: cited.quote.clone(),
-                speaker: cited.speaker.clone(),
-                said_at: None,
-                content_hash: String::new(),
-            });
-            writer.insert(&guard.redact(memory).0, &guard.redact(evidence.collect::<Vec<_>>()).0)?;
-        }
-        Ok::<_, StoreError>(())
-    })?;
-    Ok(())
-}
-
-/// Makes the missing vectors of a store without a limit; returns the model if the store has any memory.
-async fn fill_vectors(store: &Store, embedder: &Embedder) -> anyhow::Result<Option<VectorModel>> {
-    let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
-    let filling = Filling {
-        store,
-        embedder,
-        guard: &guard,
-        budget: &budget,
-        most: usize::MAX,
-        cancel: CancellationToken::new(),
-        clock: Timestamp::now,
-    };
-    fill(&filling, &mut |_| {}).await?;
-    Ok(embedder.kept_model(store)?)
-}
-
-/// Returns the cosine of each pair of texts, if there is an embedder that knows the length of its vectors.
-pub(super) async fn cosines(embedder: Option<&Embedder>, pairs: &[(&str, &str)]) -> anyhow::Result<Option<Vec<f64>>> {
-    let (guard, store) = (Guard::default(), Store::in_memory()?);
-    let Some(embedder) = embedder else { return Ok(None) };
-    let Some(model) = embedder.kept_model(&store)? else { return Ok(None) };
-    let mut found = Vec::with_capacity(pairs.len());
-    for (one, other) in pairs {
-        let one = embedder.query(&guard, &model, one).await?.unwrap_or_default();
-        let other = embedder.query(&guard, &model, other).await?.unwrap_or_default();
-        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
-        let length = (dot(&one, &one) * dot(&other, &other)).sqrt();
-        found.push(if length > 0.0 { dot(&one, &other) / length } else { 0.0 });
-    }
-    Ok(Some(found))
-}
-
 /// The search, or a control that must fail.
 pub(super) struct Retriever<'a> {
     pub(super) kind: RetrieverArg,
@@ -234,62 +236,39 @@ pub(super) struct Retriever<'a> {
 }
 
 impl Retriever<'_> {
+    /// The search by words alone.
+    pub(super) const WORDS: Self = Self { kind: RetrieverArg::Search, embedder: None };
+
     /// Returns its name in reports.
     pub(super) fn name(&self) -> String {
         match (self.kind, self.embedder) {
             (RetrieverArg::Search, Some(embedder)) => format!("search with {}", embedder.name()),
-            (kind, _) => kind.name().to_owned(),
+            (kind, _) => name_of(kind).unwrap_or_default(),
         }
     }
 
-    /// Makes the vectors of a store, if the search uses any.
-    pub(super) async fn prepare(&self, store: &Store) -> anyhow::Result<Option<VectorModel>> {
-        match (self.kind, self.embedder) {
-            (RetrieverArg::Search, Some(embedder)) => fill_vectors(store, embedder).await,
-            _ => Ok(None),
-        }
-    }
-
-    /// Returns at most `limit` memories for `query`, best first.
-    pub(super) async fn find(
-        &self,
-        store: &Store,
-        model: Option<&VectorModel>,
-        (query, namespaces): (&str, &[Namespace]),
-        limit: usize,
-        now: Timestamp,
-    ) -> anyhow::Result<Vec<Memory>> {
-        let filter = Filter::exactly(namespaces);
-        match self.kind {
-            RetrieverArg::Nothing => Ok(Vec::new()),
-            RetrieverArg::Random => {
-                let mut pool = list_all(store)?;
-                let seed = query.bytes().fold(SEED, |seed, byte| seed.rotate_left(5) ^ u64::from(byte));
-                let mut random = SplitMix::new(seed);
-                let count = limit.min(pool.len());
-                Ok((0..count).map(|_| pool.swap_remove(random.below(pool.len()))).collect())
-            }
-            RetrieverArg::Everything => {
-                let filter = Filter { unexpired_at: Some(now), ..filter };
-                Ok(store.list(&filter, Order::Updated, limit, 0)?)
-            }
-            RetrieverArg::Search => {
-                let mut channels = Vec::new();
-                if let (Some(embedder), Some(model)) = (self.embedder, model)
-                    && let Some(vector) = embedder.query(&Guard::default(), model, query).await?
-                {
-                    channels.push(by_vectors(store, (model, &vector), &filter, limit, now)?);
-                }
-                let search = Search { limit, channels: &channels, ..Search::new(query, &filter, now) };
-                Ok(search.run(store)?.into_iter().map(|found| found.memory).collect())
-            }
-        }
+    /// Makes the missing vectors of a store without a limit, if the search uses any.
+    pub(super) async fn prepare(&self, store: &mut CaseStore) -> anyhow::Result<()> {
+        let (RetrieverArg::Search, Some(embedder)) = (self.kind, self.embedder) else { return Ok(()) };
+        let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
+        let filling = Filling {
+            store: &store.store,
+            embedder,
+            guard: &guard,
+            budget: &budget,
+            most: usize::MAX,
+            cancel: CancellationToken::new(),
+            clock: Timestamp::now,
+        };
+        fill(&filling, &mut |_| {}).await?;
+        store.model = embedder.kept_model(&store.store)?;
+        Ok(())
     }
 }
 
 /// The turns of `LoCoMo` conversations as memories; each conversation is a namespace of one store.
 pub(super) struct Turns {
-    store: CaseStore,
+    pub(super) store: CaseStore,
     /// Namespaces of the conversations, with ids and texts of their turns.
     pub(super) conversations: Vec<(Namespace, Vec<(String, String)>)>,
 }
@@ -320,7 +299,7 @@ impl Turns {
                     said_at: turn.at.map(MessageTime::logged),
                     content_hash: String::new(),
                 };
-                made.push((turn.id.clone(), memory, evidence));
+                made.push((turn.id.clone(), memory, vec![evidence]));
                 said.push((turn.id.clone(), text));
             }
             turns.store.insert(made)?;
@@ -329,8 +308,8 @@ impl Turns {
         Ok(turns)
     }
 
-    pub(super) const fn now(&self) -> Timestamp {
-        self.store.now
+    fn filter(&self, conversation: usize) -> Filter {
+        Filter::exactly(std::slice::from_ref(&self.conversations[conversation].0))
     }
 
     /// Searches the turns of a conversation with the given parts of the search.
@@ -341,28 +320,32 @@ impl Turns {
         ablation: &Ablation,
         channels: &[Channel],
     ) -> anyhow::Result<Vec<(String, String)>> {
-        let filter = Filter::exactly(std::slice::from_ref(&self.conversations[conversation].0));
+        let filter = self.filter(conversation);
         let search = Search {
             limit: LIMIT,
             weights: ablation.weights,
             channels,
             with_beside: ablation.with_beside,
-            ..Search::new(question, &filter, self.now())
+            ..Search::new(question, &filter, self.store.now)
         };
-        let found = search.run(&self.store.store)?.into_iter().map(|found| found.memory).collect::<Vec<_>>();
-        Ok(self.store.found(&found).into_iter().map(|one| (one.id, one.content)).collect())
+        let found = search.run(&self.store.store)?.into_iter().map(|found| found.memory);
+        Ok(found.map(|memory| (self.store.name(&memory.id).to_owned(), memory.claim.content)).collect())
     }
 
-    /// Makes vectors of the turns.
-    pub(super) async fn embed(&self, embedder: &Embedder) -> anyhow::Result<VectorModel> {
-        let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
-        Ok(fill_vectors(&self.store.store, embedder).await?.unwrap_or_else(unknown))
+    /// Returns the vector of a question with its model, if the search uses any.
+    pub(super) async fn vector(
+        &self,
+        embedder: Option<&Embedder>,
+        question: &str,
+    ) -> anyhow::Result<Option<(&VectorModel, Vec<f32>)>> {
+        let (Some(embedder), Some(model)) = (embedder, &self.store.model) else { return Ok(None) };
+        let vector = embedder.query(&Guard::default(), model, question).await?;
+        Ok(Some((model, vector.unwrap_or_default())))
     }
 
     /// Returns the turns nearest to a vector as a channel of the search.
     pub(super) fn channel(&self, conversation: usize, model: &VectorModel, vector: &[f32]) -> anyhow::Result<Channel> {
-        let filter = Filter::exactly(std::slice::from_ref(&self.conversations[conversation].0));
-        Ok(by_vectors(&self.store.store, (model, vector), &filter, LIMIT, self.now())?)
+        Ok(by_vectors(&self.store.store, (model, vector), &self.filter(conversation), LIMIT, self.store.now)?)
     }
 
     /// Returns the turns nearest to a vector, best first.
@@ -372,11 +355,10 @@ impl Turns {
         model: &VectorModel,
         vector: &[f32],
     ) -> anyhow::Result<Vec<(String, String)>> {
-        let (namespace, said) = &self.conversations[conversation];
-        let filter = Filter::exactly(std::slice::from_ref(namespace));
-        let near = self.store.store.nearest(model, vector, &filter, LIMIT)?;
-        let names: Vec<&str> = near.iter().map(|near| self.store.name(&near.id)).collect();
-        Ok(names.into_iter().filter_map(|name| said.iter().find(|(id, _)| id == name).cloned()).collect())
+        let near = self.store.store.nearest(model, vector, &self.filter(conversation), LIMIT)?;
+        let said = &self.conversations[conversation].1;
+        let names = near.iter().map(|near| self.store.name(&near.id));
+        Ok(names.filter_map(|name| said.iter().find(|(id, _)| id == name).cloned()).collect())
     }
 }
 

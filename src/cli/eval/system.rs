@@ -8,13 +8,16 @@ use std::time::SystemTime;
 
 use afterthought::extract::WindowBudget;
 use afterthought::guard::Guard;
-use afterthought::llm::{Budget, Complete, Cost, LlmError, Reply, Request};
+use afterthought::llm::{Budget, Complete, LlmError, Reply, Request};
 use afterthought::memory::{Evidence, Memory, Namespace, Status, Structured};
 use afterthought::pipeline::{self, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary, conversations};
 use afterthought::store::{Filter, Order, Store};
-use afterthought_eval::case::{CaseMessage, INLINE_FORMAT, LoadedCase, Role, inline_log};
-use afterthought_eval::control::Control;
-use afterthought_eval::prediction::{Citation, Conversation, Extraction, Message, Prediction, Usage};
+use afterthought_eval::extraction::{
+    CaseMessage, Citation, Control, Conversation, Extraction, INLINE_FORMAT, LoadedCase, Message, Prediction,
+    inline_log,
+};
+use afterthought_eval::results::Cost;
+use afterthought_eval::vocabulary::Role;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
@@ -330,7 +333,7 @@ fn conversation(transcript: &Transcript) -> Conversation {
 /// Passes requests on and counts them.
 pub(super) struct Meter<'a, C> {
     inner: &'a C,
-    used: Cell<Usage>,
+    used: Cell<Cost>,
 }
 
 impl<'a, C> Meter<'a, C> {
@@ -338,13 +341,13 @@ impl<'a, C> Meter<'a, C> {
         Self { inner, used: Cell::default() }
     }
 
-    pub(super) const fn used(&self) -> Usage {
+    pub(super) const fn used(&self) -> Cost {
         self.used.get()
     }
 }
 
 impl<C: Complete> Complete for Meter<'_, C> {
-    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
         let answer = self.inner.complete(request).await;
         let mut used = self.used.get();
         match &answer {
@@ -384,7 +387,7 @@ impl<C: Complete> InFlight<C> {
 }
 
 impl<C: Complete> Complete for InFlight<C> {
-    async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
         let answer = self.inner.complete(request).await;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, from_value};
 
-use crate::case::Moment;
-use crate::files::{LineCase, check_share};
-use crate::vocabulary::{Conflict, Decision, MemoryType, RelationType, vocabulary};
+use crate::files::LineCase;
+use crate::memory::CaseMemory;
+use crate::vocabulary::{Action, Conflict, Decision, Hard, RelationType};
 
 /// A known memory, one that arrives, and the right decision.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -18,19 +19,17 @@ pub struct Pair {
     /// What it tests, in a word or two; results are grouped by it.
     pub phenomenon: String,
     /// Why similarity alone would wrongly merge or retire, if it would.
-    #[serde(default)]
     pub hard: Option<Hard>,
     /// The stored, active memory.
-    pub known: ProposedMemory,
+    pub known: CaseMemory,
     /// The memory that arrives.
-    pub incoming: ProposedMemory,
+    pub incoming: CaseMemory,
     /// The right decision.
     pub expect: Decision,
     /// Other decisions that a careful person would accept.
     #[serde(default, rename = "or")]
     pub accepted: Vec<Decision>,
     /// For `contradict`: why both cannot be true.
-    #[serde(default)]
     pub why: Option<Conflict>,
     /// For `contradict`: whether the incoming memory is the older one.
     #[serde(default)]
@@ -38,43 +37,6 @@ pub struct Pair {
     /// For `contradict`: whether it contradicts only a part of a compound memory.
     #[serde(default)]
     pub part: bool,
-}
-
-vocabulary! {
-    /// Why similarity alone would wrongly merge or retire; `evals/consolidation/README.md` explains each.
-    Hard {
-        Person = "person",
-        Number = "number",
-        Unit = "unit",
-        Version = "version",
-        Date = "date",
-        Name = "name",
-        Negation = "negation",
-        Namespace = "namespace",
-        OnceHabit = "once-habit",
-        Plan = "plan",
-        PartWhole = "part-whole",
-        Role = "role",
-        Order = "order",
-        ValueBeside = "value-beside",
-        Exception = "exception",
-        Surroundings = "surroundings",
-        Homonym = "homonym",
-        Scope = "scope",
-    }
-    /// What a person does to a memory.
-    Action {
-        /// Forgets it.
-        Forget = "forget",
-        /// Makes it active again.
-        Restore = "restore",
-        /// Pins it.
-        Pin = "pin",
-        /// Rejects what waits in the inbox.
-        Reject = "reject",
-        /// Accepts what waits in the inbox.
-        Accept = "accept",
-    }
 }
 
 /// Memories that arrive one after another, acts of a person between them, and the memories at the end.
@@ -140,89 +102,28 @@ pub struct Again {
 /// A memory that arrives in a stream.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct Arriving {
-    /// Unique in the stream.
-    pub id: String,
     /// Number of the import or run.
     pub arrival: u32,
     /// Whether it states several things, one of which changes later. It then counts as kept while any active memory rests
     /// on it.
     #[serde(default)]
     pub parts: bool,
-    /// The memory.
+    /// The memory, with the id of the event.
     #[serde(flatten)]
-    pub memory: ProposedMemory,
-}
-
-/// A memory as an extractor would propose it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProposedMemory {
-    /// One self-contained sentence or short paragraph.
-    pub content: String,
-    /// The type; `semantic` by default.
-    #[serde(default, rename = "type")]
-    pub memory_type: Option<MemoryType>,
-    /// One of the allowed categories; `fact` by default.
-    #[serde(default)]
-    pub category: Option<String>,
-    /// A few words; the beginning of the content by default.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// Topic tag.
-    #[serde(default)]
-    pub subject: Option<String>,
-    /// Attribute, such as `user.residence`.
-    #[serde(default)]
-    pub key: Option<String>,
-    /// Value of the attribute.
-    #[serde(default)]
-    pub value: Option<String>,
-    /// When it was said; `null` if the log has no times.
-    #[serde(deserialize_with = "Option::deserialize")]
-    #[schemars(required)]
-    pub said: Option<Moment>,
-    /// From when it was true, if the words say so.
-    #[serde(default)]
-    pub from: Option<Moment>,
-    /// Until when it was true, if the words say so.
-    #[serde(default)]
-    pub to: Option<Moment>,
-    /// The quoted words; the content by default.
-    #[serde(default)]
-    pub quote: Option<String>,
-    /// The speaker, in a conversation of several people.
-    #[serde(default)]
-    pub speaker: Option<String>,
-    /// Path of the namespace; `project/case` by default.
-    #[serde(default, rename = "in")]
-    pub namespace: Option<String>,
-    /// 0–1; 0.85 by default.
-    #[serde(default)]
-    pub confidence: Option<f64>,
-    /// 0–1; 0.5 by default.
-    #[serde(default)]
-    pub importance: Option<f64>,
-    /// Whether a person pinned it.
-    #[serde(default)]
-    pub pinned: bool,
-    /// Name of the conversation; one of its own by default. One quote of one conversation is one message.
-    #[serde(default)]
-    pub source: Option<String>,
+    pub memory: CaseMemory,
 }
 
 impl Event {
     /// Returns the id; an act has none.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Act(_) => None,
             Self::Again(again) => Some(&again.id),
-            Self::Memory(arriving) => Some(&arriving.id),
+            Self::Memory(arriving) => Some(&arriving.memory.id),
         }
     }
 
     /// Returns the number of the import or run.
-    #[must_use]
     pub const fn arrival(&self) -> u32 {
         match self {
             Self::Act(act) => act.arrival,
@@ -230,15 +131,13 @@ impl Event {
             Self::Memory(arriving) => arriving.arrival,
         }
     }
-}
 
-impl Event {
     /// Returns the id with the text of the event; nothing for an act.
     pub(crate) fn text(&self) -> Option<(String, String)> {
         match self {
             Self::Act(_) => None,
             Self::Again(again) => Some((again.id.clone(), format!("{} again", again.again))),
-            Self::Memory(arriving) => Some((arriving.id.clone(), arriving.memory.content.clone())),
+            Self::Memory(arriving) => Some((arriving.memory.id.clone(), arriving.memory.content.clone())),
         }
     }
 }
@@ -246,40 +145,21 @@ impl Event {
 impl<'de> Deserialize<'de> for Event {
     /// Distinguishes the three by a field that only one has, so that an error is about the intended one.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        use serde::de::Error as _;
-        fn as_one<T: serde::de::DeserializeOwned, E: serde::de::Error>(
-            fields: serde_json::Map<String, serde_json::Value>,
-        ) -> Result<T, E> {
-            serde_json::from_value(fields.into()).map_err(E::custom)
-        }
-        let mut fields = serde_json::Map::deserialize(from)?;
+        let mut fields = Map::deserialize(from)?;
+        let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let fail = |error| <D::Error as serde::de::Error>::custom(format!("{id}: {error}"));
         if fields.contains_key("act") {
-            return Ok(Self::Act(as_one(fields)?));
+            return from_value(fields.into()).map(Self::Act).map_err(fail);
         }
         if fields.contains_key("again") {
-            return Ok(Self::Again(as_one(fields)?));
+            return from_value(fields.into()).map(Self::Again).map_err(fail);
         }
-        let mut take = |name: &'static str| fields.shift_remove(name).ok_or_else(|| D::Error::missing_field(name));
-        let id = take("id")?;
-        let id = id.as_str().ok_or_else(|| D::Error::custom("id: not a string"))?.to_owned();
-        let arrival = take("arrival")?.as_u64().and_then(|arrival| u32::try_from(arrival).ok());
-        let arrival = arrival.ok_or_else(|| D::Error::custom(format!("{id}: arrival: not a whole number")))?;
-        let parts = match take("parts") {
-            Err(_) => false,
-            Ok(parts) => parts.as_bool().ok_or_else(|| D::Error::custom(format!("{id}: parts: not true or false")))?,
-        };
-        let memory = as_one(fields).map_err(|error: D::Error| D::Error::custom(format!("{id}: {error}")))?;
-        Ok(Self::Memory(Box::new(Arriving { id, arrival, parts, memory })))
+        let [arrival, parts] = ["arrival", "parts"].map(|name| fields.shift_remove(name).unwrap_or_default());
+        let arrival = from_value(arrival).map_err(fail)?;
+        let parts = from_value::<Option<bool>>(parts).map_err(fail)?.unwrap_or_default();
+        let memory = from_value(fields.into()).map_err(fail)?;
+        Ok(Self::Memory(Box::new(Arriving { arrival, parts, memory })))
     }
-}
-
-/// Returns the JSON Schema of a line of each kind of file.
-#[must_use]
-pub fn schemas() -> serde_json::Value {
-    serde_json::json!({
-        "pairs": schemars::schema_for!(Pair).to_value(),
-        "streams": schemars::schema_for!(Stream).to_value(),
-    })
 }
 
 impl LineCase for Pair {
@@ -315,12 +195,12 @@ pub(crate) const fn joins(decision: Decision) -> bool {
     }
 }
 
-fn check_memory(field: &str, memory: &ProposedMemory) -> Result<(), String> {
-    if memory.content.trim().is_empty() {
-        return Err(format!("{field}.content: empty; write what is remembered"));
+/// Checks a memory that an extractor would propose.
+fn check_memory(field: &str, memory: &CaseMemory) -> Result<(), String> {
+    if memory.said.is_none() {
+        return Err(format!("{field}: missing field `said`; write null if the log has no times"));
     }
-    check_share(&format!("{field}.confidence"), memory.confidence)?;
-    check_share(&format!("{field}.importance"), memory.importance)
+    memory.check(field)
 }
 
 impl LineCase for Stream {

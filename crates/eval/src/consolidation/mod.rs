@@ -8,16 +8,15 @@
 //! Each case has a store of its own, alone or among invented distractors.
 
 mod cases;
-mod distractors;
+mod controls;
 mod pairs;
-mod similarity;
 mod streams;
-
-pub use cases::{Act, Action, Event, Pair, ProposedMemory, Stream, schemas};
-pub use distractors::{Distractor, distractors};
-pub use pairs::{MemoryAfter, PAIR, PairOutcome, describe, pair_measures, score_pair};
-pub use similarity::{ComparedMemory, decide_by_similarity};
-pub use streams::{DISTRACTOR, FinalMemory, STREAM, StreamOutcome, score_stream, stream_measures};
-
 #[cfg(test)]
 mod tests;
+
+pub use cases::{Act, Again, Arriving, Event, Pair, Stream};
+pub use controls::{ComparedMemory, decide_by_similarity, distractors};
+pub(crate) use pairs::PAIR_MEASURES;
+pub use pairs::{MemoryAfter, PairOutcome, describe, score_pair};
+pub(crate) use streams::STREAM_MEASURES;
+pub use streams::{DISTRACTOR, FinalMemory, StreamOutcome, score_stream};

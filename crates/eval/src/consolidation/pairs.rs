@@ -3,33 +3,27 @@
 use std::collections::BTreeSet;
 
 use crate::files::Placed;
-use crate::row::{Confusion, Excerpt, Measure, Row, count, fault, measures_of, share};
-use crate::vocabulary::{Conflict, Decision, Status};
+use crate::measure::{Definition, count, fault, share};
+use crate::results::{Confusion, Row};
+use crate::vocabulary::{Conflict, Decision, Kind, PairFault, Status};
 
 use super::cases::{Pair, joins};
-use super::similarity::word_counts;
+use super::controls::word_counts;
 
-/// Kind of the rows.
-pub const PAIR: &str = "pair";
-
-/// Returns the measures of the rows.
-#[must_use]
-pub fn pair_measures() -> Vec<Measure> {
-    let definitions = [
-        share("accuracy", "pairs with a right decision"),
-        share("all right", "pairs with a right decision, reason and order, and nothing lost"),
-        share("reason", "contradictions found with the right reason: changed, corrected or open"),
-        share("order", "contradictions found in which the right memory remains"),
-        fault("false merges", "hard pairs that were joined"),
-        fault("hard retired", "hard pairs in which a valid memory was retired"),
-        fault("missed", "contradictions that were not found"),
-        count("wrong retirements", "pairs in which a valid memory was retired"),
-        count("lost facts", "facts of pairs that no memory states"),
-        count("lost details", "details of pairs that no memory states"),
-        share("neighbours", "known memories among the candidates for comparison"),
-    ];
-    measures_of(PAIR, &definitions)
-}
+/// Measures of the rows of pairs.
+pub(crate) const PAIR_MEASURES: &[Definition] = &[
+    share("accuracy", "pairs with a right decision"),
+    share("all right", "pairs with a right decision, reason and order, and nothing lost"),
+    share("reason", "contradictions found with the right reason: changed, corrected or open"),
+    share("order", "contradictions found in which the right memory remains"),
+    fault("false merges", "hard pairs that were joined"),
+    fault("hard retired", "hard pairs in which a valid memory was retired"),
+    fault("missed", "contradictions that were not found"),
+    count("wrong retirements", "pairs in which a valid memory was retired"),
+    count("lost facts", "facts of pairs that no memory states"),
+    count("lost details", "details of pairs that no memory states"),
+    share("neighbours", "known memories among the candidates for comparison"),
+];
 
 /// A memory after the decision was applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,69 +61,19 @@ pub struct PairOutcome {
     pub after: Vec<MemoryAfter>,
 }
 
-/// A fault in the outcome of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PairFault {
-    /// The decision is not among the right ones.
-    Decision,
-    /// It contradicts for another reason.
-    Why,
-    /// It contradicts with the order in time reversed.
-    Late,
-    /// A hard case was joined.
-    FalseMerge,
-    /// A valid memory was retired.
-    WrongRetirement,
-    /// A contradiction was not found.
-    MissedContradiction,
-    /// The known fact should remain, and no memory states it.
-    LostKnown,
-    /// The incoming fact should remain or wait, and no memory states it.
-    LostIncoming,
-    /// No memory states a detail that only one of the two has.
-    LostDetail,
-}
-
-impl PairFault {
-    /// Returns it for people.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "wrong decision",
-            Self::Why => "wrong reason",
-            Self::Late => "wrong order in time",
-            Self::FalseMerge => "false merge",
-            Self::WrongRetirement => "wrongly retired",
-            Self::MissedContradiction => "missed contradiction",
-            Self::LostKnown => "known fact lost",
-            Self::LostIncoming => "incoming fact lost",
-            Self::LostDetail => "detail lost",
-        }
-    }
-}
-
 /// Returns the row of a pair, without suite, repetition and cost.
-#[must_use]
 pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
     let pair = &placed.case;
     let faults = faults_of(pair, outcome);
-    let mut row = Row {
-        kind: PAIR.to_owned(),
-        case: placed.label(),
-        split: placed.split.clone(),
-        language: Some(placed.language.clone()),
-        phenomena: std::iter::once(pair.phenomenon.clone()).chain(pair.hard.map(|hard| hard.to_string())).collect(),
-        ..Row::default()
-    };
+    let phenomena = std::iter::once(pair.phenomenon.clone()).chain(pair.hard.map(|hard| hard.to_string()));
+    let mut row = Row { phenomena: phenomena.collect(), ..placed.row(Kind::Pair) };
     let judged = Judged::new(pair, outcome);
     let has = |fault: PairFault| u64::from(faults.contains(&fault));
     let hard = u64::from(pair.hard.is_some());
-    let asked = |checked: Option<bool>| (u64::from(checked == Some(true)), u64::from(checked.is_some()));
     row.ratio("accuracy", u64::from(judged.accepted), 1);
     row.ratio("all right", u64::from(faults.is_empty()), 1);
-    let (right, all) = asked(judged.is_why_right());
-    row.ratio("reason", right, all);
-    let (right, all) = asked(judged.is_late_right());
-    row.ratio("order", right, all);
+    row.checked("reason", judged.is_why_right());
+    row.checked("order", judged.is_late_right());
     row.ratio("false merges", has(PairFault::FalseMerge), hard);
     row.ratio("hard retired", hard * has(PairFault::WrongRetirement), hard);
     let contradicts = u64::from(pair.expect == Decision::Contradict);
@@ -137,8 +81,7 @@ pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
     row.ratio("wrong retirements", has(PairFault::WrongRetirement), 1);
     row.ratio("lost facts", has(PairFault::LostKnown) + has(PairFault::LostIncoming), 1);
     row.ratio("lost details", has(PairFault::LostDetail), 1);
-    let (right, all) = asked(outcome.found.filter(|_| pair.expect != Decision::Add));
-    row.ratio("neighbours", right, all);
+    row.checked("neighbours", outcome.found.filter(|_| pair.expect != Decision::Add));
     row.confusion.push(Confusion {
         of: "decision".to_owned(),
         expected: pair.expect.to_string(),
@@ -150,11 +93,6 @@ pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
     let why = format!("expected {}, got {got}: {}", expected(pair), outcome.reason);
     for fault in faults.iter().rev() {
         row.fault(fault.as_str(), fault.as_str(), &pair.incoming.content, &why);
-    }
-    if !faults.is_empty() {
-        let excerpt =
-            |id: &str, text: &str| Excerpt { id: id.to_owned(), speaker: id.to_owned(), text: text.to_owned() };
-        row.excerpts = vec![excerpt("known", &pair.known.content), excerpt("incoming", &pair.incoming.content)];
     }
     row
 }
@@ -170,7 +108,6 @@ fn expected(pair: &Pair) -> String {
 }
 
 /// Returns a decision with its marks, such as `contradict (changed, late)`.
-#[must_use]
 pub fn describe(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
     let marks = [conflict.map(Conflict::as_str), late.then_some("late"), waits.then_some("waits")];
     let marks: Vec<&str> = marks.into_iter().flatten().collect();

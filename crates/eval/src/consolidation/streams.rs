@@ -3,27 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::Placed;
-use crate::row::{Excerpt, Finding, Measure, Row, count, fault, measures_of, share};
-use crate::vocabulary::{RelationType, Status};
+use crate::measure::{Definition, count, fault, share};
+use crate::results::Row;
+use crate::vocabulary::{Kind, RelationType, Status, StreamFault};
 
 use super::cases::{Event, Stream};
 
-/// Kind of the rows.
-pub const STREAM: &str = "stream";
 /// Stands for a distractor among the events that a memory rests on.
 pub const DISTRACTOR: &str = "(distractor)";
 
-/// Returns the measures of the rows.
-#[must_use]
-pub fn stream_measures() -> Vec<Measure> {
-    let definitions = [
-        share("streams", "streams that end exactly as they should"),
-        fault("misplaced", "events of streams with a wrong outcome"),
-        count("lost events", "events that should remain and are in no memory"),
-        count("growth", "memories that a second run of the same streams added"),
-    ];
-    measures_of(STREAM, &definitions)
-}
+/// Measures of the rows of streams.
+pub(crate) const STREAM_MEASURES: &[Definition] = &[
+    share("streams", "streams that end exactly as they should"),
+    fault("misplaced", "events of streams with a wrong outcome"),
+    count("lost events", "events that should remain and are in no memory"),
+    count("growth", "memories that a second run of the same streams added"),
+];
 
 /// A memory at the end of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,44 +38,8 @@ pub struct StreamOutcome {
     pub links: BTreeSet<(usize, RelationType, usize)>,
     /// Acts of a person that could not be done.
     pub failed_acts: Vec<String>,
-    /// The decision about each event, for people.
-    pub decisions: Vec<String>,
     /// Number of memories that a second run of the stream added.
     pub growth: u64,
-}
-
-/// A fault in the outcome of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum StreamFault {
-    /// It should be active or wait, and no memory rests on it.
-    Lost,
-    /// It should be gone or wait, and is active.
-    Alive,
-    /// It should be active or gone, and waits in the inbox.
-    Waiting,
-    /// It shares a memory with an event of another one.
-    Merged,
-    /// It is apart from an event with which it should share a memory.
-    Apart,
-    /// A relation is missing.
-    Unlinked,
-    /// A person's act could not be done.
-    Act,
-}
-
-impl StreamFault {
-    /// Returns it for people.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Alive => "wrongly alive",
-            Self::Waiting => "wrongly waiting",
-            Self::Merged => "wrongly merged",
-            Self::Apart => "wrongly apart",
-            Self::Unlinked => "not linked",
-            Self::Act => "not done",
-        }
-    }
 }
 
 /// A fault with the event, relation or act that has it.
@@ -88,18 +47,10 @@ pub(super) type StreamFinding = (StreamFault, String);
 type Groups = Vec<BTreeSet<String>>;
 
 /// Returns the row of a stream, without suite, repetition and cost.
-#[must_use]
 pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     let stream = &placed.case;
     let (faults, is_exact) = faults_of(stream, outcome);
-    let mut row = Row {
-        kind: STREAM.to_owned(),
-        case: placed.label(),
-        split: placed.split.clone(),
-        language: Some(placed.language.clone()),
-        phenomena: stream.phenomenon.clone(),
-        ..Row::default()
-    };
+    let mut row = Row { phenomena: stream.phenomenon.clone(), ..placed.row(Kind::Stream) };
     let events = stream.events.iter().filter(|event| event.id().is_some()).count() as u64;
     let is_event = |id: &str| stream.events.iter().any(|event| event.id() == Some(id));
     let misplaced: BTreeSet<&String> = faults.iter().map(|(_, id)| id).filter(|id| is_event(id)).collect();
@@ -124,17 +75,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     }
     if outcome.growth > 0 {
         let text = format!("a second run of the same stream adds {} memories", outcome.growth);
-        let (what, id) = ("grows".to_owned(), "grows".to_owned());
-        row.findings.push(Finding { what, id, text, counts: true, ..Finding::default() });
-    }
-    if !row.findings.is_empty() {
-        let excerpt = |id: &str, speaker: &str, text: &str| Excerpt {
-            id: id.to_owned(),
-            speaker: speaker.to_owned(),
-            text: text.to_owned(),
-        };
-        row.excerpts = texts.iter().map(|(id, text)| excerpt(id, id, text)).collect();
-        row.excerpts.extend(outcome.decisions.iter().map(|decision| excerpt("", "decided", decision)));
+        row.fault("grows", "grows", &text, "");
     }
     row
 }
@@ -177,7 +118,7 @@ pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<Stream
 
 fn id_of_parts(event: &Event) -> Option<&str> {
     match event {
-        Event::Memory(arriving) if arriving.parts => Some(&arriving.id),
+        Event::Memory(arriving) if arriving.parts => Some(&arriving.memory.id),
         Event::Memory(_) | Event::Again(_) | Event::Act(_) => None,
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::pairs::{MemoryAfter, PairFault, PairOutcome, faults_of as pair_faults, score_pair};
-use super::streams::{FinalMemory, StreamFault, StreamOutcome, faults_of as stream_faults, score_stream};
+use super::pairs::{MemoryAfter, PairOutcome, faults_of as pair_faults, score_pair};
+use super::streams::{FinalMemory, StreamOutcome, faults_of as stream_faults, score_stream};
 use super::{Event, Pair, Stream};
 use crate::files::Placed;
-use crate::row::Ratio;
-use crate::vocabulary::{Conflict, Decision, RelationType, Status};
+use crate::results::Ratio;
+use crate::vocabulary::{Conflict, Decision, PairFault, RelationType, Status, StreamFault};
 
 fn placed<T>(case: T) -> Placed<T> {
     Placed { file: "en".into(), split: "dev".to_owned(), language: "en".to_owned(), case }

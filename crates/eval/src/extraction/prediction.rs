@@ -1,14 +1,12 @@
 //! Plain input of the scores: conversations, extracted memories and what they cost.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::case::Role;
+use crate::results::Cost;
 use crate::text::{fold, normalize};
-use crate::vocabulary::MemoryType;
+use crate::vocabulary::{MemoryType, Role};
 
 /// A memory that the system under test has made.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +40,6 @@ pub struct Citation {
 
 impl Prediction {
     /// Returns a memory with its content as its only text.
-    #[must_use]
     pub fn new(memory_type: MemoryType, content: &str, evidence: Vec<Citation>) -> Self {
         Self {
             memory_type,
@@ -55,7 +52,6 @@ impl Prediction {
     }
 
     /// Replaces the texts in which patterns are searched: title, content, value and whatever else a reader sees.
-    #[must_use]
     pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
         let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
         self.searched = lines.join("\n");
@@ -91,7 +87,6 @@ pub struct Message {
 
 impl Message {
     /// Returns whether a person said it.
-    #[must_use]
     pub fn is_human(&self) -> bool {
         self.role == Role::User && self.is_prose
     }
@@ -110,32 +105,10 @@ pub struct Extraction {
     pub reread: Option<(u64, u64)>,
     /// The conversations as the system saw them.
     pub conversations: Vec<Conversation>,
-    /// Requests to a model.
-    pub usage: Usage,
+    /// Requests to a model, without money and time.
+    pub usage: Cost,
     /// Problems that did not spoil the result.
     pub notes: Vec<String>,
-}
-
-/// Requests to a model. A recorded reply counts as a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Answered requests.
-    pub calls: u64,
-    /// Failed requests.
-    pub failed_calls: u64,
-    /// Tokens of the answered requests.
-    pub prompt_tokens: u64,
-    /// Tokens of the replies.
-    pub completion_tokens: u64,
-}
-
-impl AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.failed_calls += other.failed_calls;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
-    }
 }
 
 /// Normalised texts of messages by conversation and id.

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{borrow::Cow, fmt};
 
-use jiff::civil::{Date, Time, time};
-use jiff::tz::Offset;
 use jiff::{Timestamp, ToSpan as _};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::EvalError;
 use crate::files::{LineCase, Placed, format_error, is_file_of, last_part, read_cases, read_json};
-use crate::patterns::Patterns;
-use crate::vocabulary::{MemoryType, vocabulary};
+use crate::memory::Moment;
+use crate::text::{normalize, normalize_pattern};
+use crate::vocabulary::{ForbiddenKind, Importance, Language, MemoryType, Role, Ruling};
 
 /// Name of the file that describes a case in a folder of its own.
 const CASE_FILE: &str = "case.json";
@@ -24,7 +23,7 @@ const VERDICT_FILE: &str = "judged.json";
 pub const INLINE_FORMAT: &str = "openai-chat";
 
 /// A conversation, what should be remembered of it, and what must not be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// One sentence: what is hard about this conversation.
@@ -39,7 +38,6 @@ pub struct Case {
     /// Files and folders beside the case, in the order in which they are read.
     pub logs: Vec<PathBuf>,
     /// Modification time of logs that contain no date. By default the start of 2026.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub changed_at: Option<Timestamp>,
     /// What a careful person would keep.
@@ -50,7 +48,7 @@ pub struct Case {
 }
 
 /// Something that should be remembered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gold {
     /// Unique within the case, e.g. `m1`. Cases on a line number their memories.
@@ -73,14 +71,13 @@ pub struct Gold {
     #[serde(default)]
     pub none: Vec<String>,
     /// The day, month or instant that the memory must name or be valid from or until.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Moment>,
     /// Verbatim parts of messages; correct evidence cites a message that contains one of them.
     pub evidence: Vec<String>,
 }
 
 /// Something that must not be remembered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forbidden {
     /// Unique within the case, e.g. `f1`. Cases on a line number their entries.
@@ -98,88 +95,8 @@ pub struct Forbidden {
     pub why: String,
 }
 
-vocabulary! {
-    /// How much a memory matters.
-    #[derive(Default)]
-    Importance {
-        /// Missing it does harm; a lasting preference, decision, hard rule or costly lesson.
-        High = "high",
-        /// Useful background.
-        #[default]
-        Medium = "medium",
-        /// Minor.
-        Low = "low",
-    }
-    /// Why something must not be kept.
-    ForbiddenKind {
-        /// A key, token or password.
-        Secret = "secret",
-        /// An instruction to whoever reads the conversation.
-        Injection = "injection",
-        /// The assistant's claim or guess that nobody confirmed.
-        AssistantClaim = "assistant-claim",
-        /// A supposition.
-        Hypothetical = "hypothetical",
-        /// Part of a story or a game.
-        Fiction = "fiction",
-        /// Mockery.
-        Sarcasm = "sarcasm",
-        /// A fact about one person, kept of another.
-        ThirdPartyMisattributed = "third-party-misattributed",
-        /// A request for this once, kept as a rule.
-        OneOff = "one-off",
-        /// Known to everybody.
-        CommonKnowledge = "common-knowledge",
-        /// Recalled from the memory, not said.
-        Recalled = "recalled",
-        /// A wrong absolute date.
-        StaleDate = "stale-date",
-        /// Data of an example or a test.
-        ExampleData = "example-data",
-        /// Output of a tool.
-        ToolOutput = "tool-output",
-        /// Said by somebody else than the memory names.
-        Misattributed = "misattributed",
-        /// Something that was denied.
-        Denied = "denied",
-    }
-    /// Language of a case.
-    Language {
-        /// English.
-        En = "en",
-        /// Chinese.
-        Zh = "zh",
-        /// Spanish.
-        Es = "es",
-        /// German.
-        De = "de",
-    }
-    /// A reader's verdict on a memory that no gold memory matches.
-    Ruling {
-        /// True, and worth keeping.
-        Kept = "kept",
-        /// False, or not worth keeping.
-        Wrong = "wrong",
-    }
-    /// Author of a message.
-    #[derive(Default)]
-    Role {
-        /// A person.
-        #[default]
-        User = "user",
-        /// The model.
-        Assistant = "assistant",
-        /// A tool, of which this is the output.
-        Tool = "tool",
-        /// The program around the conversation.
-        System = "system",
-        /// Anybody else.
-        Other = "other",
-    }
-}
-
 /// An independent reader's verdict on a memory that no gold memory matches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReaderVerdict {
     /// The exact content of the memory.
@@ -223,103 +140,14 @@ pub struct CaseMessage {
     #[serde(default)]
     pub role: Role,
     /// The author's name, in a conversation of several people.
-    #[serde(default)]
     pub speaker: Option<String>,
     /// When it was said; a minute after the message before by default.
-    #[serde(default)]
     pub at: Option<Moment>,
     /// The words.
     pub text: String,
 }
 
-/// A day, a month or an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// A month in UTC, by its first day.
-    Month(Date),
-    /// A day in UTC.
-    Day(Date),
-    /// An instant.
-    Instant(Timestamp),
-}
-
-impl Moment {
-    /// Returns noon of the day, or of the month's first day.
-    #[must_use]
-    pub fn noon(self) -> Timestamp {
-        self.at(time(12, 0, 0, 0), |month| month)
-    }
-
-    /// Returns the first instant.
-    #[must_use]
-    pub fn first(self) -> Timestamp {
-        self.at(Time::MIN, |month| month)
-    }
-
-    /// Returns the last instant, in whole seconds.
-    #[must_use]
-    pub fn last(self) -> Timestamp {
-        self.at(time(23, 59, 59, 0), Date::last_of_month)
-    }
-
-    fn at(self, clock: Time, of_month: fn(Date) -> Date) -> Timestamp {
-        let day = match self {
-            Self::Instant(at) => return at,
-            Self::Month(first) => of_month(first),
-            Self::Day(day) => day,
-        };
-        Offset::UTC.to_timestamp(day.to_datetime(clock)).unwrap_or(Timestamp::MAX)
-    }
-}
-
-impl<'de> Deserialize<'de> for Moment {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        let parsed = match text.len() {
-            7 => format!("{text}-01").parse().map(Self::Month).ok(),
-            10 => text.parse().map(Self::Day).ok(),
-            _ => text.parse().map(Self::Instant).ok(),
-        };
-        parsed.ok_or_else(|| {
-            serde::de::Error::custom(format!(
-                "{text:?} is no time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z"
-            ))
-        })
-    }
-}
-
-impl Serialize for Moment {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Month(first) => write!(f, "{}", first.strftime("%Y-%m")),
-            Self::Day(day) => write!(f, "{day}"),
-            Self::Instant(at) => write!(f, "{at}"),
-        }
-    }
-}
-
-impl JsonSchema for Moment {
-    fn schema_name() -> Cow<'static, str> {
-        "Moment".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "A day such as 2026-03-04, a month such as 2026-03, or an instant such as 2026-03-04T18:30:00Z.",
-            "pattern": r"^\d{4}-\d{2}(-\d{2}(T.+)?)?$",
-        })
-    }
-}
-
-/// Returns `messages` as the text of a log in [`INLINE_FORMAT`].
-#[must_use]
+/// Returns `messages` as the text of a log in the `openai-chat` format.
 pub fn inline_log(id: &str, messages: &[CaseMessage]) -> String {
     let mut last: Option<Timestamp> = None;
     let mut made: Vec<Value> = Vec::with_capacity(messages.len());
@@ -381,6 +209,149 @@ impl ShortCase {
     }
 }
 
+/// The gold and forbidden memories of a case with compiled patterns.
+#[derive(Debug)]
+pub(crate) struct Patterns {
+    pub(crate) golds: Vec<GoldPatterns>,
+    pub(crate) forbidden: Vec<ForbiddenPatterns>,
+}
+
+/// A gold memory with its patterns.
+#[derive(Debug)]
+pub(crate) struct GoldPatterns {
+    pub(crate) gold: Gold,
+    pub(crate) all: Vec<Regex>,
+    none: Vec<Regex>,
+    /// The evidence, normalised.
+    evidence: Vec<String>,
+}
+
+/// Relation of a text to a gold memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Match {
+    /// The text states it.
+    Stated,
+    /// The text states it wrongly.
+    Distorted,
+    /// The text does not state it.
+    Absent,
+}
+
+/// A forbidden memory with its patterns.
+#[derive(Debug)]
+pub(crate) struct ForbiddenPatterns {
+    pub(crate) entry: Forbidden,
+    all: Vec<Regex>,
+    unless: Vec<Regex>,
+}
+
+/// A place in a case, such as `m1.all[0]: `, and what is wrong there.
+pub(crate) type PatternFault = (String, String);
+
+impl Patterns {
+    /// Compiles the patterns of `case`. An entry that could match nothing or everything is a fault.
+    pub(super) fn compile(case: &Case) -> Result<Self, PatternFault> {
+        let mut ids = BTreeSet::new();
+        let entries = case.memories.iter().map(|gold| &gold.id).chain(case.forbidden.iter().map(|one| &one.id));
+        for id in entries {
+            if id.is_empty() {
+                return Err(("id: ".to_owned(), "missing".to_owned()));
+            }
+            if !ids.insert(id) {
+                return Err((format!("{id}: "), "two entries have this id".to_owned()));
+            }
+        }
+        if case.logs.is_empty() {
+            return Err(("logs: ".to_owned(), "no log is named".to_owned()));
+        }
+        let gold = |gold: &Gold| -> Result<_, PatternFault> {
+            Ok(GoldPatterns {
+                all: required(&gold.id, &gold.all)?,
+                none: compile(&gold.id, "none", &gold.none)?,
+                evidence: gold.evidence.iter().map(|piece| normalize(piece)).collect(),
+                gold: gold.clone(),
+            })
+        };
+        let forbidden = |one: &Forbidden| -> Result<_, PatternFault> {
+            let (all, unless) = (required(&one.id, &one.all)?, compile(&one.id, "unless", &one.unless)?);
+            Ok(ForbiddenPatterns { entry: one.clone(), all, unless })
+        };
+        Ok(Self {
+            golds: case.memories.iter().map(gold).collect::<Result<_, _>>()?,
+            forbidden: case.forbidden.iter().map(forbidden).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl GoldPatterns {
+    /// Compares a normalised text with this memory.
+    pub(crate) fn compare(&self, text: &str) -> Match {
+        if !self.all.iter().all(|pattern| pattern.is_match(text)) {
+            Match::Absent
+        } else if self.none.iter().any(|pattern| pattern.is_match(text)) {
+            Match::Distorted
+        } else {
+            Match::Stated
+        }
+    }
+
+    /// Returns whether a normalised text contains a part of this memory.
+    pub(crate) fn touches(&self, text: &str) -> bool {
+        self.all.iter().any(|pattern| pattern.is_match(text))
+    }
+
+    /// Returns whether a normalised message contains a part of the evidence.
+    pub(crate) fn rests_on(&self, message: &str) -> bool {
+        self.evidence.iter().any(|piece| message.contains(piece.as_str()))
+    }
+
+    /// Returns the parts of the evidence that stand in none of the normalised `messages`.
+    pub(crate) fn missing_evidence<'a>(&'a self, messages: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        let found = |piece: &String| messages.iter().any(|message| message.contains(piece.as_str()));
+        self.evidence.iter().filter(move |piece| !found(piece)).map(String::as_str)
+    }
+
+    pub(crate) const fn has_evidence(&self) -> bool {
+        !self.evidence.is_empty()
+    }
+}
+
+impl ForbiddenPatterns {
+    /// Returns whether a normalised text states what must not be kept.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        self.all.iter().all(|pattern| pattern.is_match(text))
+            && !self.unless.iter().any(|pattern| pattern.is_match(text))
+    }
+}
+
+fn required(id: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
+    if patterns.is_empty() {
+        return Err((format!("{id}.all: "), "no pattern is given, so everything would match".to_owned()));
+    }
+    compile(id, "all", patterns)
+}
+
+/// Compiles `patterns` of `field` of the entry `id`.
+pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
+    let compile = |(at, pattern): (usize, &String)| {
+        let place = format!("{id}.{field}[{at}]: ");
+        let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
+        let regex =
+            regex.map_err(|error| (place.clone(), format!("{pattern:?} is no pattern: {}", last_line(&error))))?;
+        if regex.is_match("") {
+            return Err((place, format!("{pattern:?} matches everything")));
+        }
+        Ok(regex)
+    };
+    patterns.iter().enumerate().map(compile).collect()
+}
+
+/// The regex parser draws the place over several lines and states the reason on the last.
+fn last_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
+}
+
 /// A case that was read, with its patterns compiled.
 #[derive(Debug)]
 pub struct LoadedCase {
@@ -393,7 +364,7 @@ pub struct LoadedCase {
     /// The case.
     pub case: Case,
     /// Its patterns.
-    pub patterns: Patterns,
+    pub(crate) patterns: Patterns,
     /// An independent reader's verdicts.
     pub verdicts: Vec<ReaderVerdict>,
     /// The conversation, where it stands in the case itself.
@@ -440,14 +411,12 @@ impl LoadedCase {
     }
 
     /// Returns `split/id`, unique among all cases of a suite.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{}/{}", self.split, self.id)
     }
 }
 
 /// Returns whether there is an extraction case in or below `path`.
-#[must_use]
 pub fn has_cases(path: &Path) -> bool {
     walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok).any(|entry| {
         (entry.file_name() == CASE_FILE && entry.file_type().is_file()) || is_file_of::<ShortCase>(entry.path())
@@ -513,7 +482,7 @@ mod tests {
             "must_not": [{"kind": "denied", "all": ["npm install"]}]});
         let case = read_line(&line).1.unwrap();
         assert_eq!((case.id.as_str(), case.case.memories[0].id.as_str()), ("a", "m1"));
-        assert_eq!((case.patterns.golds.len(), case.patterns.forbidden[0].id.as_str()), (1, "f1"));
+        assert_eq!((case.patterns.golds.len(), case.patterns.forbidden[0].entry.id.as_str()), (1, "f1"));
         assert_eq!(case.conversation.map(|messages| messages.len()), Some(1));
     }
 

@@ -1,6 +1,6 @@
 //! Control extractors that must fail: a score that they pass measures nothing.
 
-use crate::prediction::{Citation, Conversation, Message, Prediction};
+use super::{Citation, Conversation, Message, Prediction};
 use crate::text::sentences;
 use crate::vocabulary::MemoryType;
 
@@ -34,7 +34,6 @@ const FIRST_PERSON: &str = "i i'm i've i'll i'd me my mine we we're we've we'll 
 
 impl Control {
     /// Returns the memories that it makes of `conversations`, in the order of the messages.
-    #[must_use]
     pub fn extract(self, conversations: &[Conversation]) -> Vec<Prediction> {
         if self == Self::Invented {
             return invented(conversations);
@@ -108,7 +107,7 @@ fn prediction(conversation: &Conversation, message: &Message, sentence: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Role;
+    use crate::vocabulary::Role;
 
     #[test]
     fn each_control_keeps_what_its_name_says() {

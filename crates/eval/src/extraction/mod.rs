@@ -5,42 +5,50 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::case::{Case, Importance, LoadedCase, Moment, ReaderVerdict, Role, Ruling};
-use crate::patterns::{Match, Patterns};
-use crate::prediction::{Citation, Conversation, Extraction, Message, MessageTexts, Prediction};
-use crate::row::{Confusion, Cost, Excerpt, Finding, Measure, Quote, Row, fault, measures_of, number, share};
+use crate::measure::{Definition, fault, number, share};
+use crate::memory::Moment;
+use crate::results::{Confusion, Finding, Quote, Row};
 use crate::text::{is_written_in, normalize};
+use crate::vocabulary::{Importance, Kind, Ruling};
 
-/// Kind of the rows.
-pub const KIND: &str = "extraction";
+mod case;
+mod control;
+mod prediction;
 
-/// Returns the measures of the rows.
-#[must_use]
-pub fn measures() -> Vec<Measure> {
-    let definitions = [
-        share("recall", "required memories that were found"),
-        share("recall high", "those of high importance"),
-        share("recall medium", "those of medium importance"),
-        share("recall low", "those of low importance"),
-        share("recall weighted", "the same, high counting three times and medium twice"),
-        share("precision", "memories that are right, all unlisted ones counted as wrong"),
-        share("precision judged", "the same, with the verdicts on unlisted ones"),
-        share("F1", "of recall and precision"),
-        share("type", "types that are right"),
-        share("importance", "importance of the right class: high from 0.7, medium from 0.4"),
-        share("importance order", "pairs of unequal importance in the right order"),
-        share("dates", "dates that matter and are named"),
-        share("evidence", "memories that cite the right message"),
-        share("quotes", "quotes that stand in the cited message"),
-        share("language", "memories in the language of the case"),
-        number("forbidden", "forbidden memories per case"),
-        fault("open dates", "memories that leave a day, week or month open"),
-        fault("lost", "required memories that were found and then retired"),
-        fault("wrong retire", "retired memories that no other memory repeats"),
-        fault("growth", "memories added by reading the same logs again"),
-    ];
-    measures_of(KIND, &definitions)
-}
+pub(crate) use case::compile;
+pub use case::{
+    Case, CaseMessage, DiscoveredCase, Forbidden, Gold, INLINE_FORMAT, LoadedCase, ReaderVerdict, ShortCase, discover,
+    has_cases, inline_log,
+};
+use case::{Match, Patterns};
+
+pub use control::Control;
+use prediction::MessageTexts;
+pub use prediction::{Citation, Conversation, Extraction, Message, Prediction};
+
+/// Measures of the rows.
+pub(crate) const MEASURES: &[Definition] = &[
+    share("recall", "required memories that were found"),
+    share("recall high", "those of high importance"),
+    share("recall medium", "those of medium importance"),
+    share("recall low", "those of low importance"),
+    share("recall weighted", "the same, high counting three times and medium twice"),
+    share("precision", "memories that are right, all unlisted ones counted as wrong"),
+    share("precision judged", "the same, with the verdicts on unlisted ones"),
+    share("F1", "of recall and precision"),
+    share("type", "types that are right"),
+    share("importance", "importance of the right class: high from 0.7, medium from 0.4"),
+    share("importance order", "pairs of unequal importance in the right order"),
+    share("dates", "dates that matter and are named"),
+    share("evidence", "memories that cite the right message"),
+    share("quotes", "quotes that stand in the cited message"),
+    share("language", "memories in the language of the case"),
+    number("forbidden", "forbidden memories per case"),
+    fault("open dates", "memories that leave a day, week or month open"),
+    fault("lost", "required memories that were found and then retired"),
+    fault("wrong retire", "retired memories that no other memory repeats"),
+    fault("growth", "memories added by reading the same logs again"),
+];
 
 /// Relation of a memory to the gold memories of its case, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,11 +102,10 @@ struct Scored {
 
 /// Returns the row of a case: measures, counts, findings and the messages around them. Suite, repetition, money and time
 /// are left to the caller.
-#[must_use]
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
-    let mut row = Row { cost: Cost::of(extraction.usage), ..empty_row(case) };
+    let mut row = Row { cost: extraction.usage, ..empty_row(case) };
     count_golds(&case.patterns, &scored, &mut row);
     count_memories(&case.patterns, extraction, &scored, &mut row);
     count_details(&case.patterns, &extraction.predictions, &scored, &mut row);
@@ -110,24 +117,20 @@ pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
     }
     row.findings = findings(case, extraction, &scored, &lost);
     row.confusion = type_confusion(case, &extraction.predictions, &scored);
-    row.excerpts = excerpts(&extraction.conversations, &row.findings);
     row.warnings = case_faults(&case.case, &case.patterns, &texts);
     row.warnings.extend(extraction.notes.iter().cloned());
     row
 }
 
 /// Returns the row of a case without measures, for one that could not be run.
-#[must_use]
 pub fn empty_row(case: &LoadedCase) -> Row {
     Row {
-        kind: KIND.to_owned(),
-        case: case.label(),
         split: case.split.clone(),
         language: Some(case.case.language.to_string()),
         format: Some(case.case.format.clone()),
         phenomena: case.case.phenomena.clone(),
         about: case.case.about.clone(),
-        ..Row::default()
+        ..Row::new(Kind::Extraction, case.label())
     }
 }
 
@@ -172,7 +175,7 @@ fn first_assessment(
     let distorts = places(Match::Distorted);
     let standing = if !forbidden.is_empty() {
         Standing::Forbidden
-    } else if golds.iter().any(|&gold| !patterns.golds[gold].optional) {
+    } else if golds.iter().any(|&gold| !patterns.golds[gold].gold.optional) {
         Standing::Right
     } else if !golds.is_empty() {
         Standing::Optional
@@ -200,7 +203,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
         .iter()
         .map(|assessment| {
             let mut golds = assessment.golds.clone();
-            golds.sort_by_key(|&gold| (patterns.golds[gold].optional, patterns.golds[gold].importance));
+            golds.sort_by_key(|&gold| (patterns.golds[gold].gold.optional, patterns.golds[gold].gold.importance));
             golds
         })
         .collect();
@@ -263,7 +266,7 @@ fn is_stated_together(
     for at in citing.into_iter().filter(|&at| wanted.touches(&predictions[at].searched)) {
         let assessment = &mut assessments[at];
         assessment.golds.push(gold);
-        assessment.standing = match (assessment.standing, wanted.optional) {
+        assessment.standing = match (assessment.standing, wanted.gold.optional) {
             (Standing::Unlisted, true) => Standing::Optional,
             (Standing::Unlisted | Standing::Optional | Standing::Duplicate, false) => Standing::Right,
             (standing, _) => standing,
@@ -282,8 +285,8 @@ fn assess_details(patterns: &Patterns, assessment: &mut Assessment, prediction: 
         return;
     }
     // A gold memory without a type accepts any.
-    if assessment.golds.iter().any(|&gold| !patterns.golds[gold].types.is_empty()) {
-        let is_right = |gold: &usize| patterns.golds[*gold].types.contains(&prediction.memory_type);
+    if assessment.golds.iter().any(|&gold| !patterns.golds[gold].gold.types.is_empty()) {
+        let is_right = |gold: &usize| patterns.golds[*gold].gold.types.contains(&prediction.memory_type);
         assessment.type_right = Some(assessment.golds.iter().any(is_right));
     }
     if assessment.golds.iter().any(|&gold| patterns.golds[gold].has_evidence()) {
@@ -293,11 +296,11 @@ fn assess_details(patterns: &Patterns, assessment: &mut Assessment, prediction: 
 }
 
 fn count_golds(patterns: &Patterns, scored: &Scored, row: &mut Row) {
-    let golds = || patterns.golds.iter().zip(&scored.found).filter(|(gold, _)| !gold.optional);
+    let golds = || patterns.golds.iter().zip(&scored.found).filter(|(gold, _)| !gold.gold.optional);
     let recall = |row: &mut Row, name: &str, weight: fn(Importance) -> u64, only: Option<Importance>| {
-        let chosen = || golds().filter(|(gold, _)| only.is_none_or(|only| gold.importance == only));
-        let found = chosen().filter(|(_, found)| **found).map(|(gold, _)| weight(gold.importance)).sum();
-        row.ratio(name, found, chosen().map(|(gold, _)| weight(gold.importance)).sum());
+        let chosen = || golds().filter(|(gold, _)| only.is_none_or(|only| gold.gold.importance == only));
+        let found = chosen().filter(|(_, found)| **found).map(|(gold, _)| weight(gold.gold.importance)).sum();
+        row.ratio(name, found, chosen().map(|(gold, _)| weight(gold.gold.importance)).sum());
     };
     recall(row, "recall", |_| 1, None);
     for importance in Importance::ALL {
@@ -343,7 +346,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     ];
     row.counts.extend(counts.map(|(name, count)| (name.to_owned(), count)));
     for &one in assessments.iter().flat_map(|one| &one.forbidden) {
-        *row.counts.entry(format!("forbidden {}", patterns.forbidden[one].kind)).or_default() += 1;
+        *row.counts.entry(format!("forbidden {}", patterns.forbidden[one].entry.kind)).or_default() += 1;
     }
 }
 
@@ -358,12 +361,13 @@ fn count_details(patterns: &Patterns, predictions: &[Prediction], scored: &Score
             continue;
         }
         let golds = || assessment.golds.iter().map(|&gold| &patterns.golds[gold]);
-        let dates: Vec<Moment> = golds().filter_map(|gold| gold.date).collect();
+        let dates: Vec<Moment> = golds().filter_map(|gold| gold.gold.date).collect();
         if !dates.is_empty() {
             dated += 1;
             dates_right += u64::from(dates.iter().all(|date| names_date(prediction, *date)));
         }
-        if let (Some(number), Some(expected)) = (prediction.importance, golds().map(|gold| gold.importance).min()) {
+        if let (Some(number), Some(expected)) = (prediction.importance, golds().map(|gold| gold.gold.importance).min())
+        {
             classes_right += u64::from(importance_class(number) == expected);
             ranked.push((expected, number));
         }
@@ -425,14 +429,14 @@ fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
 /// retired.
 fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], row: &mut Row) -> BTreeSet<String> {
     let states = |gold: usize, memory: &Prediction| patterns.golds[gold].compare(&memory.searched) == Match::Stated;
-    let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].optional).collect();
+    let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].gold.optional).collect();
     let was_stated = |gold: usize| retired.iter().any(|one| states(gold, one));
     let extracted = required.iter().filter(|&&gold| found[gold] || was_stated(gold)).count();
     let lost: Vec<usize> = required.iter().copied().filter(|&gold| !found[gold] && was_stated(gold)).collect();
     let is_wrong = |one: &&Prediction| lost.iter().any(|&gold| states(gold, one));
     row.ratio("lost", lost.len() as u64, extracted as u64);
     row.ratio("wrong retire", retired.iter().filter(is_wrong).count() as u64, retired.len() as u64);
-    lost.into_iter().map(|gold| patterns.golds[gold].id.clone()).collect()
+    lost.into_iter().map(|gold| patterns.golds[gold].gold.id.clone()).collect()
 }
 
 /// How a text leaves a date open.
@@ -568,7 +572,7 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
             continue;
         }
         let right: Vec<_> =
-            assessment.golds.iter().flat_map(|&gold| &case.patterns.golds[gold].types).copied().collect();
+            assessment.golds.iter().flat_map(|&gold| &case.patterns.golds[gold].gold.types).copied().collect();
         let expected = right.iter().find(|one| **one == prediction.memory_type).or_else(|| right.first());
         if let Some(expected) = expected {
             *counts.entry((expected.to_string(), prediction.memory_type.to_string())).or_default() += 1;
@@ -595,7 +599,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
             Match::Distorted => found.push(format!("{}: its text matches its own `none`", gold.id)),
         }
         for forbidden in patterns.forbidden.iter().filter(|forbidden| forbidden.matches(&text)) {
-            found.push(format!("{}: its text is forbidden by {}", gold.id, forbidden.id));
+            found.push(format!("{}: its text is forbidden by {}", gold.id, forbidden.entry.id));
         }
         if !pattern.has_evidence() {
             found.push(format!("{}: it names no evidence", gold.id));
@@ -607,21 +611,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
     found
 }
 
-/// Characters up to which a conversation is shown whole.
-const WHOLE: usize = 12_000;
-/// Characters of one message that are shown.
-const MESSAGE: usize = 1_200;
-/// Messages shown on each side of a relevant one in a longer conversation.
-const AROUND: usize = 2;
-
-/// Returns the messages with their labels: the id, behind the number of the conversation if there are several.
-fn labelled(conversations: &[Conversation]) -> impl Iterator<Item = (String, &Message)> {
-    conversations.iter().flat_map(move |conversation| {
-        let messages = conversation.messages.iter();
-        messages.map(move |message| (label(conversations, &conversation.key, &message.id), message))
-    })
-}
-
+/// Returns the id of a message, behind the number of its conversation if there are several.
 fn label(conversations: &[Conversation], key: &str, id: &str) -> String {
     match conversations.iter().position(|conversation| conversation.key == key) {
         Some(at) if conversations.len() > 1 => format!("{}/{id}", at + 1),
@@ -631,54 +621,14 @@ fn label(conversations: &[Conversation], key: &str, id: &str) -> String {
 
 fn message_with(conversations: &[Conversation], quote: &str) -> Option<String> {
     let wanted = normalize(quote);
-    labelled(conversations).find(|(_, message)| normalize(&message.text).contains(&wanted)).map(|(label, _)| label)
+    let mut messages = conversations.iter().flat_map(|one| one.messages.iter().map(move |message| (one, message)));
+    let (conversation, message) = messages.find(|(_, message)| normalize(&message.text).contains(&wanted))?;
+    Some(label(conversations, &conversation.key, &message.id))
 }
 
 fn quote(cited: &Citation, conversations: &[Conversation]) -> Quote {
     let message = cited.messages.first().map(|id| label(conversations, &cited.conversation, id));
     Quote { message, quote: cited.quote.clone() }
-}
-
-/// Returns the conversation whole if it is short, else the messages around those that `findings` cite; nothing if there is
-/// no finding. An entry without a speaker stands for messages that are left out.
-fn excerpts(conversations: &[Conversation], findings: &[Finding]) -> Vec<Excerpt> {
-    if findings.is_empty() {
-        return Vec::new();
-    }
-    let messages: Vec<(String, &Message)> = labelled(conversations).collect();
-    let length: usize = messages.iter().map(|(_, message)| message.text.chars().count().min(MESSAGE)).sum();
-    let cited: BTreeSet<&str> =
-        findings.iter().flat_map(|one| &one.evidence).filter_map(|quote| quote.message.as_deref()).collect();
-    let is_near = |at: usize| {
-        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(messages.len());
-        messages[around].iter().any(|(label, _)| cited.contains(label.as_str()))
-    };
-    let mut shown: Vec<Excerpt> = Vec::new();
-    let mut left_out = 0_usize;
-    let gap = |left_out: &mut usize| {
-        let count = std::mem::take(left_out);
-        let text = format!("[… {count} more message{} …]", if count == 1 { "" } else { "s" });
-        (count > 0).then(|| Excerpt { text, ..Excerpt::default() })
-    };
-    for (at, (label, message)) in messages.iter().enumerate() {
-        if length > WHOLE && !is_near(at) {
-            left_out += 1;
-            continue;
-        }
-        shown.extend(gap(&mut left_out));
-        shown.push(excerpt(label, message));
-    }
-    shown.extend(gap(&mut left_out));
-    shown
-}
-
-fn excerpt(label: &str, message: &Message) -> Excerpt {
-    let mut text: String = message.text.chars().take(MESSAGE).collect();
-    if message.text.chars().nth(MESSAGE).is_some() {
-        text.push('…');
-    }
-    let speaker = message.speaker.clone().unwrap_or_else(|| Role::as_str(message.role).to_owned());
-    Excerpt { id: label.to_owned(), speaker, text }
 }
 
 #[cfg(test)]
@@ -688,9 +638,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::case::discover;
-    use crate::results::{Manifest, Results};
-    use crate::row::{Ratio, Unit, float};
+    use crate::measure::Unit;
+    use crate::results::{Manifest, Ratio, Results, float};
     use crate::tally::Tally;
     use crate::vocabulary::MemoryType;
 
@@ -910,8 +859,8 @@ mod tests {
         let found = ["recall", "precision", "precision judged", "type", "recall low"].map(value);
         let expected = [Some("1.000"), Some("0.333"), Some("0.667"), Some("1.000"), None];
         assert_eq!(found.each_ref().map(Option::as_deref), expected);
-        let results = Results::new(Manifest::default(), measures(), vec![scored]);
-        let f1 = measures().iter().position(|one| one.name == "F1").unwrap();
+        let results = Results::new(Manifest::default(), vec![scored]);
+        let f1 = Kind::Extraction.measures().iter().position(|one| one.name == "F1").unwrap();
         assert_eq!(Tally::all(&results)[0].totals()[f1].0.map(|value| format!("{value:.3}")).as_deref(), Some("0.500"));
     }
 

@@ -8,26 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::EvalError;
-use crate::extraction::{Openness, date_openness, pair_up};
+use crate::extraction::{Extraction, Openness, Prediction, date_openness, pair_up};
 use crate::files::{format_error, last_part, read_json, walk};
-use crate::matching::{LEAST_SHARE, Similarity, numbers_agree, share as share_of, words};
-use crate::prediction::{Extraction, Prediction};
-use crate::row::{Cost, Finding, Measure, Row, fault, fitting, float, measures_of, number, reciprocal_rank, share};
-use crate::text::content_words;
+use crate::measure::{Definition, fault, number, share};
+use crate::results::{Finding, Row, fitting, float, reciprocal_rank};
+use crate::retrieval::FoundMemory;
+use crate::text::{LEAST_F1, LEAST_SHARE, content_words, fact_words, numbers_agree, share_of, token_f1};
+use crate::vocabulary::Kind;
 
-/// Kind of the rows of conversations whose answers should be left.
-pub const RETENTION: &str = "retention";
-/// Kind of the rows of questions to turns and memories.
-pub const QUESTIONS: &str = "locomo";
-/// Kind of the rows that compare memories with the facts of the file.
-pub const FACTS: &str = "locomo-observations";
-/// Kind of the rows of questions to one way of searching the turns.
-pub const SEARCH: &str = "recall";
 /// Number of turns or memories to search for.
 pub const LIMIT: usize = 50;
 /// Share of an answer's content words that must be left, in hundredths.
@@ -54,8 +45,6 @@ pub struct Sample {
     pub conversation: Value,
     /// The turns, in their order.
     pub turns: Vec<Turn>,
-    /// The questions of categories 1 and 4 that have an answer and evidence.
-    questions: Vec<Question>,
     /// The questions of categories 1 to 4 that have evidence.
     pub asked: Vec<Question>,
     /// The questions of category 5 about what nobody said, each with the wrong answer.
@@ -97,8 +86,7 @@ pub struct Question {
 }
 
 /// Returns whether the file at `path` is a `LoCoMo` file.
-#[must_use]
-pub fn is_locomo(path: &Path) -> bool {
+pub(super) fn is_locomo(path: &Path) -> bool {
     let is_named_so = path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
     is_named_so && read_samples(path).is_ok_and(|samples| samples.iter().any(is_sample))
 }
@@ -132,22 +120,17 @@ fn sample(value: &Value) -> Sample {
     let all_asked: Vec<Question> = value["qa"].as_array().into_iter().flatten().filter_map(question).collect();
     let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
         all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
-    let should_be_left = |question: &&Question| CATEGORIES.contains(&question.category) && !question.answer.is_empty();
-    let all = asked.iter().filter(should_be_left).count();
-    for question in &mut asked {
+    for question in asked.iter_mut().chain(&mut adversarial) {
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
-    for question in &mut adversarial {
-        question.evidence.retain(|id| known.contains(id.as_str()));
-    }
+    let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
+    let without_evidence = asked.iter().filter(is_lost).count();
     asked.retain(|question| !question.evidence.is_empty());
-    let questions: Vec<Question> = asked.iter().filter(should_be_left).cloned().collect();
     let id = value["sample_id"].as_str().unwrap_or("sample").to_owned();
     Sample {
         conversation: serde_json::json!({"sample_id": id, "conversation": value["conversation"]}),
         id,
-        without_evidence: all - questions.len(),
-        questions,
+        without_evidence,
         asked,
         adversarial,
         observations: observations(&value["observation"]),
@@ -165,10 +148,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
         .collect();
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
-    let start = |session: u32| {
-        let text = conversation[format!("session_{session}_date_time")].as_str()?;
-        Some(strtime::parse(START, text).ok()?.to_datetime().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
-    };
+    let start = |session: u32| super::time(START, conversation[format!("session_{session}_date_time")].as_str()?);
     let turn = |session: u32, turn: &Value| Turn {
         id: text(turn, "dia_id"),
         session,
@@ -281,13 +261,6 @@ impl Corrections {
             }
         };
         sample.asked.iter_mut().for_each(&mut correct);
-        // The same questions again; they count once.
-        for question in &mut sample.questions {
-            if let Some(asked) = sample.asked.iter().find(|asked| asked.question == question.question) {
-                *question = asked.clone();
-            }
-        }
-        sample.questions.retain(|question| !question.answer.is_empty());
         (citations, answers)
     }
 }
@@ -302,52 +275,52 @@ fn files(path: &Path) -> Vec<PathBuf> {
     walk(path).filter(is_one).collect()
 }
 
-/// Returns the measures of the rows of `kind`.
-#[must_use]
-pub fn measures(kind: &str) -> Vec<Measure> {
-    let definitions = match kind {
-        RETENTION => vec![
-            share("retention", "answers left in the memories"),
-            share("retention of facts", "answers left in the facts of the file"),
-            share("ceiling", "answers left in the turns"),
-            number("tokens per token", "tokens of memories for each of the turns"),
-            number("memories per fact", "memories for each fact of the file"),
-            fault("open dates", "memories that leave a day, week or month open"),
-            fault("open dates of facts", "the same, of the facts"),
-            fault("open dates of turns", "the same, of the turns"),
-            fault("vague dates", "memories that are vague about a time"),
-        ],
-        QUESTIONS => vec![
-            share("turns recall@10", "turns that answer, among the first 10 turns found"),
-            share("turns MRR", "one divided by the place of the first turn that answers"),
-            share("turns complete", "answers that stand in the first 400 tokens of turns"),
-            share("memories recall@10", "turns that answer, cited by the first 10 memories found"),
-            share("memories complete", "answers that stand in the first 400 tokens of memories"),
-            share("kept", "answers that stand in the memories that cite the turns that answer"),
-            share("complete of kept", "of those, the share whose context of memories is complete"),
-            fault("turns trap", "questions about what nobody said whose wrong answer stands in the turns found"),
-            fault("memories trap", "the same, in the memories found"),
-        ],
-        SEARCH => vec![
-            share("r@5", "turns that answer a question among the first 5"),
-            share("r@10", "among the first 10"),
-            share("r@20", "among the first 20"),
-            share("MRR", "one divided by the place of the first turn that answers"),
-            share("all@10", "questions with all their turns among the first 10"),
-            number("tokens@10", "tokens of the first 10"),
-            number("chars/4@10", "characters of the first 10 divided by four, the estimate of published comparisons"),
-        ],
-        _ => vec![
-            share("recall", "facts that a memory citing the same or adjacent turns states in similar words"),
-            share("precision", "memories that are paired with a fact, one to one"),
-            share("F1", "of recall and precision; a lower bound, since the facts are no complete list"),
-            share("evidence", "turns with a fact that a memory cites"),
-            fault("open dates", "memories that leave a day, week or month open"),
-            fault("open dates of facts", "the same, of the facts"),
-        ],
-    };
-    measures_of(kind, &definitions)
-}
+/// Measures of the rows of conversations whose answers should be left.
+pub(crate) const RETENTION_MEASURES: &[Definition] = &[
+    share("retention", "answers left in the memories"),
+    share("retention of facts", "answers left in the facts of the file"),
+    share("ceiling", "answers left in the turns"),
+    number("tokens per token", "tokens of memories for each of the turns"),
+    number("memories per fact", "memories for each fact of the file"),
+    fault("open dates", "memories that leave a day, week or month open"),
+    fault("open dates of facts", "the same, of the facts"),
+    fault("open dates of turns", "the same, of the turns"),
+    fault("vague dates", "memories that are vague about a time"),
+];
+
+/// Measures of the rows of questions to turns and memories.
+pub(crate) const QUESTION_MEASURES: &[Definition] = &[
+    share("turns recall@10", "turns that answer, among the first 10 turns found"),
+    share("turns MRR", "one divided by the place of the first turn that answers"),
+    share("turns complete", "answers that stand in the first 400 tokens of turns"),
+    share("memories recall@10", "turns that answer, cited by the first 10 memories found"),
+    share("memories complete", "answers that stand in the first 400 tokens of memories"),
+    share("kept", "answers that stand in the memories that cite the turns that answer"),
+    share("complete of kept", "of those, the share whose context of memories is complete"),
+    fault("turns trap", "questions about what nobody said whose wrong answer stands in the turns found"),
+    fault("memories trap", "the same, in the memories found"),
+];
+
+/// Measures of the rows of questions to one way of searching the turns.
+pub(crate) const SEARCH_MEASURES: &[Definition] = &[
+    share("r@5", "turns that answer a question among the first 5"),
+    share("r@10", "among the first 10"),
+    share("r@20", "among the first 20"),
+    share("MRR", "one divided by the place of the first turn that answers"),
+    share("all@10", "questions with all their turns among the first 10"),
+    number("tokens@10", "tokens of the first 10"),
+    number("chars/4@10", "characters of the first 10 divided by four, the estimate of published comparisons"),
+];
+
+/// Measures of the rows of memories compared with the observations of the file.
+pub(crate) const OBSERVATION_MEASURES: &[Definition] = &[
+    share("recall", "facts that a memory citing the same or adjacent turns states in similar words"),
+    share("precision", "memories that are paired with a fact, one to one"),
+    share("F1", "of recall and precision; a lower bound, since the facts are no complete list"),
+    share("evidence", "turns with a fact that a memory cites"),
+    fault("open dates", "memories that leave a day, week or month open"),
+    fault("open dates of facts", "the same, of the facts"),
+];
 
 /// A text with the turns that it rests on.
 struct SourcedText<'a> {
@@ -398,7 +371,6 @@ fn has_answer(answer: &str, there: &BTreeSet<String>) -> bool {
 }
 
 /// Scores how many answers are left in the memories of a conversation, in the facts of the file, and in the turns.
-#[must_use]
 pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str) -> usize) -> Row {
     let memories: Vec<SourcedText<'_>> =
         extraction.predictions.iter().map(|one| SourcedText::new(&one.content, cited_turns(one))).collect();
@@ -406,14 +378,12 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
         sample.observations.iter().map(|(fact, turns)| SourcedText::new(fact, turns.clone())).collect();
     let turns: Vec<SourcedText<'_>> = sample.turns.iter().map(SourcedText::of_turn).collect();
     let mut row = Row {
-        kind: RETENTION.to_owned(),
-        case: sample.id.clone(),
         language: Some("en".to_owned()),
         format: Some("locomo".to_owned()),
-        cost: Cost::of(extraction.usage),
-        ..Row::default()
+        cost: extraction.usage,
+        ..Row::new(Kind::Retention, &sample.id)
     };
-    let left = |texts: &[SourcedText<'_>]| sample.questions.iter().filter(|question| is_left(question, texts)).count();
+    let left = |texts: &[SourcedText<'_>]| sample.questions().filter(|question| is_left(question, texts)).count();
     let open = |texts: &[SourcedText<'_>], openness: Openness| {
         texts.iter().filter(|text| date_openness(text.text) == openness).count() as u64
     };
@@ -421,17 +391,17 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
     for (suffix, open_suffix, texts) in
         [("retention", "", &memories), ("retention of facts", " of facts", &facts), ("ceiling", " of turns", &turns)]
     {
-        row.ratio(suffix, left(texts) as u64, sample.questions.len() as u64);
+        row.ratio(suffix, left(texts) as u64, sample.questions().count() as u64);
         row.ratio(&format!("open dates{open_suffix}"), open(texts, Openness::Relative), texts.len() as u64);
     }
     row.ratio("vague dates", open(&memories, Openness::Vague), memories.len() as u64);
     row.ratio("tokens per token", all_tokens(&memories), all_tokens(&turns));
     row.ratio("memories per fact", memories.len() as u64, facts.len() as u64);
     row.counts.insert("turns".to_owned(), turns.len() as u64);
-    row.counts.insert("questions".to_owned(), sample.questions.len() as u64);
+    row.counts.insert("questions".to_owned(), sample.questions().count() as u64);
     row.counts.insert("questions without evidence".to_owned(), sample.without_evidence as u64);
     row.warnings.clone_from(&extraction.notes);
-    for question in sample.questions.iter().filter(|question| !is_left(question, &memories)) {
+    for question in sample.questions().filter(|question| !is_left(question, &memories)) {
         let in_turns = is_left(question, &turns);
         let resting: Vec<&str> = resting_on(question, &memories).map(|text| text.text).collect();
         let why = if in_turns { "the turns have it" } else { "the turns do not have it either" };
@@ -448,25 +418,28 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
     row
 }
 
-/// A memory found for a question, with the messages that it cites.
-#[derive(Debug, Clone)]
-pub struct FoundWithMessages {
-    /// Its content.
-    pub content: String,
-    /// Ids of the cited messages.
-    pub messages: Vec<String>,
-}
-
 /// Search results for one question.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// Ids and texts of the turns that were found, best first.
     pub turns: Vec<(String, String)>,
     /// The extracted memories that were found, best first.
-    pub memories: Vec<FoundWithMessages>,
+    pub memories: Vec<FoundMemory>,
+}
+
+impl Question {
+    /// Returns whether its answer should be left in the memories.
+    fn should_be_left(&self) -> bool {
+        CATEGORIES.contains(&self.category) && !self.answer.is_empty()
+    }
 }
 
 impl Sample {
+    /// Returns the questions whose answers should be left in the memories.
+    fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.asked.iter().filter(|question| question.should_be_left())
+    }
+
     /// Returns all questions that are asked of the search, those about what nobody said last.
     pub fn all_questions(&self) -> impl Iterator<Item = &Question> {
         self.asked.iter().chain(&self.adversarial)
@@ -476,7 +449,6 @@ impl Sample {
 /// Scores the search results for the question of this number.
 ///
 /// Questions of category 5 have no answer: for them only the wrong answer is looked for.
-#[must_use]
 pub fn score_answers(
     sample: &Sample,
     (index, question): (usize, &Question),
@@ -485,12 +457,10 @@ pub fn score_answers(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = Row {
-        kind: QUESTIONS.to_owned(),
-        case: format!("{}/{index}", sample.id),
         split: sample.id.clone(),
         phenomena: vec![category_name(question.category).to_owned()],
         about: question.question.clone(),
-        ..Row::default()
+        ..Row::new(Kind::Locomo, format!("{}/{index}", sample.id))
     };
     let context = |texts: &[&str]| content_words(&texts[..fitting(texts, TOKENS, tokens)].join("\n"));
     let of_turns = context(&answers.turns.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>());
@@ -539,15 +509,11 @@ const fn category_name(number: u64) -> &'static str {
 }
 
 /// Scores the turns, with ids and texts, that one way of searching has found for a question of `sample`, best first.
-#[must_use]
 pub fn score_search(case: String, question: &Question, found: &[(String, String)], tokens: fn(&str) -> usize) -> Row {
     let mut row = Row {
-        kind: SEARCH.to_owned(),
-        case,
         phenomena: vec![format!("category {}", question.category)],
-        repeat: 1,
         about: question.question.clone(),
-        ..Row::default()
+        ..Row::new(Kind::LocomoSearch, case)
     };
     let is_right = || found.iter().map(|(id, _)| question.evidence.contains(id));
     let recall =
@@ -563,10 +529,8 @@ pub fn score_search(case: String, question: &Question, found: &[(String, String)
 }
 
 /// Compares the memories of a conversation with the facts of the file.
-#[must_use]
 pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
-    let (kind, case, split) = (FACTS.to_owned(), sample.id.clone(), sample.id.clone());
-    let mut row = Row { kind, case, split, ..Row::default() };
+    let mut row = Row { split: sample.id.clone(), ..Row::new(Kind::LocomoObservations, &sample.id) };
     let facts = &sample.observations;
     let choices: Vec<Vec<usize>> = extraction
         .predictions
@@ -598,8 +562,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
 /// Returns whether a memory states a fact in similar words. A memory may state several facts, so its own words may go
 /// beyond them.
 fn is_similar(fact: &str, text: &str) -> bool {
-    let is_similar = share_of(&words(fact), &words(text)) >= LEAST_SHARE
-        || Similarity::TokenF1.of(fact, text) >= Similarity::TokenF1.least();
+    let is_similar = share_of(&fact_words(fact), &fact_words(text)) >= LEAST_SHARE || token_f1(fact, text) >= LEAST_F1;
     is_similar && numbers_agree(fact, text)
 }
 

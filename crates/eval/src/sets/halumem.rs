@@ -11,38 +11,29 @@
 //! a lower bound, not comparable with the figures of a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::is_complete;
 use crate::EvalError;
-use crate::case::{CaseMessage, Moment, Role};
+use crate::extraction::{CaseMessage, Prediction};
 use crate::files::{format_error, read_text};
-use crate::matching::{LEAST_SHARE, numbers_agree, share as share_of, words};
-use crate::prediction::Prediction;
-use crate::retrieval::{FoundMemory, StoredMemory};
-use crate::row::{Measure, Row, fault, fitting, float, measures_of, reciprocal_rank, share};
+use crate::measure::{Definition, fault, share};
+use crate::memory::{CaseMemory, Moment};
+use crate::results::{Row, float, reciprocal_rank};
+use crate::retrieval::FoundMemory;
+use crate::text::{LEAST_SHARE, fact_words, numbers_agree, share_of};
+use crate::vocabulary::{Kind, Role};
 
-/// Kind of the rows of users.
-pub const KIND: &str = "halumem";
-/// Kind of the rows of questions to the extracted memories.
-pub const QUESTIONS: &str = "halumem-questions";
-/// Kind of the rows of questions to a store of all points.
-pub const RETRIEVAL: &str = "halumem-retrieval";
 /// Number of memories to search for.
 pub const LIMIT: usize = 20;
 /// Token limit of a context.
 const TOKENS: usize = 1_000;
 /// Number of places in which evidence counts.
-const PLACES: usize = 10;
-/// Bytes of a file that identify it.
-const HEAD: u64 = 64 * 1024;
-
+pub const PLACES: usize = 10;
 /// A user with all sessions.
 #[derive(Debug, Deserialize)]
 pub struct User {
@@ -146,19 +137,7 @@ impl Question {
 
 /// Reads `Dec 15, 2025, 08:41:23`.
 fn time(text: &str) -> Option<Timestamp> {
-    let civil = strtime::parse("%b %d, %Y, %H:%M:%S", text.trim()).ok()?.to_datetime().ok()?;
-    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
-}
-
-/// Returns whether the file at `path` is a `HaluMem` file, by its beginning.
-#[must_use]
-pub fn is_halumem(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    let head = String::from_utf8_lossy(&head);
-    let is_named_so = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonl"));
-    let of_user = head.contains("\"sessions\"") || head.contains("\"persona_info\"");
-    is_named_so && read.is_ok() && head.contains("\"uuid\"") && of_user
+    super::time("%b %d, %Y, %H:%M:%S", text.trim())
 }
 
 /// Reads the users of the file at `path`, in its order: one on each line.
@@ -175,35 +154,32 @@ pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
     lines.map(user).collect()
 }
 
-/// Returns the measures of the rows of `kind`.
-#[must_use]
-pub fn measures(kind: &str) -> Vec<Measure> {
-    let definitions = match kind {
-        KIND => vec![
-            share("recall", "points that hold at the end and that a memory states"),
-            share("recall weighted", "the same, weighted by importance"),
-            share("precision", "memories that state a point, and no interference more closely"),
-            fault("interference", "points of interference that a memory states more closely than the truth"),
-            share("updated", "updates that are stated while the replaced fact is not"),
-            fault("stale", "updates whose replaced fact is still stated"),
-            fault("omitted", "updates that no memory states"),
-        ],
-        QUESTIONS => vec![
-            share("evidence@10", "points that answer and are stated by the first 10 memories found"),
-            share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
-        ],
-        _ => vec![
-            share("recall@10", "points that answer, among the first 10"),
-            share("MRR", "one divided by the place of the first point that answers"),
-            fault("interference@10", "of the first 10, the share that is interference"),
-        ],
-    };
-    measures_of(kind, &definitions)
-}
+/// Measures of the rows of users.
+pub(crate) const MEASURES: &[Definition] = &[
+    share("recall", "points that hold at the end and that a memory states"),
+    share("recall weighted", "the same, weighted by importance"),
+    share("precision", "memories that state a point, and no interference more closely"),
+    fault("interference", "points of interference that a memory states more closely than the truth"),
+    share("updated", "updates that are stated while the replaced fact is not"),
+    fault("stale", "updates whose replaced fact is still stated"),
+    fault("omitted", "updates that no memory states"),
+];
+
+/// Measures of the rows of questions to the extracted memories.
+pub(crate) const QUESTION_MEASURES: &[Definition] = &[
+    share("evidence@10", "points that answer and are stated by the first 10 memories found"),
+    share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
+];
+
+/// Measures of the rows of questions to a store of all points.
+pub(crate) const RETRIEVAL_MEASURES: &[Definition] = &[
+    share("recall@10", "points that answer, among the first 10"),
+    share("MRR", "one divided by the place of the first point that answers"),
+    fault("interference@10", "of the first 10, the share that is interference"),
+];
 
 impl User {
     /// Returns the sessions as conversations with their ids.
-    #[must_use]
     pub fn conversations(&self) -> Vec<(String, Vec<CaseMessage>)> {
         let sessions = self.sessions.iter().enumerate().filter(|(_, session)| !session.turns.is_empty());
         let conversation = |(number, session): (usize, &Dialogue)| {
@@ -219,19 +195,17 @@ impl User {
     }
 
     /// Returns when the questions are asked: at the last turn.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         let turns = self.sessions.iter().flat_map(|session| &session.turns);
         turns.filter_map(|turn| time(&turn.timestamp)).max().unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
     /// Returns all points as memories, the interference among them.
-    #[must_use]
-    pub fn points_as_memories(&self) -> Vec<StoredMemory> {
-        let memory = |(number, content): (usize, &&str)| StoredMemory {
+    pub fn points_as_memories(&self) -> Vec<CaseMemory> {
+        let memory = |(number, content): (usize, &&str)| CaseMemory {
             id: format!("p{number}"),
             content: (*content).to_owned(),
-            ..StoredMemory::default()
+            ..CaseMemory::default()
         };
         self.points_by_text().keys().enumerate().map(memory).collect()
     }
@@ -250,11 +224,11 @@ impl User {
         points
     }
 
-    fn row(&self, kind: &str) -> Row {
-        Row { kind: kind.to_owned(), case: self.uuid.clone(), split: self.uuid.clone(), ..Row::default() }
+    fn row(&self, kind: Kind) -> Row {
+        Row { split: self.uuid.clone(), ..Row::new(kind, &self.uuid) }
     }
 
-    fn question_row(&self, kind: &str, number: usize, question: &Question) -> Row {
+    fn question_row(&self, kind: Kind, number: usize, question: &Question) -> Row {
         Row {
             case: format!("{}/{number}", self.uuid),
             phenomena: vec![question.kind.clone()],
@@ -265,10 +239,9 @@ impl User {
 }
 
 /// Scores the memories extracted from a user's sessions.
-#[must_use]
 pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
     let points: Vec<&Point> = user.sessions.iter().flat_map(|session| &session.points).collect();
-    let mut row = user.row(KIND);
+    let mut row = user.row(Kind::HaluMem);
     score_points(&points, memories, &mut row);
     score_updates(&points, memories, &mut row);
     row
@@ -276,7 +249,7 @@ pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
 
 /// Returns how closely a memory states a text: 0 if a number differs or too few of its words are there.
 fn closeness(text: &str, memory: &str) -> f64 {
-    let (gold, said) = (words(text), words(memory));
+    let (gold, said) = (fact_words(text), fact_words(memory));
     let (recall, precision) = (share_of(&gold, &said), share_of(&said, &gold));
     if recall < LEAST_SHARE || !numbers_agree(text, memory) {
         return 0.0;
@@ -333,7 +306,6 @@ fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
 }
 
 /// Scores the extracted memories that the search has found for a question, best first.
-#[must_use]
 pub fn score_question(
     user: &User,
     number: usize,
@@ -341,21 +313,18 @@ pub fn score_question(
     found: &[FoundMemory],
     tokens: fn(&str) -> usize,
 ) -> Row {
-    let mut row = user.question_row(QUESTIONS, number, question);
+    let mut row = user.question_row(Kind::HaluMemQuestions, number, question);
     let texts: Vec<&str> = found.iter().map(|one| one.content.as_str()).collect();
     let evidence = question.evidence();
     let is_found = |piece: &&String| texts.iter().take(PLACES).any(|text| closeness(piece, text) > 0.0);
     row.mean("evidence@10", float(evidence.iter().filter(is_found).count()) / float(evidence.len()));
-    let wanted = words(&question.answer());
-    if !wanted.is_empty() {
-        let context = texts[..fitting(&texts, TOKENS, tokens)].join("\n");
-        row.yes("complete", share_of(&wanted, &words(&context)) >= LEAST_SHARE);
+    if let Some(complete) = is_complete(&question.answer(), &texts, TOKENS, tokens) {
+        row.yes("complete", complete);
     }
     row
 }
 
 /// Scores the points that the search has found for a question in a store of all points; `None` if no point answers it.
-#[must_use]
 pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &[FoundMemory]) -> Option<Row> {
     let points = user.points_by_text();
     let gold: BTreeSet<String> =
@@ -363,7 +332,7 @@ pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &
     if gold.is_empty() {
         return None;
     }
-    let mut row = user.question_row(RETRIEVAL, number, question);
+    let mut row = user.question_row(Kind::HaluMemRetrieval, number, question);
     let found = &found[..found.len().min(PLACES)];
     let is_right = || found.iter().map(|one| gold.contains(&one.content));
     row.mean("recall@10", float(is_right().filter(|right| *right).count()) / float(gold.len()));
@@ -377,6 +346,7 @@ pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &
 mod tests {
     use serde_json::json;
 
+    use super::super::PublicSet;
     use super::*;
     use crate::vocabulary::MemoryType;
 
@@ -433,7 +403,7 @@ mod tests {
         let questions: Vec<_> = user.questions().collect();
         assert_eq!(questions.len(), 1);
         let (number, question) = questions[0];
-        let found = [FoundMemory { id: String::new(), content: "Ilka has a cat named Pixel.".to_owned() }];
+        let found = [FoundMemory { content: "Ilka has a cat named Pixel.".to_owned(), ..FoundMemory::default() }];
         let row = score_question(&user, number, question, &found, |_| 1);
         assert_eq!((value(&row, "evidence@10"), value(&row, "complete")), (Some(1.0), Some(1.0)));
         assert_eq!(value(&score_question(&user, number, question, &[], |_| 1), "evidence@10"), Some(0.0));
@@ -449,9 +419,9 @@ mod tests {
         let path = folder.path().join("HaluMem-Medium.jsonl");
         let line: Value = json!({"uuid": "u", "persona_info": "p", "sessions": []});
         std::fs::write(&path, format!("{line}\n\n{line}\n")).unwrap();
-        assert!(is_halumem(&path));
+        assert_eq!(PublicSet::of(&path), Some(PublicSet::HaluMem));
         assert_eq!(read(&path).unwrap().len(), 2);
         std::fs::write(&path, "{\"id\": 1}\n").unwrap();
-        assert!(!is_halumem(&path));
+        assert_eq!(PublicSet::of(&path), None);
     }
 }

@@ -1,0 +1,127 @@
+//! Measures: what the rows of each kind count, in which unit, and which direction is good.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::vocabulary::Kind;
+use crate::{consolidation, extraction, retrieval, sets};
+
+/// Whether high or low values of a measure are good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Better {
+    /// High values are good.
+    Higher,
+    /// Low values are good.
+    Lower,
+}
+
+/// Meaning of the value of a measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unit {
+    /// A share of one: numerators over denominators.
+    Share,
+    /// A number for each of something: numerators over denominators.
+    Number,
+    /// A total: the numerators alone.
+    Count,
+}
+
+impl Unit {
+    /// Returns `value` with the digits that its unit needs; `–` if nothing was measured.
+    pub(crate) fn format(self, value: Option<f64>) -> String {
+        match (value, self) {
+            (None, _) => "–".to_owned(),
+            (Some(value), Self::Share) => format!("{value:.3}"),
+            (Some(value), Self::Number) => format!("{value:.2}"),
+            (Some(value), Self::Count) => format!("{value:.0}"),
+        }
+    }
+}
+
+/// A measure that rows of a kind contain, or that follows from two of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// The kind of the rows.
+    pub(crate) kind: String,
+    /// Its name, unique among those of its kind.
+    pub(crate) name: String,
+    /// A description in a few words.
+    pub(crate) about: String,
+    /// Whether high or low values are good.
+    pub(crate) better: Better,
+    /// Meaning of its value.
+    pub(crate) unit: Unit,
+    /// The two measures of which it is the harmonic mean; rows do not contain it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) harmonic_of: Option<[String; 2]>,
+}
+
+impl Measure {
+    /// Returns whether both are computed alike; a better description changes nothing.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
+        key(self) == key(other)
+    }
+}
+
+/// A measure in a table of measures: name, description, direction and unit.
+pub(crate) struct Definition(&'static str, &'static str, Better, Unit);
+
+/// A share of which more is better.
+pub(crate) const fn share(name: &'static str, about: &'static str) -> Definition {
+    Definition(name, about, Better::Higher, Unit::Share)
+}
+
+/// A share of which less is better.
+pub(crate) const fn fault(name: &'static str, about: &'static str) -> Definition {
+    Definition(name, about, Better::Lower, Unit::Share)
+}
+
+/// A number for each case, of which less is better.
+pub(crate) const fn number(name: &'static str, about: &'static str) -> Definition {
+    Definition(name, about, Better::Lower, Unit::Number)
+}
+
+/// A total, of which less is better.
+pub(crate) const fn count(name: &'static str, about: &'static str) -> Definition {
+    Definition(name, about, Better::Lower, Unit::Count)
+}
+
+impl Kind {
+    /// Returns the measures of the rows of this kind, in the order in which reports list them.
+    pub(crate) fn measures(self) -> Vec<Measure> {
+        let definitions: &[Definition] = match self {
+            Self::Extraction => extraction::MEASURES,
+            Self::Pair => consolidation::PAIR_MEASURES,
+            Self::Stream => consolidation::STREAM_MEASURES,
+            Self::Recall => retrieval::RECALL_MEASURES,
+            Self::Brief => retrieval::BRIEF_MEASURES,
+            Self::Qa => retrieval::QA_MEASURES,
+            Self::Retention => sets::locomo::RETENTION_MEASURES,
+            Self::Locomo => sets::locomo::QUESTION_MEASURES,
+            Self::LocomoObservations => sets::locomo::OBSERVATION_MEASURES,
+            Self::LocomoSearch => sets::locomo::SEARCH_MEASURES,
+            Self::LongMemEval => sets::longmemeval::MEASURES,
+            Self::HaluMem => sets::halumem::MEASURES,
+            Self::HaluMemQuestions => sets::halumem::QUESTION_MEASURES,
+            Self::HaluMemRetrieval => sets::halumem::RETRIEVAL_MEASURES,
+        };
+        measures_of(self, definitions)
+    }
+}
+
+/// Returns the measures of `definitions`. `F1` is the harmonic mean of recall and precision.
+pub(crate) fn measures_of(kind: Kind, definitions: &[Definition]) -> Vec<Measure> {
+    let measure = |Definition(name, about, better, unit): &Definition| Measure {
+        kind: kind.to_string(),
+        name: (*name).to_owned(),
+        about: (*about).to_owned(),
+        better: *better,
+        unit: *unit,
+        harmonic_of: (*name == "F1").then(|| ["recall".to_owned(), "precision".to_owned()]),
+    };
+    definitions.iter().map(measure).collect()
+}

@@ -1,0 +1,135 @@
+//! Public data sets: conversations, questions and facts that were not written here. None is part of this repository.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use crate::EvalError;
+use crate::files::{format_error, last_part, read_text, walk};
+use crate::results::fitting;
+use crate::text::{LEAST_SHARE, fact_words, share_of};
+
+pub mod halumem;
+pub mod locomo;
+pub mod longmemeval;
+
+/// Bytes of a file that identify it; whole files have hundreds of megabytes.
+const HEAD: u64 = 64 * 1024;
+
+/// A public data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicSet {
+    /// Conversations of two people with questions, evidence and observations.
+    Locomo,
+    /// Questions with many sessions, few of which answer.
+    LongMemEval,
+    /// Long dialogues with points to remember, to update and to keep out.
+    HaluMem,
+}
+
+impl PublicSet {
+    /// Returns the set to which a file belongs, by its beginning.
+    pub fn of(path: &Path) -> Option<Self> {
+        let mut head = Vec::new();
+        std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
+        let head = String::from_utf8_lossy(&head);
+        let has = |name: &str| head.contains(&format!("\"{name}"));
+        let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        if ends("jsonl") && has("uuid\"") && (has("sessions\"") || has("persona_info\"")) {
+            Some(Self::HaluMem)
+        } else if has("question_id\"") && has("haystack_") {
+            Some(Self::LongMemEval)
+        } else {
+            (ends("json") && locomo::is_locomo(path)).then_some(Self::Locomo)
+        }
+    }
+}
+
+/// Location of a public data set, as a file `external/*.toml` describes it. No such set is part of this repository.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalSet {
+    /// Its name.
+    pub name: String,
+    /// Where it is published.
+    pub home: String,
+    /// Its licence.
+    pub licence: String,
+    /// Environment variable that names the file.
+    pub variable: String,
+    /// Environment variable that names corrections of its labels, where some are published.
+    #[serde(default)]
+    pub corrections: Option<String>,
+}
+
+impl ExternalSet {
+    /// Returns the files in or below `path` that describe public data sets, sorted by name.
+    pub fn files(path: &Path) -> Vec<PathBuf> {
+        let describes = |path: &PathBuf| {
+            path.extension().is_some_and(|ending| ending == "toml")
+                && path.parent().is_some_and(|folder| last_part(folder) == "external")
+        };
+        walk(path).filter(describes).collect()
+    }
+
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// [`EvalError::Read`] or [`EvalError::Format`].
+    pub fn read(file: &Path) -> Result<Self, EvalError> {
+        toml::from_str(&read_text(file)?).map_err(|error| format_error(file, "", error.message()))
+    }
+
+    /// Returns the set's file and its corrections, where they exist; `variable` reads the environment.
+    pub fn locate(&self, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<(PathBuf, Option<PathBuf>)> {
+        let file = variable(&self.variable).filter(|path| path.is_file())?;
+        Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
+    }
+}
+
+/// Reads a time without a zone, written as `form`.
+fn time(form: &str, text: &str) -> Option<Timestamp> {
+    let civil = strtime::parse(form, text).ok()?.to_datetime().ok()?;
+    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Returns whether two thirds of the words of an answer stand in the first `texts` that fit into `budget` tokens; `None`
+/// for an answer without words.
+fn is_complete(answer: &str, texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> Option<bool> {
+    let wanted = fact_words(answer);
+    let context = texts[..fitting(texts, budget, tokens)].join("\n");
+    (!wanted.is_empty()).then(|| share_of(&wanted, &fact_words(&context)) >= LEAST_SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_set_that_is_absent_is_not_located() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("external/some.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let text = "name = \"Some\"\nhome = \"https://example.org\"\nlicence = \"MIT\"\nvariable = \"SOME\"\n";
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(ExternalSet::files(folder.path()), std::slice::from_ref(&file));
+        let set = ExternalSet::read(&file).unwrap();
+        assert_eq!((set.name.as_str(), set.locate(|_| None)), ("Some", None));
+        assert_eq!(set.locate(|_| Some("gone.json".into())), None);
+        let data = folder.path().join("set.json");
+        std::fs::write(&data, "[]").unwrap();
+        assert_eq!(set.locate(|name| (name == "SOME").then(|| data.clone())), Some((data.clone(), None)));
+    }
+
+    #[test]
+    fn the_described_public_sets_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/external");
+        let names: Vec<String> =
+            ExternalSet::files(&folder).iter().map(|file| ExternalSet::read(file).unwrap().name).collect();
+        assert_eq!(names, ["HaluMem", "LoCoMo", "LongMemEval"]);
+    }
+}
