@@ -14,7 +14,7 @@ use crate::exchange::{
 use crate::fault::point;
 use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Namespace, Status};
-use crate::pipeline::{Arrival, CachedModel, Settled, path_key, settle_imported};
+use crate::pipeline::{CachedModel, ConsolidatedImport, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Deed, Filter, Order, PlanLedger, RunId, RunStatus};
 
 /// Memories that an export reads at a time; the rest stays in the file.
@@ -100,7 +100,7 @@ pub struct ConsolidatedImport {
     /// The plan of a dry run, to be saved.
     pub plan: SavedPlan,
     /// Decisions, calls and tokens.
-    pub settled: Settled,
+    pub settled: ConsolidatedImport,
     /// The reason why the model was no longer asked, if it was not.
     pub halted: Option<String>,
 }
@@ -246,9 +246,9 @@ impl Memories {
                 inactive.push((place, ImportOutcome::Inactive { content, status: one.memory.status }));
             }
         }
-        let (places, arrivals): (Vec<usize>, Vec<Arrival>) = arrivals.into_iter().unzip();
+        let (places, arrivals): (Vec<usize>, Vec<ImportedMemory>) = arrivals.into_iter().unzip();
         let run = store.begin_run("import", arguments, Timestamp::now())?.id;
-        let settled = settle_imported(store, &self.guard, model.as_ref(), arrivals, &run).await;
+        let settled = consolidate_imported(store, &self.guard, model.as_ref(), arrivals, &run).await;
         let (status, summary) = match &settled {
             Ok(settled) => (RunStatus::Finished, summary(settled)),
             Err(_) => (RunStatus::Failed, json!({})),
@@ -316,16 +316,16 @@ fn folder_digits(path: &Path) -> String {
     folder.map(|folder| path_key(folder)[..8].to_owned()).unwrap_or_default()
 }
 
-fn arrival(imported: Imported) -> Arrival {
+fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, has_id, evidence, .. } = imported;
     let candidate =
         Candidate { claim: memory.claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
     let incoming =
         Incoming { candidate, namespace: memory.namespace, source: memory.source, method: memory.extraction_method };
-    Arrival { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
+    ImportedMemory { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
 }
 
-fn summary(settled: &Settled) -> Value {
+fn summary(settled: &ConsolidatedImport) -> Value {
     let count = |decision: &Decision| settled.changes.iter().filter(|(_, one)| one.decision == *decision).count();
     let decisions: std::collections::BTreeMap<Decision, usize> =
         Decision::ALL.iter().map(|decision| (*decision, count(decision))).collect();

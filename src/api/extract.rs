@@ -102,7 +102,7 @@ impl Memories {
         let pipeline = Pipeline::new(store, &self.guard, extractor, &budget, options);
         let mut ids: Vec<MemoryId> = Vec::new();
         let mut watch = |event: &Event<'_>| {
-            if let Event::Settled(plan) = event {
+            if let Event::Consolidated(plan) = event {
                 ids.extend(plan.changes.iter().filter_map(|change| change.new_id.clone().or(change.target.clone())));
             }
         };

@@ -90,7 +90,7 @@ async fn watch(args: &WatchArgs, context: &Context<'_>, store: &Store, owner: &s
         context.out.note("watching; Ctrl-C ends it");
     }
     loop {
-        let mut told = |job: &Job, fault: Option<&Fault>| tell(context, job, fault);
+        let mut report = |job: &Job, fault: Option<&Fault>| tell(context, job, fault);
         let mut tick = |store: &Store| rounds.tick(store);
         let shift = Shift {
             store,
@@ -98,7 +98,7 @@ async fn watch(args: &WatchArgs, context: &Context<'_>, store: &Store, owner: &s
             until: if args.once { Until::NothingIn(SignedDuration::ZERO) } else { Until::Cancelled },
             cancel: cancel.clone(),
             every: Some((TICK, &mut tick)),
-            told: &mut told,
+            report: &mut report,
         };
         let worked = work_off(shift, |job| extraction.of(job)).await?;
         total = Worked { done: total.done + worked.done, left: total.left + worked.left, busy: worked.busy };

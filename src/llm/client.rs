@@ -1,4 +1,5 @@
-//! Asks an OpenAI-compatible server, with fewer calls at a time while it is overloaded; finds an Ollama server.
+//! A client for OpenAI-compatible servers, with fewer calls at a time while the server is overloaded; and the search for
+//! a local Ollama server.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +21,8 @@ use super::{Complete, Cost, Finish, LlmError, Reply, Request, fault, wire};
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Retries where nobody listens or nothing comes in time: enough for a server that is just starting, and soon over for
-/// a wrong address or a model that is too slow, which no wait mends.
-pub(super) const SILENT_RETRIES: u32 = 2;
+/// a wrong address or a model that is too slow, which no wait cures.
+const SILENT_RETRIES: u32 = 2;
 
 /// Asks an OpenAI-compatible server, again where that may help.
 ///
@@ -32,9 +33,9 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,
-    pub(super) gate: Gate,
+    gate: Gate,
     /// The last call ended without a connection, so the next one need not try as hard.
-    pub(super) is_down: AtomicBool,
+    is_down: AtomicBool,
     pub(super) sleep: Sleep,
 }
 
@@ -73,7 +74,7 @@ impl Client {
         loop {
             let dialect = self.dialect();
             let body = wire::body(request, &self.settings.model, &dialect);
-            match self.ask_in(&body, request, &mut attempts).await {
+            match self.with_retries(&mut attempts, || self.attempt(&body, request)).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) if self.learn(dialect, &fault, Some(request)) => {}
                 Err(fault) => return Err(self.error(&fault, attempts, request)),
@@ -81,13 +82,31 @@ impl Client {
         }
     }
 
-    /// Sends `body` until there is a reply or a fault that waiting does not help.
-    async fn ask_in(&self, body: &Value, request: &Request, attempts: &mut u32) -> Result<Reply, Fault> {
+    async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
+        let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from)?;
+        wire::reply(&answer, request, &self.settings.model)
+    }
+
+    /// Makes attempts, as many at a time as the server takes, until one succeeds or another would not help. Adds them to
+    /// `attempts`.
+    pub(super) async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        attempts: &mut u32,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Fault> {
         let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
         let mut waits = fault::waits(retries, self.settings.jitter_seed).build();
         loop {
             *attempts += 1;
-            let outcome = self.attempt(body, request).await;
+            let pass = self.gate.enter().await;
+            let outcome = attempt().await;
+            match &outcome {
+                Ok(_) => pass.widen(),
+                Err(fault) if fault.is_overload() => pass.narrow(),
+                Err(_) => {}
+            }
+            // A wait is no reason to keep another call from being made.
+            drop(pass);
             let wait = match &outcome {
                 Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if *attempts > SILENT_RETRIES => None,
                 Err(fault) if fault.verdict() == Verdict::Retry => fault::wait_after(fault, waits.next()),
@@ -99,18 +118,6 @@ impl Client {
             };
             (self.sleep)(wait).await;
         }
-    }
-
-    async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
-        let pass = self.gate.enter().await;
-        let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from);
-        let reply = answer.and_then(|answer| wire::reply(&answer, request, &self.settings.model));
-        match &reply {
-            Ok(_) => pass.widen(),
-            Err(fault) if fault.is_overload() => pass.narrow(),
-            Err(_) => {}
-        }
-        reply
     }
 
     pub(super) fn dialect(&self) -> Dialect {
@@ -212,7 +219,7 @@ impl fmt::Debug for Client {
 
 /// Lets calls in; half as many after each overload, one more after as many good answers as calls may be in flight.
 #[derive(Debug)]
-pub(super) struct Gate {
+struct Gate {
     state: Mutex<State>,
     changed: Notify,
 }
@@ -233,7 +240,7 @@ impl Default for Gate {
 
 impl Gate {
     /// Returns a pass as soon as there is room.
-    pub(super) async fn enter(&self) -> Pass<'_> {
+    async fn enter(&self) -> Pass<'_> {
         loop {
             // Made before the look at the state, so that no change between the two is missed.
             let changed = self.changed.notified();
@@ -257,20 +264,20 @@ impl Gate {
 }
 
 /// The right to have one call in flight, given back on drop.
-pub(super) struct Pass<'a> {
+struct Pass<'a> {
     gate: &'a Gate,
 }
 
 impl Pass<'_> {
     /// Halves the calls that may be in flight, down to one.
-    pub(super) fn narrow(&self) {
+    fn narrow(&self) {
         let mut state = self.gate.state();
         state.limit = (state.in_flight / 2).max(1);
         state.good_answers = 0;
     }
 
     /// Counts a good answer.
-    pub(super) fn widen(&self) {
+    fn widen(&self) {
         let mut state = self.gate.state();
         state.good_answers = state.good_answers.saturating_add(1);
         if state.good_answers >= state.limit {

@@ -1,15 +1,11 @@
-//! Asking an OpenAI-compatible server for vectors: `POST /embeddings`.
+//! Vectors from an OpenAI-compatible server: `POST /embeddings`.
 
-use std::sync::atomic::Ordering;
-
-use backon::BackoffBuilder as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::batch::{Body, Call};
-use super::client::SILENT_RETRIES;
 use super::fault::{Fault, Rejection, Verdict};
-use super::{Client, LlmError, fault};
+use super::{Client, LlmError};
 use crate::guard::Redacted;
 
 /// Longest answer that is read; a number takes some 22 bytes as text.
@@ -87,41 +83,19 @@ impl Client {
         if let Some(dimensions) = dimensions {
             body["dimensions"] = dimensions.into();
         }
-        let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
-        let mut waits = fault::waits(retries, self.settings.jitter_seed).build();
         let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let outcome = self.embed_once(&body, texts.len()).await;
-            let wait = match &outcome {
-                Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if attempts > SILENT_RETRIES => None,
-                Err(fault) if fault.verdict() == Verdict::Retry => fault::wait_after(fault, waits.next()),
-                Ok(_) | Err(_) => None,
-            };
-            let Some(wait) = wait else {
-                self.is_down.store(matches!(outcome, Err(Fault::Unreachable(_))), Ordering::Relaxed);
-                return outcome.map_err(|fault| self.failure(&fault, attempts, texts));
-            };
-            (self.sleep)(wait).await;
-        }
+        let outcome = self.with_retries(&mut attempts, || self.embed_once(&body, texts.len())).await;
+        outcome.map_err(|fault| self.failure(&fault, attempts, texts))
     }
 
     async fn embed_once(&self, body: &Value, count: usize) -> Result<Embedded, Fault> {
-        let pass = self.gate.enter().await;
         let call = Call {
             timeout: self.settings.timeout,
             longest: LONGEST_ANSWER,
             if_missing: NOT_HERE,
             ..Call::post("/embeddings", Body::Json(body))
         };
-        let answer = self.attempt_call(&call).await;
-        let embedded = answer.and_then(|answer| read(&answer, count));
-        match &embedded {
-            Ok(_) => pass.widen(),
-            Err(fault) if fault.is_overload() => pass.narrow(),
-            Err(_) => {}
-        }
-        embedded
+        read(&self.attempt_call(&call).await?, count)
     }
 
     fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {

@@ -1,91 +1,59 @@
-//! Requests that are gathered and answered together in batches of the provider.
+//! Batches of a provider: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
 //!
-//! Every pack asks as it would ask a model. Once all packs wait, their requests are submitted; when a batch is over, its
-//! replies are stored and each pack continues. What is then asked again, such as repairs, waits for the next round. What
-//! reached the provider is known from the database at any point, see [`crate::store::Stage`].
+//! Extraction with batches goes in rounds. A round extracts each pack of windows as far as its replies are stored; a
+//! request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits what was gathered
+//! and waits for news; the next round continues the packs that got theirs, from the stored requests and replies. How far a
+//! batch is at the provider is written to the database before each step, see [`crate::store::Stage`].
 //!
-//! A few requests are sent directly, at the full price: as many as [`FEW`], since they are worth cents, and the first
-//! one of a run, which shows what the server does not accept before a day is spent on it.
+//! A few requests are sent directly, at the full price: the last [`FEW`], which are worth cents, and the first of a run,
+//! which shows what the server rejects before a day is spent on it.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, oneshot};
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::PipelineError;
 use crate::extract::Spent;
+use crate::fault::point;
 use crate::guard::Guard;
+use crate::llm::batch::{BatchStatus, MAX_BYTES, MAX_REQUESTS, RemoteBatch, Row, RowAnswer, read_rows};
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
-use crate::store::{Store, StoreError};
+use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
-/// Windows that wait at the same time at most, for the memory that they take.
-pub(super) const MOST_WAITING: usize = 10_000;
-/// As many questions are not worth a batch.
-pub(super) const FEW: usize = 4;
-/// How often a question is put in a batch that does not answer it.
-pub(super) const MAX_ROUNDS: u32 = 2;
+/// Packs of windows that wait at the same time at most, for the memory that they take.
+pub(super) const MAX_WAITING: usize = 10_000;
+/// So few requests are not worth a batch.
+const FEW: usize = 4;
+/// How often a request is put in a batch that does not answer it.
+const MAX_ROUNDS: u32 = 2;
+/// How often a batch is submitted when the answer to the submission is lost and the provider does not list the batch.
+const MAX_CREATIONS: u32 = 3;
+/// Time for a batch to show up in the provider's list.
+const LISTED_AFTER: Duration = Duration::from_secs(2);
+/// Wait before the second look at a batch; it grows by half from one look to the next.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// Longest wait between two looks.
+const LONGEST_WAIT: Duration = Duration::from_mins(2);
+/// Looks in a row that may fail before the batch is left to a later run.
+const MAX_FAILED_LOOKS: u32 = 5;
+/// How long a submission may still be under way after its sender has ended.
+const LATE: SignedDuration = SignedDuration::from_secs(10);
+/// Pause between two looks at the provider's list.
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a question gets.
-pub(super) enum Given {
-    /// A reply, which is in the ledger.
-    Reply(Reply, Cost),
-    /// The word to ask directly.
-    Direct,
-    /// Nothing, for a reason that is its own.
-    Failed(LlmError),
-    /// Nothing, for a reason that others will meet too.
-    Refused(LlmError),
-    /// Nothing yet: it is left to a later run.
-    Left,
+/// How batches are used.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching<'a> {
+    /// The server that answers them.
+    pub client: &'a Client,
+    /// Whether the run waits for the replies, or leaves them to a later run.
+    pub waits: bool,
 }
 
-/// Why windows are left to a later run.
-pub(super) enum Left {
-    /// The person asked not to wait.
-    NotWaiting,
-    /// The person interrupted the run.
-    Interrupted,
-    /// The provider could not be asked.
-    Fault(LlmError),
-}
-
-/// A question under way.
-pub(super) struct Waiter<'a> {
-    pub(super) request: Request,
-    pub(super) senders: Vec<oneshot::Sender<Given>>,
-    /// Batches that it was in.
-    pub(super) rounds: u32,
-    pub(super) reservation: Option<Reservation<'a>>,
-}
-
-#[derive(Default)]
-pub(super) struct State<'a> {
-    /// Questions by hash.
-    pub(super) waiters: HashMap<String, Waiter<'a>>,
-    /// Those of them that are in no batch, in the order in which they came.
-    pub(super) pending: Vec<String>,
-    /// Windows under way.
-    pub(super) in_flight: usize,
-    /// Whether no more windows will begin.
-    pub(super) all_begun: bool,
-    /// Why nothing more is submitted.
-    pub(super) left: Option<Left>,
-}
-
-impl State<'_> {
-    fn waiting(&self) -> usize {
-        self.waiters.values().map(|waiter| waiter.senders.len()).sum()
-    }
-
-    /// Whether every window waits and no other can begin.
-    fn is_gathered(&self) -> bool {
-        let waiting = self.waiting();
-        waiting > 0 && waiting >= self.in_flight && (self.all_begun || self.in_flight >= MOST_WAITING)
-    }
-}
-
-/// What batches came to in one run.
+/// Counts of the batches of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct BatchCounts {
     /// Batches that were submitted.
@@ -94,15 +62,15 @@ pub struct BatchCounts {
     pub requests: u64,
     /// Batches of this or an earlier run that came back.
     pub collected: u64,
-    /// Answers in them.
+    /// Replies in them.
     pub answered: u64,
-    /// Requests that came back without an answer and are asked again.
+    /// Requests that came back without a reply and are sent again.
     pub asked_again: u64,
-    /// Requests that came back without an answer for good.
+    /// Requests that came back without a reply for good.
     pub failed: u64,
-    /// Lines of answers that could not be read.
+    /// Lines of reply files that could not be read.
     pub broken_lines: u64,
-    /// Requests that wait with the provider as the run ends.
+    /// Requests that are at the provider when the run ends.
     pub waiting: u64,
 }
 
@@ -114,25 +82,79 @@ impl BatchCounts {
     }
 }
 
-/// The questions of one run.
-pub(super) struct Queue<'a> {
-    pub(super) batching: Batching<'a>,
-    pub(super) store: &'a Store,
-    pub(super) guard: &'a Guard,
-    pub(super) budget: &'a Budget,
-    pub(super) model: &'a str,
-    /// The run.
-    pub(super) owner: OnceCell<String>,
-    pub(super) state: RefCell<State<'a>>,
-    pub(super) changed: Notify,
-    /// Whether a question was asked directly, so that the server's ways are known.
-    pub(super) is_sounded: Cell<bool>,
-    pub(super) counts: Cell<BatchCounts>,
-    /// What answers have cost that no window of this run has asked for.
-    pub(super) unclaimed: Cell<Spent>,
+/// Why a gathered request gets no reply from a batch.
+#[derive(Clone)]
+pub(super) enum Outcome {
+    /// It is sent directly.
+    Direct,
+    /// It failed, for a reason of its own.
+    Failed(LlmError),
+    /// It failed, for a reason that other requests will meet too.
+    Refused(LlmError),
 }
 
-impl<'a> Queue<'a> {
+/// Why a run submits or collects no more.
+enum Stop {
+    /// The person asked not to wait.
+    NotWaiting,
+    /// The person interrupted the run.
+    Interrupted,
+    /// The provider could not be reached.
+    Fault(LlmError),
+}
+
+/// A gathered request without a reply.
+struct Waiting<'a> {
+    request: Request,
+    /// Batches that it was in.
+    rounds: u32,
+    reservation: Option<Reservation<'a>>,
+}
+
+#[derive(Default)]
+struct State<'a> {
+    /// Requests without a reply, by key.
+    waiting: HashMap<String, Waiting<'a>>,
+    /// Those of them that are in no batch, in the order in which they were gathered.
+    pending: Vec<String>,
+    outcomes: HashMap<String, Outcome>,
+    /// Requests that this run has paid for, each with the window that its reply is counted with.
+    paid: HashMap<String, Option<WindowId>>,
+    /// Requests in batches of other servers.
+    elsewhere: HashSet<String>,
+    /// Why nothing more is submitted.
+    stop: Option<Stop>,
+    /// Whether a request was sent directly, which shows what the server accepts.
+    is_sounded: bool,
+    counts: BatchCounts,
+    /// Cost of replies that no window of this run has asked for.
+    unclaimed: Spent,
+}
+
+/// The requests of one run that are answered in batches.
+pub(super) struct BatchQueue<'a> {
+    batching: Batching<'a>,
+    store: &'a Store,
+    guard: &'a Guard,
+    budget: &'a Budget,
+    model: &'a str,
+    /// The run.
+    owner: OnceCell<String>,
+    state: RefCell<State<'a>>,
+}
+
+/// Reports what happens to batches.
+pub(super) type Report<'t> = &'t dyn Fn(&str);
+
+/// A request with its line in the file of a batch.
+struct Line {
+    key: String,
+    prompt_tokens: u64,
+    text: String,
+}
+
+/// What extraction does with the queue.
+impl<'a> BatchQueue<'a> {
     pub(super) fn new(
         batching: Batching<'a>,
         store: &'a Store,
@@ -140,215 +162,613 @@ impl<'a> Queue<'a> {
         budget: &'a Budget,
         model: &'a str,
     ) -> Self {
-        Self {
-            batching,
-            store,
-            guard,
-            budget,
-            model,
-            owner: OnceCell::new(),
-            state: RefCell::default(),
-            changed: Notify::new(),
-            is_sounded: Cell::new(false),
-            counts: Cell::default(),
-            unclaimed: Cell::default(),
-        }
+        Self { batching, store, guard, budget, model, owner: OnceCell::new(), state: RefCell::default() }
     }
 
-    /// Returns what the question with this hash gets, in the end.
-    pub(super) async fn ask(&self, key: &str, request: &Request) -> Result<Given, StoreError> {
-        if self.state.borrow().left.is_some() {
-            return Ok(Given::Left);
-        }
-        let batch = self.store.batch_of(key)?;
-        if batch.as_ref().is_some_and(|batch| batch.endpoint != self.client().address()) {
-            // Only its own server can be asked for it.
-            self.count(|counts| counts.waiting += 1);
-            return Ok(Given::Left);
-        }
-        let is_out = batch.is_some();
-        let (sender, answer) = oneshot::channel();
-        {
-            let mut state = self.state.borrow_mut();
-            let is_new = !state.waiters.contains_key(key);
-            let fresh = || Waiter { request: request.clone(), senders: Vec::new(), rounds: 0, reservation: None };
-            state.waiters.entry(key.to_owned()).or_insert_with(fresh).senders.push(sender);
-            if is_new && !is_out {
-                state.pending.push(key.to_owned());
-            }
-        }
-        self.changed.notify_waiters();
-        // Nobody answers any more once the run is over.
-        Ok(answer.await.unwrap_or(Given::Left))
+    /// Checks that the provider has batches, before anything is begun.
+    pub(super) async fn check(&self) -> Result<(), LlmError> {
+        self.client().check_batches().await
     }
 
-    /// Counts a window as under way until what is returned is dropped.
-    pub(super) fn working(&self) -> Working<'_, 'a> {
-        self.state.borrow_mut().in_flight += 1;
-        Working { queue: self }
-    }
-
-    /// Notes that no more windows will begin.
-    pub(super) fn no_more(&self) {
-        self.state.borrow_mut().all_begun = true;
-        self.changed.notify_waiters();
-    }
-
-    /// Returns what batches have come to, and what answers have cost that no window has asked for.
-    pub(super) fn counts(&self) -> (BatchCounts, Spent) {
-        (self.counts.get(), self.unclaimed.get())
-    }
-
-    pub(super) fn count(&self, change: impl FnOnce(&mut BatchCounts)) {
-        let mut counts = self.counts.get();
-        change(&mut counts);
-        self.counts.set(counts);
-    }
-
-    pub(super) fn client(&self) -> &'a Client {
-        self.batching.client
-    }
-
-    pub(super) fn owner(&self) -> &str {
-        self.owner.get().map_or("", String::as_str)
-    }
-
-    /// Gives everybody who has asked this question the same; what was reserved for it is free again.
-    pub(super) fn give(&self, key: &str, mut given: impl FnMut() -> Given) {
-        let waiter = self.state.borrow_mut().waiters.remove(key);
-        for sender in waiter.into_iter().flat_map(|waiter| waiter.senders) {
-            // A window that does not wait any more needs nothing.
-            drop(sender.send(given()));
-        }
-    }
-}
-
-/// A window under way.
-pub(super) struct Working<'q, 'a> {
-    queue: &'q Queue<'a>,
-}
-
-impl Drop for Working<'_, '_> {
-    fn drop(&mut self) {
-        self.queue.state.borrow_mut().in_flight -= 1;
-        self.queue.changed.notify_waiters();
-    }
-}
-
-/// How batches are used.
-#[derive(Debug, Clone, Copy)]
-pub struct Batching<'a> {
-    /// The server that answers them.
-    pub client: &'a Client,
-    /// Whether the run waits for the answers, or leaves them to a later one.
-    pub waits: bool,
-}
-
-/// What a run tells about its batches.
-pub(super) type Tell<'t> = &'t dyn Fn(&str);
-
-impl Queue<'_> {
-    /// Gathers, submits and collects for as long as anybody asks; never ends by itself.
+    /// Begins for the run `owner`: finds out what became of batches whose processes ended while they were submitted.
     ///
     /// # Errors
-    /// [`PipelineError::Store`] if the database cannot be used.
-    pub(super) async fn drive(
-        &self,
-        halted: impl Fn() -> Option<LlmError>,
-        cancel: &CancellationToken,
-        tell: Tell<'_>,
-    ) -> Result<std::convert::Infallible, PipelineError> {
-        loop {
-            self.gathered().await;
-            if let Some(error) = halted() {
-                self.give_pending(|| Given::Refused(error.clone()));
+    /// [`PipelineError::Model`] if the provider cannot be asked; no window was begun then.
+    pub(super) async fn begin(&self, owner: &str) -> Result<(), PipelineError> {
+        self.owner.get_or_init(|| owner.to_owned());
+        for batch in self.open_here()? {
+            self.recover(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Gathers a request that has no stored reply. Returns how it ended if no batch answers it.
+    pub(super) fn ask(&self, key: &str, request: &Request) -> Result<Option<Outcome>, StoreError> {
+        let mut state = self.state.borrow_mut();
+        if let Some(outcome) = state.outcomes.get(key) {
+            return Ok(Some(outcome.clone()));
+        }
+        if state.stop.is_some() || state.waiting.contains_key(key) {
+            return Ok(None);
+        }
+        match self.store.batch_of(key)? {
+            // Only its own server can be asked for it.
+            Some(batch) if batch.endpoint != self.client().address() => {
+                let is_new = state.elsewhere.insert(key.to_owned());
+                state.counts.waiting += u64::from(is_new);
+                return Ok(None);
             }
-            if cancel.is_cancelled() {
-                self.leave(Left::Interrupted);
-            }
-            if self.give_directly() {
-                continue;
-            }
-            let left = match self.submit_pending(tell).await? {
-                None => self.collect(cancel, tell).await?,
-                left => left,
-            };
-            match left {
-                None => {}
-                // The next windows may still be submitted.
-                Some(Left::NotWaiting) => self.give_all(|| Given::Left),
-                Some(left) => self.leave(left),
-            }
+            Some(_) => {}
+            None => state.pending.push(key.to_owned()),
+        }
+        state.waiting.insert(key.to_owned(), Waiting { request: request.clone(), rounds: 0, reservation: None });
+        Ok(None)
+    }
+
+    /// Notes how a request that was sent directly ended, for the next round of its pack, which begins with `window`.
+    pub(super) fn sent_directly(&self, key: &str, window: Option<WindowId>, error: Option<&LlmError>) {
+        let mut state = self.state.borrow_mut();
+        let outcome = state.outcomes.remove(key);
+        match error {
+            None => drop(state.paid.insert(key.to_owned(), window)),
+            // Another process has put it in a batch meanwhile.
+            Some(LlmError::InBatch) => drop(outcome),
+            Some(error) => drop(state.outcomes.insert(key.to_owned(), Outcome::Failed(error.clone()))),
         }
     }
 
-    /// Waits until every window waits.
-    async fn gathered(&self) {
-        loop {
-            // Made before the look at the state, so that no change between the two is missed.
-            let changed = self.changed.notified();
-            if self.state.borrow().is_gathered() {
-                return;
+    /// Returns whether a stored reply was paid for by this run and is counted with `window`: the first that takes it.
+    pub(super) fn cost(&self, key: &str, window: Option<WindowId>) -> Cost {
+        match self.state.borrow_mut().paid.get_mut(key) {
+            Some(owner) if owner.is_none() || *owner == window => {
+                *owner = window;
+                Cost::Call
             }
-            changed.await;
+            Some(_) | None => Cost::Cached,
         }
     }
 
-    /// Has the first question of the run, or the last few, asked directly; returns whether there are any.
-    fn give_directly(&self) -> bool {
-        let (count, pending) = {
-            let state = self.state.borrow();
-            let may_spend = !self.budget.is_limited() || state.waiters.values().all(|one| one.reservation.is_none());
-            let count = match state.pending.len() {
-                // Those who ask directly would wait for what is reserved, and what is reserved for them.
-                _ if !may_spend => 0,
-                few if few <= FEW => few,
-                _ if !self.is_sounded.get() => 1,
-                _ => 0,
-            };
-            (count, state.pending.iter().take(count).cloned().collect::<Vec<_>>())
-        };
-        self.state.borrow_mut().pending.drain(..count);
-        for key in &pending {
-            self.give(key, || Given::Direct);
-        }
-        if count > 0 {
-            self.is_sounded.set(true);
-        }
-        count > 0
+    /// Whether this run still expects a reply to any of these requests.
+    pub(super) fn awaits_any(&self, keys: &[String]) -> bool {
+        let state = self.state.borrow();
+        keys.iter().any(|key| state.waiting.contains_key(key))
     }
 
-    /// Gives up for this run; what is with the provider stays there.
-    fn leave(&self, left: Left) {
-        self.state.borrow_mut().left.get_or_insert(left);
-        self.give_all(|| Given::Left);
+    /// Returns the counts of this run, and the cost of replies that no window of it has asked for.
+    pub(super) fn counts(&self) -> (BatchCounts, Spent) {
+        let state = self.state.borrow();
+        (state.counts, state.unclaimed)
     }
 
     /// Returns why nothing more was submitted, where that is a fault.
     pub(super) fn fault(&self) -> Option<LlmError> {
-        match &self.state.borrow().left {
-            Some(Left::Fault(error)) => Some(error.clone()),
-            Some(Left::Interrupted | Left::NotWaiting) | None => None,
+        match &self.state.borrow().stop {
+            Some(Stop::Fault(error)) => Some(error.clone()),
+            Some(Stop::Interrupted | Stop::NotWaiting) | None => None,
         }
     }
 
-    fn give_all(&self, mut given: impl FnMut() -> Given) {
-        let keys: Vec<String> = {
-            let mut state = self.state.borrow_mut();
-            let pending = std::mem::take(&mut state.pending).len();
-            let out = state.waiters.len() - pending.min(state.waiters.len());
-            self.count(|counts| counts.waiting += out as u64);
-            state.waiters.keys().cloned().collect()
+    /// Submits what was gathered and waits until there is news about any request; `false` if this run gets no more.
+    ///
+    /// # Errors
+    /// [`PipelineError::Store`] if the database cannot be used.
+    pub(super) async fn advance(
+        &self,
+        halted: Option<LlmError>,
+        cancel: &CancellationToken,
+        report: Report<'_>,
+    ) -> Result<bool, PipelineError> {
+        if let Some(error) = halted
+            && self.refuse_pending(&error)
+        {
+            return Ok(true);
+        }
+        let stop = if cancel.is_cancelled() {
+            Some(Stop::Interrupted)
+        } else if self.grant_direct() {
+            return Ok(true);
+        } else {
+            match self.submit_pending(report).await? {
+                None => self.collect(cancel, report).await?,
+                stop => stop,
+            }
         };
-        for key in keys {
-            self.give(&key, &mut given);
+        let Some(stop) = stop else { return Ok(true) };
+        let mut state = self.state.borrow_mut();
+        let pending = std::mem::take(&mut state.pending).len();
+        let waiting = std::mem::take(&mut state.waiting).len();
+        state.counts.waiting += waiting.saturating_sub(pending) as u64;
+        if !matches!(stop, Stop::NotWaiting) {
+            // Without waiting, the windows that come next may still be submitted.
+            state.stop.get_or_insert(stop);
+        }
+        Ok(false)
+    }
+
+    fn client(&self) -> &'a Client {
+        self.batching.client
+    }
+
+    fn owner(&self) -> &str {
+        self.owner.get().map_or("", String::as_str)
+    }
+
+    /// Ends a request without a reply from a batch; what was reserved for it is free again.
+    fn end(&self, key: &str, outcome: Outcome) {
+        let mut state = self.state.borrow_mut();
+        if state.waiting.remove(key).is_some() {
+            state.outcomes.insert(key.to_owned(), outcome);
         }
     }
 
-    pub(super) fn give_pending(&self, mut given: impl FnMut() -> Given) {
-        let keys = std::mem::take(&mut self.state.borrow_mut().pending);
-        for key in keys {
-            self.give(&key, &mut given);
+    fn refuse_pending(&self, error: &LlmError) -> bool {
+        let pending = std::mem::take(&mut self.state.borrow_mut().pending);
+        pending.iter().for_each(|key| self.end(key, Outcome::Refused(error.clone())));
+        !pending.is_empty()
+    }
+
+    /// Has the first request of the run, or the last few, sent directly; returns whether there are any.
+    fn grant_direct(&self) -> bool {
+        let granted: Vec<String> = {
+            let mut state = self.state.borrow_mut();
+            // A direct request would wait for what is reserved for batches, and a batch waits for nobody.
+            let may_spend = !self.budget.is_limited() || state.waiting.values().all(|one| one.reservation.is_none());
+            let count = match state.pending.len() {
+                _ if !may_spend => 0,
+                few if few <= FEW => few,
+                _ if !state.is_sounded => 1,
+                _ => 0,
+            };
+            state.is_sounded |= count > 0;
+            state.pending.drain(..count).collect()
+        };
+        granted.iter().for_each(|key| self.end(key, Outcome::Direct));
+        !granted.is_empty()
+    }
+}
+
+/// Submission.
+impl BatchQueue<'_> {
+    /// Submits what is pending, as far as the budget allows: each request is reserved at its worst case in a batch. What
+    /// does not fit beside the requests that are out waits for them.
+    async fn submit_pending(&self, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
+        if self.state.borrow().pending.len() <= FEW {
+            return Ok(None);
         }
+        let mut lines = self.reserved_lines().await;
+        while !lines.is_empty() {
+            let rest = lines.split_off(first_file(&lines));
+            match self.submit(&lines, report).await? {
+                Ok(()) => {}
+                Err(error @ LlmError::Transient { .. }) => return Ok(Some(Stop::Fault(error))),
+                Err(error) => {
+                    let unsent = lines.iter().chain(&rest);
+                    unsent.for_each(|line| self.end(&line.key, Outcome::Refused(error.clone())));
+                    return Ok(None);
+                }
+            }
+            lines = rest;
+        }
+        Ok(None)
+    }
+
+    /// Takes from the pending requests those that the budget allows.
+    async fn reserved_lines(&self) -> Vec<Line> {
+        let pending = std::mem::take(&mut self.state.borrow_mut().pending);
+        let mut lines = Vec::new();
+        for key in pending {
+            // Counting tokens takes long, and the run has to give a sign of life meanwhile.
+            tokio::task::yield_now().await;
+            let reserved = self.reserved_line(&key);
+            match reserved {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => self.state.borrow_mut().pending.push(key),
+                Err(error) => self.end(&key, Outcome::Refused(error)),
+            }
+        }
+        lines
+    }
+
+    fn reserved_line(&self, key: &str) -> Result<Option<Line>, LlmError> {
+        let mut state = self.state.borrow_mut();
+        let Some(waiting) = state.waiting.get_mut(key) else { return Ok(None) };
+        let prompt_tokens = waiting.request.prompt_tokens();
+        let completion_tokens = u64::from(waiting.request.max_completion_tokens);
+        let Some(reservation) = self.budget.reserve_in_batch(prompt_tokens, completion_tokens)? else {
+            return Ok(None);
+        };
+        waiting.reservation = Some(reservation);
+        let text = self.client().batch_line(key, &waiting.request);
+        Ok(Some(Line { key: key.to_owned(), prompt_tokens, text }))
+    }
+
+    /// Submits one file. The inner error says why the provider did not take it; after a transient one, it may have.
+    async fn submit(&self, lines: &[Line], report: Report<'_>) -> Result<Result<(), LlmError>, PipelineError> {
+        let mut batch = self.new_batch();
+        let requests: Vec<BatchRequest> = lines
+            .iter()
+            .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
+            .collect();
+        let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
+        point("batch.planned");
+        let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
+        for line in others {
+            // Another process has submitted it meanwhile.
+            if let Some(waiting) = self.state.borrow_mut().waiting.get_mut(&line.key) {
+                waiting.reservation = None;
+            }
+        }
+        if ours.is_empty() {
+            self.store.drop_batch(&batch)?;
+            return Ok(Ok(()));
+        }
+        let content: String = ours.iter().map(|line| line.text.as_str()).collect();
+        let name = format!("afterthought-{}.jsonl", batch.id);
+        match self.client().upload_batch(&name, content.as_bytes()).await {
+            Ok(file) => batch.input_file = Some(file),
+            Err(error) => {
+                self.store.drop_batch(&batch)?;
+                return Ok(Err(error));
+            }
+        }
+        point("batch.uploaded");
+        batch.stage = Stage::Creating;
+        if !self.store.batch_is(&batch, Timestamp::now())? {
+            // Another process took this one for dead and has freed the requests.
+            return Ok(Ok(()));
+        }
+        let remote = match self.created(&batch).await {
+            Ok(remote) => remote,
+            Err(error) => {
+                // After a transient error the provider may have taken it, so the next run looks for it in the list.
+                if !matches!(error, LlmError::Transient { .. }) {
+                    self.store.drop_batch(&batch)?;
+                }
+                return Ok(Err(error));
+            }
+        };
+        point("batch.submitted");
+        report(&format!("batch {} submitted with {} requests", remote.id, ours.len()));
+        self.is_submitted(batch, remote)?;
+        let mut state = self.state.borrow_mut();
+        state.counts.submitted += 1;
+        state.counts.requests += ours.len() as u64;
+        for line in ours {
+            if let Some(waiting) = state.waiting.get_mut(&line.key) {
+                waiting.rounds += 1;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Notes that the provider has taken a batch.
+    fn is_submitted(&self, batch: Batch, remote: RemoteBatch) -> Result<(), PipelineError> {
+        let status = remote.status.as_str().to_owned();
+        let batch = Batch { stage: Stage::Submitted, remote_id: Some(remote.id), remote_status: Some(status), ..batch };
+        if !self.store.batch_is(&batch, Timestamp::now())? {
+            tracing::warn!("batch {} went to another process while it was submitted", batch.id);
+        }
+        Ok(())
+    }
+
+    /// Submits a batch once: where the answer is lost, the provider's list shows whether the batch was taken.
+    async fn created(&self, batch: &Batch) -> Result<RemoteBatch, LlmError> {
+        let file = batch.input_file.as_deref().unwrap_or_default();
+        let mut creations = 1;
+        loop {
+            let error = match self.client().create_batch(&batch.id, file).await {
+                Err(error @ LlmError::Transient { .. }) => error,
+                outcome => return outcome,
+            };
+            tokio::time::sleep(LISTED_AFTER).await;
+            match self.client().find_batch(&batch.id, file).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) if creations < MAX_CREATIONS => creations += 1,
+                Ok(None) | Err(_) => return Err(error),
+            }
+        }
+    }
+
+    fn new_batch(&self) -> Batch {
+        let now = Timestamp::now();
+        Batch {
+            id: uuid::Uuid::now_v7().to_string(),
+            owner: self.owner().to_owned(),
+            endpoint: self.client().address().to_owned(),
+            model: self.model.to_owned(),
+            stage: Stage::Planned,
+            stage_at: now,
+            input_file: None,
+            remote_id: None,
+            remote_status: None,
+            created_at: now,
+            waiting: 0,
+        }
+    }
+}
+
+/// Returns how many lines the first file takes.
+fn first_file(lines: &[Line]) -> usize {
+    let mut bytes = 0;
+    let fits = lines.iter().take(MAX_REQUESTS).take_while(|line| {
+        bytes += line.text.len();
+        bytes <= MAX_BYTES
+    });
+    fits.count().max(1)
+}
+
+/// Collection.
+impl BatchQueue<'_> {
+    /// Waits until there is news about any request; returns why it does not wait, if so.
+    async fn collect(&self, cancel: &CancellationToken, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
+        let (mut wait, mut failed) = (FIRST_WAIT, 0);
+        loop {
+            match self.look(report).await? {
+                Ok(true) => return Ok(None),
+                Ok(false) => failed = 0,
+                Err(LlmError::Transient { .. }) if self.batching.waits && failed < MAX_FAILED_LOOKS => failed += 1,
+                Err(error) => return Ok(Some(Stop::Fault(error))),
+            }
+            if !self.batching.waits {
+                return Ok(Some(Stop::NotWaiting));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = cancel.cancelled() => return Ok(Some(Stop::Interrupted)),
+            }
+            wait = (wait * 3 / 2).min(LONGEST_WAIT);
+        }
+    }
+
+    /// Looks once at every batch with a request of this run, and returns whether there is news.
+    async fn look(&self, report: Report<'_>) -> Result<Result<bool, LlmError>, PipelineError> {
+        if self.take_from_others()? {
+            return Ok(Ok(true));
+        }
+        let mut is_news = false;
+        for batch in self.open_here()? {
+            let requests = self.store.batch_requests(&batch.id)?;
+            let is_awaited = requests.iter().any(|request| self.state.borrow().waiting.contains_key(&request.key));
+            if !is_awaited {
+                continue;
+            }
+            let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
+                self.recover(batch).await?;
+                continue;
+            };
+            match self.client().batch(&remote_id).await {
+                Ok(remote) if remote.status.is_over() => {
+                    if let Err(error) = self.take_in(&batch, &requests, &remote, report).await? {
+                        return Ok(Err(error));
+                    }
+                    is_news = true;
+                }
+                Ok(remote) => self.note_status(batch, remote.status)?,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(is_news))
+    }
+
+    /// Looks for requests that are in no open batch any more: their replies are stored by now, or they are sent again.
+    /// Returns whether there are any, or nothing is out.
+    fn take_from_others(&self) -> Result<bool, StoreError> {
+        let out: HashSet<String> = {
+            let state = self.state.borrow();
+            let pending: HashSet<&String> = state.pending.iter().collect();
+            state.waiting.keys().filter(|key| !pending.contains(key)).cloned().collect()
+        };
+        if out.is_empty() {
+            return Ok(true);
+        }
+        let mut in_batch = HashSet::new();
+        for batch in self.store.open_batches()? {
+            in_batch.extend(self.store.batch_requests(&batch.id)?.into_iter().map(|request| request.key));
+        }
+        let mut any = false;
+        for key in out.difference(&in_batch) {
+            any = true;
+            if self.store.reply(key)?.is_some() {
+                self.state.borrow_mut().waiting.remove(key);
+            } else {
+                self.again(key, "another process has given its batch up");
+            }
+        }
+        Ok(any)
+    }
+
+    fn note_status(&self, batch: Batch, status: BatchStatus) -> Result<(), StoreError> {
+        if batch.remote_status.as_deref() == Some(status.as_str()) {
+            return Ok(());
+        }
+        let stage_at = batch.stage_at;
+        self.store.batch_is(&Batch { remote_status: Some(status.as_str().to_owned()), ..batch }, stage_at)?;
+        Ok(())
+    }
+
+    /// Stores what a batch has brought. The inner error says why it could not be fetched; the batch stays open then.
+    async fn take_in(
+        &self,
+        batch: &Batch,
+        requests: &[BatchRequest],
+        remote: &RemoteBatch,
+        report: Report<'_>,
+    ) -> Result<Result<(), LlmError>, PipelineError> {
+        let rows = match self.rows(remote).await {
+            Ok(rows) => rows,
+            Err(error) => return Ok(Err(error)),
+        };
+        let answers = self.answers(requests, rows);
+        let mut replies = Vec::new();
+        for (key, answer) in &answers {
+            if let RowAnswer::Reply(reply) = answer {
+                let text = self.guard.redact(reply.text.clone()).0;
+                replies.push(BatchReply { key: key.clone(), text, reply: reply.clone() });
+            }
+        }
+        point("batch.fetched");
+        let status = remote.status.as_str();
+        if !self.store.end_batch(&batch.id, status, &replies, Timestamp::now())? {
+            // Another process was quicker; the next look finds what it has stored.
+            return Ok(Ok(()));
+        }
+        point("batch.ended");
+        {
+            let counts = &mut self.state.borrow_mut().counts;
+            counts.collected += 1;
+            counts.answered += replies.len() as u64;
+        }
+        report(&format!("batch {} is {status}: {} of {} answered", remote.id, replies.len(), requests.len()));
+        if remote.status == BatchStatus::Failed {
+            let error = self.client().not_taken(remote);
+            requests.iter().for_each(|request| self.end(&request.key, Outcome::Refused(error.clone())));
+            return Ok(Ok(()));
+        }
+        for (key, answer) in &answers {
+            match answer {
+                RowAnswer::Reply(reply) => self.pay(key, reply),
+                RowAnswer::Failed(error) => self.fail(key, error.clone()),
+                RowAnswer::Again(reason) if remote.status != BatchStatus::Cancelled => self.again(key, reason),
+                RowAnswer::Again(_) => self.give_up(key, "its batch was cancelled at the provider"),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Returns the rows of both files of a batch.
+    async fn rows(&self, remote: &RemoteBatch) -> Result<Vec<Row>, LlmError> {
+        let mut all = Vec::new();
+        for file in [&remote.output_file_id, &remote.error_file_id].into_iter().flatten() {
+            let (rows, broken) = read_rows(&self.client().batch_file(file).await?);
+            self.state.borrow_mut().counts.broken_lines += broken as u64;
+            all.extend(rows);
+        }
+        Ok(all)
+    }
+
+    /// Returns one answer for each request: the first of several rows, and without any row the advice to send it again.
+    fn answers(&self, requests: &[BatchRequest], rows: Vec<Row>) -> Vec<(String, RowAnswer)> {
+        let mut by_key: HashMap<String, Row> = HashMap::with_capacity(rows.len());
+        for row in rows {
+            by_key.entry(row.key.clone()).or_insert(row);
+        }
+        let (reader, state) = (self.client().row_reader(), self.state.borrow());
+        let answer = |request: &BatchRequest| {
+            let Some(row) = by_key.get(&request.key) else {
+                return RowAnswer::Again("its batch ended without it".to_owned());
+            };
+            let asked = state.waiting.get(&request.key).map(|waiting| &waiting.request);
+            reader.read(row, asked, request.prompt_tokens)
+        };
+        requests.iter().map(|request| (request.key.clone(), answer(request))).collect()
+    }
+
+    /// Counts a stored reply as paid for now.
+    fn pay(&self, key: &str, reply: &Reply) {
+        let mut state = self.state.borrow_mut();
+        let Reply { prompt_tokens, completion_tokens, .. } = *reply;
+        let waiting = state.waiting.remove(key);
+        if waiting.is_some() {
+            state.paid.insert(key.to_owned(), None);
+        } else {
+            state.unclaimed += Spent { calls: 1, cached: 0, prompt_tokens, completion_tokens };
+        }
+        match waiting.and_then(|waiting| waiting.reservation) {
+            Some(reservation) => reservation.settle(prompt_tokens, completion_tokens),
+            None => self.budget.charge_in_batch(prompt_tokens, completion_tokens),
+        }
+    }
+
+    /// Puts a request in the next batch, unless it was in enough of them.
+    fn again(&self, key: &str, reason: &str) {
+        {
+            let mut state = self.state.borrow_mut();
+            let Some(waiting) = state.waiting.get_mut(key) else { return };
+            if waiting.rounds < MAX_ROUNDS {
+                // Free for others until it is submitted again.
+                waiting.reservation = None;
+                waiting.rounds = waiting.rounds.max(1);
+                state.pending.push(key.to_owned());
+                state.counts.asked_again += 1;
+                return;
+            }
+        }
+        self.give_up(key, reason);
+    }
+
+    fn give_up(&self, key: &str, reason: &str) {
+        let attempts = self.state.borrow().waiting.get(key).map_or(1, |waiting| waiting.rounds.max(1));
+        let endpoint = self.client().address().to_owned();
+        self.fail(key, LlmError::Transient { endpoint, reason: reason.to_owned(), attempts });
+    }
+
+    fn fail(&self, key: &str, error: LlmError) {
+        self.state.borrow_mut().counts.failed += 1;
+        self.end(key, Outcome::Failed(error));
+    }
+}
+
+/// Recovery.
+impl BatchQueue<'_> {
+    /// Returns the open batches of this server.
+    fn open_here(&self) -> Result<Vec<Batch>, StoreError> {
+        let mut open = self.store.open_batches()?;
+        open.retain(|batch| batch.endpoint == self.client().address());
+        Ok(open)
+    }
+
+    /// Finds out what became of a batch that nobody is submitting any more; leaves every other as it is.
+    async fn recover(&self, batch: Batch) -> Result<(), PipelineError> {
+        if batch.stage == Stage::Submitted || self.is_in_good_hands(&batch)? {
+            return Ok(());
+        }
+        if !self.store.take_batch_over(&batch, self.owner())? {
+            return Ok(());
+        }
+        let batch = Batch { owner: self.owner().to_owned(), ..batch };
+        let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
+            return Ok(self.store.drop_batch(&batch)?);
+        };
+        let begun = Instant::now();
+        loop {
+            // Looked at before the list: what is not listed after this time was not taken. Waiting as long here is enough
+            // whatever the clock says.
+            let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
+                || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
+            match self.client().find_batch(&batch.id, &file).await? {
+                Some(remote) => return self.is_submitted(batch, remote),
+                None if is_late => return Ok(self.store.drop_batch(&batch)?),
+                None => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    fn is_in_good_hands(&self, batch: &Batch) -> Result<bool, StoreError> {
+        if batch.owner == self.owner() {
+            return Ok(false);
+        }
+        match self.store.run(&batch.owner) {
+            Ok(run) => Ok(run.is_alive(Timestamp::now())),
+            Err(StoreError::UnknownRun { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(bytes: usize) -> Line {
+        Line { key: String::new(), prompt_tokens: 0, text: "x".repeat(bytes) }
+    }
+
+    #[test]
+    fn a_file_keeps_within_both_limits() {
+        let many: Vec<Line> = (0..=MAX_REQUESTS).map(|_| line(1)).collect();
+        assert_eq!(first_file(&many), MAX_REQUESTS);
+        let long = [line(MAX_BYTES / 2), line(MAX_BYTES / 2), line(1)];
+        assert_eq!(first_file(&long), 2);
+        assert_eq!(first_file(&[line(MAX_BYTES + 1), line(1)]), 1);
     }
 }

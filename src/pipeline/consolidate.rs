@@ -1,4 +1,4 @@
-//! The second half of a run, full passes and imports: candidates are compared with what is stored, and written.
+//! The second half of a run, full passes and imports: compares candidates with what is stored, and writes them.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use transcripts::{MessageTime, TimeSource};
 
 use super::Pipeline;
+use super::projects::Namespaces;
 use super::summary::Tally;
-use super::{CachedModel, HEARTBEAT, PipelineError, Place, keep_alive};
+use super::{CachedModel, HEARTBEAT, PipelineError, end_run, keep_alive};
 use crate::consolidate::decide::order::When;
 use crate::consolidate::pass::{Allowance, Event, Report, TakenBack, Terms, pass_over};
 use crate::consolidate::{ApplyError, Change, Decision, Incoming, Plan, apply, apply_within, consolidate};
@@ -19,7 +20,7 @@ use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
 use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
-use crate::store::{Database, PendingWindow, RunId, RunStatus, Store, StoreError, WindowId, normalised_hash};
+use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, normalised_hash};
 
 /// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
 const BATCH: usize = 200;
@@ -58,12 +59,12 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
 }
 
 fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
-    let place = Place::of_project(window.namespace);
-    window.candidates.into_iter().map(|candidate| incoming(candidate, &place, &window.transcript)).collect()
+    let namespaces = Namespaces::of_project(window.namespace);
+    window.candidates.into_iter().map(|candidate| incoming(candidate, &namespaces, &window.transcript)).collect()
 }
 
-fn incoming(candidate: Candidate, place: &Place, transcript: &str) -> Incoming {
-    let namespace = place.for_audience(candidate.audience).clone();
+fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> Incoming {
+    let namespace = namespaces.for_audience(candidate.audience).clone();
     Incoming { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
 }
 
@@ -78,13 +79,14 @@ async fn consolidate_batch<C: Complete>(
     for _ in 0..MAX_REPLANS {
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
-        let mut told = tally.borrow_mut();
-        told.summary.relation_calls += spent.calls;
-        told.summary.spend(spent);
-        drop(told);
+        {
+            let summary = &mut tally.borrow_mut().summary;
+            summary.relation_calls += spent.calls;
+            summary.spend(spent);
+        }
         // A replanned batch asks the same questions, which the ledger answers.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
-            // Another process may have settled the same windows meanwhile.
+            // Another process may have written the same windows meanwhile.
             if writer.mark_windows_applied(windows)? < windows.len() {
                 return Err(Taken::Windows);
             }
@@ -93,7 +95,7 @@ async fn consolidate_batch<C: Complete>(
         match written {
             Ok(_) => {
                 tracing::info!(windows = windows.len(), changes = plan.changes.len(), "a batch is written");
-                tally.borrow_mut().settled(&plan);
+                tally.borrow_mut().consolidated(&plan);
                 return Ok(());
             }
             Err(Taken::Windows) => return Ok(()),
@@ -106,7 +108,7 @@ async fn consolidate_batch<C: Complete>(
 
 /// Why a batch was not written.
 enum Taken {
-    /// Some of its windows were settled by another process; what is left comes with the next batch.
+    /// Some of its windows were written by another process; what is left comes with the next batch.
     Windows,
     /// The plan cannot be written.
     Plan(ApplyError),
@@ -125,8 +127,8 @@ impl From<StoreError> for Taken {
 }
 
 impl Tally<'_> {
-    /// Counts what became of a batch, and tells it.
-    fn settled(&mut self, plan: &Plan) {
+    /// Counts the decisions about a batch, and reports them.
+    fn consolidated(&mut self, plan: &Plan) {
         self.summary.candidates += plan.changes.len() as u64;
         for change in &plan.changes {
             self.summary.waiting += u64::from(change.pending);
@@ -137,7 +139,7 @@ impl Tally<'_> {
             let what = if plan.failed_calls == 1 { "question" } else { "questions" };
             self.fail(format!("{} {what} about memories that are hard to tell apart", plan.failed_calls), why);
         }
-        (self.watch)(&super::Event::Settled(plan));
+        (self.watch)(&super::Event::Consolidated(plan));
     }
 }
 
@@ -148,7 +150,7 @@ pub struct FullPass<'a, C> {
     pub store: &'a Store,
     /// What takes secrets out.
     pub guard: &'a Guard,
-    /// Who is asked where the rules do not tell; `None` for the rules alone.
+    /// Who is asked where the rules do not decide; `None` for the rules alone.
     pub model: Option<&'a C>,
     /// What may be spent.
     pub budget: &'a Budget,
@@ -215,32 +217,19 @@ pub async fn full_pass<C: Complete>(
 ) -> Result<FullSummary, PipelineError> {
     let model = pass.model.map(|model| CachedModel::new(model, pass.store, pass.guard, pass.budget));
     let watch = RefCell::new(watch);
-    let tell = |event: &Event<'_>| (watch.borrow_mut())(event);
+    let report = |event: &Event<'_>| (watch.borrow_mut())(event);
     if dry_run {
         let copy = pass.store.copy_in_memory()?;
-        go(&FullPass { store: &copy, ..pass }, model.as_ref(), None, &cancel, &tell).await
+        go(&FullPass { store: &copy, ..pass }, model.as_ref(), None, &cancel, &report).await
     } else {
         let run = pass.store.begin_run("consolidate", arguments, Timestamp::now())?;
-        let work = go(&pass, model.as_ref(), Some(&run.id), &cancel, &tell);
-        let outcome = keep_alive(pass.store, &run.id, HEARTBEAT, work).await;
-        end(&pass, &run.id, outcome)
-    }
-}
-
-fn end<C>(
-    pass: &FullPass<'_, C>,
-    run: &RunId,
-    outcome: Result<FullSummary, PipelineError>,
-) -> Result<FullSummary, PipelineError> {
-    let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-    let summary = outcome.as_ref().map(|summary| FullSummary { run: Some(run.to_string()), ..summary.clone() });
-    let value = summary.as_ref().map_or(serde_json::Value::Null, |summary| {
-        serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot")
-    });
-    pass.store.finish_run(run, status, &value, Timestamp::now())?;
-    match summary {
-        Ok(summary) => Ok(summary),
-        Err(_) => outcome,
+        let work = go(&pass, model.as_ref(), Some(&run.id), &cancel, &report);
+        let mut outcome = keep_alive(pass.store, &run.id, HEARTBEAT, work).await;
+        if let Ok(summary) = &mut outcome {
+            summary.run = Some(run.id.to_string());
+        }
+        end_run(pass.store, &run.id, outcome.is_ok(), &outcome.as_ref().ok())?;
+        outcome
     }
 }
 
@@ -249,7 +238,7 @@ async fn go<C: Complete>(
     model: Option<&CachedModel<'_, C>>,
     run: Option<&RunId>,
     cancel: &CancellationToken,
-    tell: &dyn Fn(&Event<'_>),
+    report: &dyn Fn(&Event<'_>),
 ) -> Result<FullSummary, PipelineError> {
     let mut inhabited = pass.store.inhabited()?;
     inhabited.retain(|(namespace, _)| pass.within.as_ref().is_none_or(|root| is_under(namespace, root)));
@@ -268,7 +257,7 @@ async fn go<C: Complete>(
     let passes = stream::iter(inhabited)
         .take_until(cancel.clone().cancelled_owned())
         .map(|(namespace, _)| async {
-            let report = pass_over(&terms, &namespace, tell).await?;
+            let report = pass_over(&terms, &namespace, report).await?;
             Ok::<_, ApplyError>(NamespaceReport { namespace, report })
         })
         .buffer_unordered(pass.jobs.max(1));
@@ -306,16 +295,16 @@ fn refused(error: ApplyError) -> PipelineError {
     }
 }
 
-/// Memories that are settled together: enough for one question about many pairs, few enough for one transaction.
+/// Memories that are consolidated together: enough for one question about many pairs, few enough for one transaction.
 const IMPORTED_AT_ONCE: usize = 200;
 /// Plans that are made again because another process wrote in between, before giving up.
 const MAX_IMPORT_REPLANS: usize = 50;
 /// Transcript that imported memories without evidence are said in.
 const SAID_IN: &str = "import";
 
-/// A memory of a file.
+/// A memory to be imported.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Arrival {
+pub struct ImportedMemory {
     /// What it says, and where it belongs.
     pub incoming: Incoming,
     /// Its own id, where the file gives one.
@@ -324,9 +313,9 @@ pub struct Arrival {
     pub at: Timestamp,
 }
 
-/// What became of the memories of a file.
+/// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Settled {
+pub struct ConsolidatedImport {
     /// The place of each memory in what was given, with what was done, in the order in which it was decided.
     pub changes: Vec<(usize, Change)>,
     /// What it cost.
@@ -335,7 +324,7 @@ pub struct Settled {
     pub failed_calls: u64,
 }
 
-/// Settles memories with what is known, in the order of their time, and writes them as part of `run`, a batch in one
+/// Consolidates memories with what is known, in the order of their time, and writes them as part of `run`, a batch in one
 /// transaction. A process that ends in between has lost nothing: the same call goes on from there.
 ///
 /// A memory without evidence rests on its own words, as said in `import`, so that none that was merged into another is
@@ -343,32 +332,32 @@ pub struct Settled {
 ///
 /// # Errors
 /// [`PipelineError`] if the store cannot be used, or if other processes never leave it alone.
-pub async fn settle_imported<C: Complete>(
+pub async fn consolidate_imported<C: Complete>(
     store: &Store,
     guard: &Guard,
     model: Option<&C>,
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<ImportedMemory>,
     run: &RunId,
-) -> Result<Settled, PipelineError> {
-    let mut ordered: Vec<(usize, Arrival)> = Vec::with_capacity(arrivals.len());
+) -> Result<ConsolidatedImport, PipelineError> {
+    let mut ordered: Vec<(usize, ImportedMemory)> = Vec::with_capacity(arrivals.len());
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
-    let mut settled = Settled::default();
+    let mut outcome = ConsolidatedImport::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {
-        import_batch(store, guard, model, batch, run, &mut settled).await?;
+        import_batch(store, guard, model, batch, run, &mut outcome).await?;
     }
-    Ok(settled)
+    Ok(outcome)
 }
 
 async fn import_batch<C: Complete>(
     store: &Store,
     guard: &Guard,
     model: Option<&C>,
-    batch: &[(usize, Arrival)],
+    batch: &[(usize, ImportedMemory)],
     run: &RunId,
-    settled: &mut Settled,
+    outcome: &mut ConsolidatedImport,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_IMPORT_REPLANS {
         let (mut done, mut open) = (Vec::new(), Vec::new());
@@ -380,13 +369,13 @@ async fn import_batch<C: Complete>(
         }
         let (places, incoming): (Vec<usize>, Vec<Incoming>) = open.into_iter().unzip();
         let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
-        settled.spent += spent;
+        outcome.spent += spent;
         match apply(store, &plan, Some(run), Timestamp::now()) {
             Ok(_) => {
                 let Plan { changes, failed_calls, .. } = plan;
-                settled.failed_calls += failed_calls;
-                settled.changes.extend(done);
-                settled.changes.extend(places.into_iter().zip(changes));
+                outcome.failed_calls += failed_calls;
+                outcome.changes.extend(done);
+                outcome.changes.extend(places.into_iter().zip(changes));
                 return Ok(());
             }
             Err(ApplyError::Stale { .. }) => {}
@@ -397,7 +386,7 @@ async fn import_batch<C: Complete>(
 }
 
 /// Returns the memory that an earlier import made of this one, or put it into; the one that holds now, if one does.
-fn known_before(db: &Database, arrival: &Arrival) -> Result<Option<Memory>, StoreError> {
+fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory>, StoreError> {
     if let Some(id) = &arrival.id
         && let Some(memory) = db.find(id)?
     {
@@ -411,7 +400,7 @@ fn known_before(db: &Database, arrival: &Arrival) -> Result<Option<Memory>, Stor
     Ok(resting.into_iter().min_by_key(|memory| memory.status != Status::Active))
 }
 
-fn known(arrival: &Arrival, memory: &Memory) -> Change {
+fn known(arrival: &ImportedMemory, memory: &Memory) -> Change {
     Change {
         incoming: arrival.incoming.clone(),
         decision: Decision::Skip,
@@ -431,14 +420,14 @@ fn known(arrival: &Arrival, memory: &Memory) -> Change {
     }
 }
 
-fn held_from(arrival: &Arrival) -> Option<Timestamp> {
+fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
     let candidate = &arrival.incoming.candidate;
     When::of(&candidate.claim, &candidate.evidence, arrival.at).at
 }
 
 /// Lets a memory that rests on nothing rest on its own words. One that is here already in the same words, resting on
 /// nothing either, stays so.
-fn with_evidence(db: &Database, guard: &Guard, arrival: Arrival) -> Result<Arrival, StoreError> {
+fn with_evidence(db: &Database, guard: &Guard, arrival: ImportedMemory) -> Result<ImportedMemory, StoreError> {
     let mut arrival = arrival;
     arrival.incoming.candidate = guard.redact(arrival.incoming.candidate).0.into_inner();
     let candidate = &mut arrival.incoming.candidate;
@@ -523,7 +512,7 @@ mod imported_tests {
         }
     }
 
-    fn arrival(content: &str) -> Arrival {
+    fn arrival(content: &str) -> ImportedMemory {
         let claim = Claim::new(MemoryType::Semantic, "fact", "t", content);
         let candidate =
             Candidate { claim, audience: Audience::Project, evidence: Vec::new(), replaces: None, is_pasted: false };
@@ -533,7 +522,7 @@ mod imported_tests {
             source: "import".into(),
             method: ExtractionMethod::Imported,
         };
-        Arrival { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
+        ImportedMemory { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
     }
 
     #[tokio::test]
@@ -541,11 +530,11 @@ mod imported_tests {
         let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
         let run = store.begin_run("import", &json!([]), Timestamp::now()).unwrap().id;
         let all = || (0..3).flat_map(|wording| FACTS.map(|fact| arrival(fact[wording]))).collect();
-        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        consolidate_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
         let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
         let sources: usize = active.iter().map(|one| store.evidence(&one.id).unwrap().len()).sum();
         assert_eq!((active.len(), sources, model.0.get()), (5, 15, 1), "{active:#?}");
-        settle_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
+        consolidate_imported(&store, &guard, Some(&model), all(), &run).await.unwrap();
         assert_eq!((store.list(&Filter::default(), Order::Id, 99, 0).unwrap().len(), model.0.get()), (5, 1));
     }
 
@@ -556,7 +545,7 @@ mod imported_tests {
         // One wording of each after the other, as three files would bring them.
         for wording in 0..3 {
             let arrivals = FACTS.iter().map(|fact| arrival(fact[wording])).collect();
-            settle_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();
+            consolidate_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();
         }
         let active = store.list(&Filter::default(), Order::Id, 99, 0).unwrap();
         assert_eq!(active.len(), 5, "{:#?}", active.iter().map(|one| &one.claim.content).collect::<Vec<_>>());
@@ -565,8 +554,8 @@ mod imported_tests {
         assert_eq!(quotes, FACTS.iter().flatten().map(|&text| text.to_owned()).collect());
 
         let (asked, changes) = (model.0.get(), store.last_change().unwrap());
-        let all: Vec<Arrival> = FACTS.iter().flatten().map(|text| arrival(text)).collect();
-        let again = settle_imported(&store, &guard, Some(&model), all, &import("again")).await.unwrap();
+        let all: Vec<ImportedMemory> = FACTS.iter().flatten().map(|text| arrival(text)).collect();
+        let again = consolidate_imported(&store, &guard, Some(&model), all, &import("again")).await.unwrap();
         assert!(again.changes.iter().all(|(_, change)| change.decision == Decision::Skip && change.target.is_some()));
         assert_eq!((model.0.get(), store.last_change().unwrap()), (asked, changes));
     }

@@ -17,7 +17,7 @@ use super::{Event, Extractor, PipelineError, read};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
-/// Tokens of an answer, where the ledger holds too few to tell. Models that think before they answer take more.
+/// Tokens of an answer, where the ledger holds too few for an average. Models that think before they answer take more.
 pub const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
 /// Calls from which on the ledger's own average is taken.
 const MIN_CALLS: u64 = 5;
@@ -43,7 +43,7 @@ pub struct Estimate {
     pub cached_replies: u64,
     /// Tokens that would be sent.
     pub prompt_tokens: u64,
-    /// Tokens that would be received, as far as can be told.
+    /// Tokens that would be received, as far as can be estimated.
     pub completion_tokens: u64,
     /// Tokens that are expected of an answer.
     pub completion_tokens_per_call: u64,
@@ -80,21 +80,21 @@ pub enum Basis {
     Assumed,
 }
 
-/// Takes the place of a model, and counts.
+/// Stands in for a model and counts what it would be sent.
 #[derive(Debug)]
-pub struct Gauge {
+pub struct RequestCounter {
     model: String,
 }
 
-impl Gauge {
-    /// Returns a gauge for what would be sent to `model`.
+impl RequestCounter {
+    /// Returns a counter of what would be sent to `model`.
     #[must_use]
     pub fn new(model: impl Into<String>) -> Self {
         Self { model: model.into() }
     }
 }
 
-impl Complete for Gauge {
+impl Complete for RequestCounter {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let reply = Reply {
             text: r#"{"memories":[]}"#.to_owned(),
@@ -116,7 +116,7 @@ impl Complete for Gauge {
 /// # Errors
 /// As [`super::run()`].
 pub async fn estimate(
-    pipeline: Pipeline<'_, Gauge>,
+    pipeline: Pipeline<'_, RequestCounter>,
     price: Option<Price>,
     arguments: &serde_json::Value,
     cancel: CancellationToken,
@@ -280,7 +280,7 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
     SurveyedFolder { folder: folder.path, holding }
 }
 
-/// Tells of one file what can be told without opening it.
+/// Returns what is known of one file without opening it.
 fn look_at(path: &Path, seen: &Seen) -> Holding {
     // A folder without a time holds nothing, or nothing that can be looked into.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
@@ -326,7 +326,7 @@ impl Seen {
         Self { transcripts, by_origin, by_id, finished }
     }
 
-    /// Returns the conversations that were read from `path`, or else the one that its name tells.
+    /// Returns the conversations that were read from `path`, or else the one whose id stands in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));

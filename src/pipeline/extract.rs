@@ -1,6 +1,7 @@
 //! The first half of a run: extracts every new window, a bounded number of requests at a time.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -8,22 +9,22 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Message, content_hash};
 
-use super::Pipeline;
-use super::batch::{MOST_WAITING, Queue};
-use super::cut::{Job, packs};
+use super::batch::MAX_WAITING;
 use super::model::PackModel;
 use super::summary::Tally;
-use super::{CachedModel, Event, Extractor, MAX_KNOWN, PipelineError, ReadEvent};
+use super::windows::{Job, packs};
+use super::{CachedModel, Event, Extractor, MAX_KNOWN, Pipeline, PipelineError, ReadEvent};
 use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm, rules, window};
 use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
-use crate::store::{Claimed, Finished, KnownLine, Likeness, OpenRequest, RequestId, WindowId, WindowKey};
+use crate::store::{Claimed, Finished, KnownLine, Likeness, RequestId, WindowId, WindowKey};
 use crate::text::normalise::normalised;
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
-/// Cancelling starts no new window; those in flight are finished, and the summary says that windows were left.
+/// With batches, packs that wait for a reply are set aside and taken up again in rounds. Cancelling starts no new window;
+/// those in flight are finished, and the summary says that windows were left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -31,58 +32,95 @@ pub(super) async fn extract_all<C: Complete>(
     cancel: CancellationToken,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    let halted = || model.and_then(CachedModel::halted).is_some();
-    let came_to_the_end = Cell::new(false);
-    let end = stream::once(async { came_to_the_end.set(true) }).filter_map(|()| std::future::ready(None));
-    let queue = model.and_then(|model| model.queue.as_ref());
-    let no_more = stream::once(async { queue.map(Queue::no_more) }).filter_map(|_| std::future::ready(None));
-    let outcome = packs(pipeline, reader, tally)
+    let halted = || model.and_then(CachedModel::halted);
+    let at_end = Cell::new(false);
+    let end = stream::once(async { at_end.set(true) }).filter_map(|()| std::future::ready(None));
+    let packs = packs(pipeline, reader, tally)
         .chain(end)
         .take_until(cancel.clone().cancelled_owned())
-        .take_while(|_| std::future::ready(!halted()))
-        .chain(no_more)
-        .map(|pack| {
-            let working = queue.map(Queue::working);
-            async move {
-                let done = extract_to_ledger(pipeline, model, pack?, tally).await;
-                drop(working);
-                done
+        .take_while(|_| std::future::ready(halted().is_none()));
+    let (mut packs, jobs) = (pin!(packs), pipeline.options.jobs);
+    let queue = model.and_then(|model| model.queue.as_ref());
+    let report = |text: &str| (tally.borrow_mut().watch)(&Event::Batch(text));
+    loop {
+        let begun = Cell::new(0);
+        let mut waiting: Vec<ClaimedWindows> = packs
+            .as_mut()
+            .take(MAX_WAITING)
+            .map(|pack| {
+                begun.set(begun.get() + 1);
+                async move {
+                    let claimed = ClaimedWindows::claim(pipeline, pack?, tally)?;
+                    extract_claimed(pipeline, model, claimed, tally).await
+                }
+            })
+            .buffer_unordered(jobs)
+            .try_filter_map(|pack| std::future::ready(Ok(pack)))
+            .try_collect()
+            .await?;
+        while let Some(queue) = queue.filter(|_| !waiting.is_empty()) {
+            if !queue.advance(halted(), &cancel, &report).await? {
+                break;
             }
-        })
-        .buffer_unordered(if queue.is_some() { MOST_WAITING } else { pipeline.options.jobs })
-        .try_collect()
-        .await;
-    tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !came_to_the_end.get();
-    outcome
+            let (later, ready) = waiting.into_iter().partition(|pack| queue.awaits_any(&pack.unanswered));
+            waiting = later;
+            let rounds = stream::iter::<Vec<ClaimedWindows>>(ready)
+                .map(|pack| extract_claimed(pipeline, model, pack, tally))
+                .buffer_unordered(jobs)
+                .try_filter_map(|pack| std::future::ready(Ok(pack)));
+            waiting.extend(rounds.try_collect::<Vec<_>>().await?);
+        }
+        for pack in waiting {
+            pack.leave(pipeline, tally)?;
+        }
+        if begun.get() < MAX_WAITING {
+            break;
+        }
+    }
+    tally.borrow_mut().summary.interrupted = cancel.is_cancelled() && !at_end.get();
+    Ok(())
 }
 
-/// Claims the windows of a pack, extracts them, and writes the results to the ledger at once.
-async fn extract_to_ledger<C: Complete>(
+/// Extracts claimed windows and writes the results to the ledger at once. Returns the windows if this run still expects
+/// a reply about them.
+async fn extract_claimed<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
-    pack: Vec<Job>,
+    mut claimed: ClaimedWindows,
     tally: &RefCell<Tally<'_>>,
-) -> Result<(), PipelineError> {
-    let claimed = ClaimedWindows::claim(pipeline, pack, tally)?;
+) -> Result<Option<ClaimedWindows>, PipelineError> {
+    // Stored replies are read without a pause, and the run has to give a sign of life meanwhile.
+    tokio::task::yield_now().await;
     if claimed.ids.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let shown = claimed.request.as_ref().and_then(|(_, open)| open.known.clone());
-    let known = shown.unwrap_or_else(|| known_memories(pipeline, &claimed.jobs));
     let asking = model.map(|model| PackModel {
         model,
         store: pipeline.store,
         windows: claimed.with_context(),
-        known: &known,
-        root: Cell::new(claimed.request.as_ref().map(|(root, _)| *root)),
-        is_left: Cell::new(false),
+        known: &claimed.known,
+        root: Cell::new(claimed.request),
+        unanswered: RefCell::default(),
     });
-    let extractions = extract(pipeline, asking.as_ref(), &claimed, &known, tally).await;
-    if asking.is_some_and(|asking| asking.is_left.get()) {
-        extractions.iter().for_each(|extraction| tally.borrow_mut().summary.spend(extraction.spent));
-        return claimed.leave(pipeline, tally);
+    let extractions = extract(pipeline, asking.as_ref(), &claimed, tally).await;
+    if let Some(PackModel { root, unanswered, .. }) = asking
+        && !unanswered.borrow().is_empty()
+    {
+        let (request, unanswered) = (root.get(), unanswered.into_inner());
+        claimed.request = request;
+        claimed.unanswered = unanswered;
+        // Counted once the windows are finished or left: the next round goes through the same replies again.
+        claimed.spent = Spent::default();
+        extractions.iter().for_each(|extraction| claimed.spent += extraction.spent);
+        let queue = model.and_then(|model| model.queue.as_ref());
+        if queue.is_some_and(|queue| queue.awaits_any(&claimed.unanswered)) {
+            return Ok(Some(claimed));
+        }
+        claimed.leave(pipeline, tally)?;
+        return Ok(None);
     }
-    write(pipeline, model, &claimed, &extractions, tally)
+    write(pipeline, model, &claimed, &extractions, tally)?;
+    Ok(None)
 }
 
 /// Writes to the ledger what came of windows, and tallies how each ended.
@@ -125,15 +163,13 @@ async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&PackModel<'_, '_, C>>,
     claimed: &ClaimedWindows,
-    known: &[Memory],
     tally: &RefCell<Tally<'_>>,
 ) -> Vec<Extraction> {
     if claimed.are_silent() {
         tally.borrow_mut().summary.windows.no_signal += claimed.jobs.len() as u64;
         return claimed.jobs.iter().map(|_| nothing()).collect();
     }
-    let task = |job| task(pipeline, job, known);
-    let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(task).collect();
+    let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(|job| task(pipeline, job, &claimed.known)).collect();
     let mut extractions = match (pipeline.extractor, model) {
         (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
         (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
@@ -185,8 +221,8 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .filter(|message| message.is_human())
         .flat_map(|message| [message.text.as_str(), "\n"])
         .collect();
-    // The place of one is that of all.
-    let mut spaces: Vec<&Namespace> = vec![&first.place.project, &first.place.user];
+    // A pack never mixes namespaces.
+    let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without neighbours the question is only a little worse; a broken file shows when the result is written.
@@ -198,9 +234,9 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
     recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
-/// Returns what agents are told at every start where the conversation took place.
+/// Returns the lines that agents read at every start where the conversation took place.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
-    let mut spaces: Vec<&Namespace> = vec![&job.place.project, &job.place.user];
+    let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
     spaces.dedup();
     // Without them a repetition is learnt once more; a broken file shows when the result is written.
     spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
@@ -227,16 +263,22 @@ const LEASE: SignedDuration = SignedDuration::from_mins(30);
 
 /// Windows that this run has claimed, in the order of their pack.
 #[derive(Default)]
-pub(super) struct ClaimedWindows {
-    pub(super) ids: Vec<WindowId>,
-    pub(super) jobs: Vec<Job>,
+struct ClaimedWindows {
+    ids: Vec<WindowId>,
+    jobs: Vec<Job>,
     /// The stored request about exactly these windows.
-    pub(super) request: Option<(RequestId, OpenRequest)>,
+    request: Option<RequestId>,
+    /// The memories that are shown with them.
+    known: Vec<Memory>,
+    /// Requests about them whose replies come with a batch.
+    unanswered: Vec<String>,
+    /// Cost of the last round.
+    spent: Spent,
 }
 
 impl ClaimedWindows {
     /// Claims the windows of a pack, and tallies those that are not this run's to extract.
-    pub(super) fn claim<C: Complete>(
+    fn claim<C: Complete>(
         pipeline: &Pipeline<'_, C>,
         pack: Vec<Job>,
         tally: &RefCell<Tally<'_>>,
@@ -252,7 +294,7 @@ impl ClaimedWindows {
             && open.is_out
             && (!pipeline.asks_in_batches() || open.windows != pack.len())
         {
-            // The answer is about other windows, too, or comes with a batch, which only a run with batches takes.
+            // The reply is about other windows, too, or comes with a batch, which only a run with batches takes.
             tally.borrow_mut().summary.windows.in_batch += pack.len() as u64;
             return Ok(claimed);
         }
@@ -275,36 +317,35 @@ impl ClaimedWindows {
                 Claimed::HeldByOther { .. } => tally.summary.windows.held += 1,
             }
         }
-        claimed.request = match stored {
-            Some((root, open)) if open.windows == claimed.ids.len() => Some((root, open)),
-            Some((root, _)) if !claimed.ids.is_empty() => {
-                // Not all of its windows are there any more, so it is of no use for the others.
-                pipeline.store.close_request(root)?;
-                None
+        let mut known = None;
+        match stored {
+            Some((root, open)) if open.windows == claimed.ids.len() => {
+                claimed.request = Some(root);
+                known = open.known;
             }
-            Some(_) | None => None,
-        };
+            // Not all of its windows are there any more, so it is of no use for the others.
+            Some((root, _)) if !claimed.ids.is_empty() => pipeline.store.close_request(root)?,
+            Some(_) | None => {}
+        }
+        claimed.known = known.unwrap_or_else(|| known_memories(pipeline, &claimed.jobs));
         Ok(claimed)
     }
 
     /// Whether nobody says anything in them, so that they cost no request.
-    pub(super) fn are_silent(&self) -> bool {
+    fn are_silent(&self) -> bool {
         self.jobs.iter().all(|job| !window::has_human_signal(job.messages()))
     }
 
     /// Returns the windows as a request about them is stored.
-    pub(super) fn with_context(&self) -> Vec<(WindowId, usize)> {
+    fn with_context(&self) -> Vec<(WindowId, usize)> {
         let context = |job: &Job| job.span.start - job.span.context_start;
         self.ids.iter().copied().zip(self.jobs.iter().map(context)).collect()
     }
 
-    /// Gives the windows back without a result: a later run takes the answer that they wait for.
-    pub(super) fn leave<C: Complete>(
-        &self,
-        pipeline: &Pipeline<'_, C>,
-        tally: &RefCell<Tally<'_>>,
-    ) -> Result<(), PipelineError> {
+    /// Gives the windows back without a result: a later run takes the reply that they wait for.
+    fn leave<C: Complete>(self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Result<(), PipelineError> {
         let mut tally = tally.borrow_mut();
+        tally.summary.spend(self.spent);
         for id in &self.ids {
             tally.under_way.remove(id);
             tally.summary.windows.in_batch += 1;
@@ -326,7 +367,7 @@ fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
 }
 
 /// Notes which candidates rest on words that their writer took from elsewhere.
-pub(super) fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
+fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     for candidate in candidates {
         let evidence = &candidate.evidence;
         candidate.is_pasted = !evidence.is_empty()
@@ -338,7 +379,7 @@ pub(super) fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
 }
 
 /// Drops what holds personal data that is not to be remembered in any form.
-pub(super) fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
+fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
     extraction.candidates.retain(|candidate| {
         let (mut candidate, mut holds) = (guard.redact(candidate.clone()).0.into_inner(), false);
         candidate.edit_texts(&mut |text| holds |= text.contains(DROPPED_MARKER));
@@ -356,7 +397,7 @@ const MIN_QUOTE_BYTES: usize = 8;
 const MIN_SHARE: usize = 60;
 
 /// Drops the candidates whose quotes all stand in a line that is known anyway.
-pub(super) fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
+fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
     if lines.is_empty() {
         return;
     }

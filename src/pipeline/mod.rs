@@ -7,27 +7,26 @@
 
 mod batch;
 mod consolidate;
-mod cut;
 mod estimate;
 mod extract;
+mod jobs;
 mod model;
-mod packing;
-mod place;
-mod provider;
-mod queue;
+mod projects;
 mod read;
 mod run;
 mod summary;
-mod worker;
+mod windows;
 
+use std::collections::HashMap;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures::future::{self, Either};
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use transcripts::{INGESTORS, IngestError, hex};
 
-use place::Places;
-use read::{Finished, signature};
+use projects::ProjectResolver;
 
 use crate::config::ExtractorChoice;
 use crate::extract::rules;
@@ -35,29 +34,29 @@ use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::Namespace;
-use crate::store::{FileRead, RunId, Store, StoreError};
-use transcripts::IngestError;
+use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 pub use batch::{BatchCounts, Batching};
-pub use consolidate::{Arrival, FullPass, FullSummary, NamespaceReport, Settled, full_pass, settle_imported};
+pub use consolidate::{
+    ConsolidatedImport, FullPass, FullSummary, ImportedMemory, NamespaceReport, consolidate_imported, full_pass,
+};
 pub use estimate::{
-    ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Gauge, Holding, Survey, SurveyedFolder, estimate,
-    survey,
+    ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Holding, RequestCounter, Survey, SurveyedFolder,
+    estimate, survey,
+};
+pub(crate) use jobs::is_unread;
+pub use jobs::{
+    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, is_subagents,
+    lower_priority, request_for, scan, start_worker, work_off,
 };
 pub use model::CachedModel;
-pub use place::{Aliased, Merged, NamingError, Place, give_folder, merge, name_project, project_at};
-pub(crate) use queue::is_unread;
-pub use queue::{Scan, is_subagents, request_for, scan};
+pub use projects::{Aliased, Merged, NamingError, give_folder, merge, name_project, project_at};
 pub use read::{
     Conversations, FileMark, FileReport, LeftOut, ReadEvent, Selection, Sources, Stamp, conversations, named_project,
     path_key,
 };
 pub use run::{Planned, plan, run};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
-pub use worker::{
-    ENVIRONMENT_MARK, Fault, LINGER, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority, start_worker,
-    work_off,
-};
 
 /// Most known memories that are shown to the model with a window.
 pub const MAX_KNOWN: usize = 8;
@@ -135,7 +134,7 @@ impl<C: Complete> Extractor<'_, C> {
     }
 }
 
-/// Says what is going on, for whoever shows it.
+/// Progress of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A file was read to its end.
@@ -143,7 +142,7 @@ pub enum Event<'a> {
     /// A window was extracted; the counts so far.
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
-    Settled(&'a crate::consolidate::Plan),
+    Consolidated(&'a crate::consolidate::Plan),
     /// A batch of the provider was submitted or came back.
     Batch(&'a str),
     /// Something that a person should know, and that is no failure.
@@ -206,8 +205,8 @@ pub struct Pipeline<'a, C> {
     owner: String,
     /// When the run began, or the interrupted run that it goes on with.
     started_at: Timestamp,
-    /// Where the conversations belong.
-    places: Places,
+    /// Finds where conversations belong.
+    projects: ProjectResolver,
     /// Stands for what decides, besides a log and the extractor, what comes of the log.
     signature: String,
 }
@@ -223,8 +222,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         options: Options,
     ) -> Self {
         let signature = signature(&options, guard);
-        let (owner, started_at, places) = (String::new(), Timestamp::now(), Places::on_this_machine());
-        Self { store, guard, extractor, budget, options, batching: None, owner, started_at, places, signature }
+        let (owner, started_at, projects) = (String::new(), Timestamp::now(), ProjectResolver::on_this_machine());
+        Self { store, guard, extractor, budget, options, batching: None, owner, started_at, projects, signature }
     }
 
     /// Has questions about windows answered in batches, where a model reads. What that takes is asked of the server as
@@ -240,7 +239,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     }
 
     /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
-    fn finished(&self) -> Result<Finished, StoreError> {
+    fn finished(&self) -> Result<HashMap<String, FileRead>, StoreError> {
         let all = || self.store.files_read(self.extractor.kind(), &self.signature);
         match self.options.reread {
             Reread::Nothing => all(),
@@ -249,7 +248,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
-            Reread::All | Reread::Erased => Ok(Finished::new()),
+            Reread::All | Reread::Erased => Ok(HashMap::new()),
         }
     }
 
@@ -294,10 +293,28 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     }
 }
 
+/// Returns what stands for everything but the log itself and the extractor that decides what comes of a log: the code
+/// that reads it, the guard, the size of windows, and what was asked for.
+fn signature(options: &Options, guard: &Guard) -> String {
+    let mut hasher = Sha256::new();
+    let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
+    let namespace = options.namespace.as_ref().map(ToString::to_string);
+    let code = (env!("CARGO_PKG_VERSION"), env!("AFTERTHOUGHT_READING_CODE"), formats);
+    hasher.update(format!("{code:?} {guard:?} {:?} {:?} {namespace:?}", options.window, options.sources.format));
+    hex(&hasher.finalize()[..16])
+}
+
 /// Time between two signs; a run counts as dead after a minute without one.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Returns what `work` comes to; meanwhile says `every` so often that `run` is alive.
+/// Notes how a run ended, with its summary.
+fn end_run(store: &Store, run: &RunId, is_ok: bool, summary: &impl serde::Serialize) -> Result<(), StoreError> {
+    let status = if is_ok { RunStatus::Finished } else { RunStatus::Failed };
+    let summary = serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot");
+    store.finish_run(run, status, &summary, Timestamp::now())
+}
+
+/// Returns the result of `work`; meanwhile says `every` so often that `run` is alive.
 async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {

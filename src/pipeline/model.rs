@@ -8,7 +8,7 @@ use futures::future::{self, Either};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::batch::{Batching, Given, Queue};
+use super::batch::{BatchQueue, Batching, Outcome};
 use crate::fault::point;
 use crate::guard::Guard;
 use crate::llm::{Answered, Budget, Budgeted, Complete, Cost, LlmError, Rendered, Reply, Request};
@@ -32,7 +32,7 @@ pub struct CachedModel<'a, C> {
     failures: Cell<u32>,
     halted: RefCell<Option<LlmError>>,
     /// Where requests about windows are gathered, if they are.
-    pub(super) queue: Option<Queue<'a>>,
+    pub(super) queue: Option<BatchQueue<'a>>,
 }
 
 impl<'a, C: Complete> CachedModel<'a, C> {
@@ -50,7 +50,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
 
     /// Has requests about windows answered in batches.
     pub(super) fn in_batches(self, inner: &'a C, budget: &'a Budget, batching: Batching<'a>) -> Self {
-        let queue = Queue::new(batching, self.store, self.guard, budget, inner.model());
+        let queue = BatchQueue::new(batching, self.store, self.guard, budget, inner.model());
         Self { queue: Some(queue), ..self }
     }
 
@@ -119,17 +119,25 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         Ok((self.keep(key, reply), cost))
     }
 
-    /// Asks about windows: in a batch, unless the queue returns it to be asked directly.
-    async fn ask_about_windows(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
+    /// Sends a request about windows, or leaves it to a batch.
+    async fn ask_about_windows(
+        &self,
+        key: &str,
+        request: &Request,
+        first: Option<WindowId>,
+    ) -> Result<(Reply, Cost), LlmError> {
         let Some(queue) = self.queue.as_ref().filter(|_| self.halted().is_none()) else {
             return self.ask(key, request).await;
         };
-        match queue.ask(key, request).await {
-            Ok(Given::Reply(reply, cost)) => Ok((reply, cost)),
-            Ok(Given::Direct) => self.ask(key, request).await,
-            Ok(Given::Failed(error)) => Err(error),
-            Ok(Given::Refused(error)) => Err(self.note(error)),
-            Ok(Given::Left) => Err(LlmError::InBatch),
+        match queue.ask(key, request) {
+            Ok(Some(Outcome::Direct)) => {
+                let answer = self.ask(key, request).await;
+                queue.sent_directly(key, first, answer.as_ref().err());
+                answer
+            }
+            Ok(Some(Outcome::Failed(error))) => Err(error),
+            Ok(Some(Outcome::Refused(error))) => Err(self.note(error)),
+            Ok(None) => Err(LlmError::InBatch),
             Err(error) => {
                 tracing::warn!("the store cannot be used, so these windows are left to a later run: {error}");
                 Err(LlmError::InBatch)
@@ -209,8 +217,8 @@ pub(super) struct PackModel<'m, 'a, C> {
     pub(super) known: &'m [Memory],
     /// The first request about these windows, once there is one.
     pub(super) root: Cell<Option<RequestId>>,
-    /// Whether a reply is left to a later run, and so the windows.
-    pub(super) is_left: Cell<bool>,
+    /// Requests whose replies come with a batch, now or in a later run.
+    pub(super) unanswered: RefCell<Vec<String>>,
 }
 
 impl<C: Complete> PackModel<'_, '_, C> {
@@ -262,12 +270,17 @@ impl<C: Complete> Complete for PackModel<'_, '_, C> {
 
     async fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> Answered {
         let (rendered, key) = self.request(part, render);
+        let first = self.windows.first().map(|(window, _)| *window);
         let answer = match self.model.stored_reply(&key) {
-            Some(reply) => Ok((reply, Cost::Cached)),
-            None => self.model.ask_about_windows(&key, &rendered.request).await,
+            Some(reply) => {
+                // A reply that was paid for in an earlier round of this run is counted in the round that uses it.
+                let cost = self.model.queue.as_ref().map_or(Cost::Cached, |queue| queue.cost(&key, first));
+                Ok((reply, cost))
+            }
+            None => self.model.ask_about_windows(&key, &rendered.request, first).await,
         };
         if matches!(answer, Err(LlmError::InBatch)) {
-            self.is_left.set(true);
+            self.unanswered.borrow_mut().push(key.clone());
         }
         Answered { rendered, key, answer }
     }

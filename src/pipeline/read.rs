@@ -13,11 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use transcripts::{
-    self as ingest, Folder, Found, INGESTORS, IngestError, Ingestor, Input, Logs, Message, MessageTime, Sink, Skipped,
-    Transcript, hex, true_path,
+    self as ingest, Folder, Found, IngestError, Ingestor, Input, Logs, Message, MessageTime, Sink, Skipped, Transcript,
+    hex, true_path,
 };
 
-use super::Options;
 use crate::guard::{Cleaned, Guard, Redacted};
 use crate::memory::Namespace;
 use crate::store::{FileOutcome, FileRead};
@@ -165,9 +164,9 @@ impl Reader {
 
     fn read_whole(&self, path: PathBuf, named: bool) -> Result<(), Closed> {
         match Logs::open(&path) {
-            Ok(Logs::File(input)) => self.tell(path, self.read_file(*input, named)),
+            Ok(Logs::File(input)) => self.send_outcome(path, self.read_file(*input, named)),
             Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),
-            Err(error) => self.tell(path.clone(), passed_over(error, path, named)),
+            Err(error) => self.send_outcome(path.clone(), passed_over(error, path, named)),
         }
     }
 
@@ -177,14 +176,14 @@ impl Reader {
         if let Err(source) = std::fs::read_dir(&path)
             && path.is_dir()
         {
-            return self.tell(path.clone(), Err(IngestError::Read { path, source }));
+            return self.send_outcome(path.clone(), Err(IngestError::Read { path, source }));
         }
         let taker = match self.forced {
             Some(forced) => Some(forced).filter(|ingestor| ingestor.sniff_folder(folder)),
             None => ingest::detect_folder(folder),
         };
         if let Some(ingestor) = taker {
-            return self.tell(
+            return self.send_outcome(
                 path,
                 self.read_by(ingestor, folder.path().to_owned(), |sink| ingestor.read_folder(folder, sink)),
             );
@@ -202,9 +201,9 @@ impl Reader {
                 Err(error) => passed_over(error, path.clone(), false),
             };
             any |= outcome.as_ref().map_or(true, |report| report.format.is_some() || report.is_dataset);
-            self.tell(path, outcome)?;
+            self.send_outcome(path, outcome)?;
         }
-        if named && !any { self.tell(path.clone(), Err(IngestError::UnknownFormat { path })) } else { Ok(()) }
+        if named && !any { self.send_outcome(path.clone(), Err(IngestError::UnknownFormat { path })) } else { Ok(()) }
     }
 
     fn read_file(&self, input: Input, named: bool) -> Result<FileReport, IngestError> {
@@ -236,7 +235,7 @@ impl Reader {
         Ok(FileReport { format: Some(ingestor.name()), skipped, repaired, ..FileReport::unread(path) })
     }
 
-    fn tell(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
+    fn send_outcome(&self, path: PathBuf, outcome: Result<FileReport, IngestError>) -> Result<(), Closed> {
         self.send(outcome.map_or_else(|error| ReadEvent::FileFailed(path, error), ReadEvent::FileRead))
     }
 
@@ -335,8 +334,8 @@ impl Stamp {
     pub fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
         let is_coarse = changed_at.subsec_nanosecond() == 0;
-        let is_settled = !is_coarse || now.duration_since(changed_at) > COARSE;
-        is_settled.then(|| FileMark { path: path_key(path), stamp: self.text() })
+        let is_certain = !is_coarse || now.duration_since(changed_at) > COARSE;
+        is_certain.then(|| FileMark { path: path_key(path), stamp: self.text() })
     }
 }
 
@@ -348,7 +347,7 @@ fn noticed_at(data: &Metadata) -> i128 {
     i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
 }
 
-/// Returns nothing: this system does not tell.
+/// Returns nothing: this system does not record it.
 #[cfg(not(unix))]
 const fn noticed_at(_: &Metadata) -> i128 {
     0
@@ -358,18 +357,6 @@ const fn noticed_at(_: &Metadata) -> i128 {
 #[must_use]
 pub fn path_key(path: &Path) -> String {
     hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
-}
-
-/// Returns what stands for everything but the log itself and the extractor that decides what comes of a log: the code
-/// that reads it, the guard, the size of windows, and what was asked for.
-#[must_use]
-pub(super) fn signature(options: &Options, guard: &Guard) -> String {
-    let mut hasher = Sha256::new();
-    let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
-    let namespace = options.namespace.as_ref().map(ToString::to_string);
-    let code = (env!("CARGO_PKG_VERSION"), env!("AFTERTHOUGHT_READING_CODE"), formats);
-    hasher.update(format!("{code:?} {guard:?} {:?} {:?} {namespace:?}", options.window, options.sources.format));
-    hex(&hasher.finalize()[..16])
 }
 
 /// What was read of logs.
@@ -409,11 +396,11 @@ pub struct Selection {
     pub since: Option<Timestamp>,
     /// Only what was said before this time.
     pub until: Option<Timestamp>,
-    /// Where the clocks of logs stood that do not tell; UTC if unset.
+    /// The time zone of logs that name none; UTC if unset.
     pub zone: Option<TimeZone>,
     /// Only these projects: names, or folders with all below them. Empty for any.
     pub projects: Vec<String>,
-    /// The namespaces of those of them that go by a name which no log tells.
+    /// The namespaces of those of them whose name stands in no log.
     pub namespaces: Vec<Namespace>,
     /// Neither files nor projects that match.
     pub exclude: Vec<Pattern>,
@@ -444,8 +431,8 @@ impl Selection {
             return Some(LeftOut::Excluded);
         }
         // Tools that pack files for others set the time to the epoch.
-        let told = changed_at.filter(|at| at.as_second() > 86_400);
-        let is_older = self.since.is_some_and(|since| told.is_some_and(|at| at < since));
+        let known = changed_at.filter(|at| at.as_second() > 86_400);
+        let is_older = self.since.is_some_and(|since| known.is_some_and(|at| at < since));
         is_older.then_some(LeftOut::OutOfRange)
     }
 

@@ -1,20 +1,16 @@
 //! One run from its first file to its summary.
 
 use std::cell::RefCell;
-use std::pin::pin;
 
-use futures::future::{self, Either};
 use jiff::Timestamp;
-use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
-use super::Pipeline;
 use super::consolidate::consolidate_windows;
 use super::extract::extract_all;
-use super::summary::Tally;
-use super::{CachedModel, Event, HEARTBEAT, PipelineError, ReadEvent, Summary, keep_alive, read};
+use super::summary::{Summary, Tally};
+use super::{CachedModel, Event, HEARTBEAT, Pipeline, PipelineError, end_run, keep_alive, read};
 use crate::llm::Complete;
-use crate::store::{PlanLedger, RunId, RunStatus};
+use crate::store::{PlanLedger, RunId};
 
 /// Reads, extracts, consolidates and writes; goes on with an interrupted run of the same command and `arguments`.
 ///
@@ -33,7 +29,7 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
-/// What a plan came to.
+/// A plan and what it rests on.
 #[derive(Debug)]
 pub struct Planned {
     /// Counts and costs; no run is named, since none is left.
@@ -44,7 +40,7 @@ pub struct Planned {
     pub ledger: PlanLedger,
 }
 
-/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are told as [`Event::Settled`].
+/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are reported as [`Event::Consolidated`].
 ///
 /// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
 ///
@@ -79,86 +75,45 @@ async fn go<C: Complete>(
         pipeline.finished()?,
         pipeline.guard.clone(),
     )?;
-    if let Some(queue) = model.as_ref().and_then(|model| model.queue.as_ref()) {
+    let queue = model.as_ref().and_then(|model| model.queue.as_ref());
+    if let Some(queue) = queue {
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
-    let tally = RefCell::new(Tally::new(begin(&pipeline), watch));
-    tally.borrow_mut().summary.run = Some(pipeline.owner.clone());
+    let summary =
+        Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };
+    let tally = RefCell::new(Tally::new(summary, watch));
     let work = async {
-        extract(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
+        if let Some(queue) = queue {
+            queue.begin(&pipeline.owner).await?;
+        }
+        extract_all(&pipeline, model.as_ref(), reader, cancel.clone(), &tally).await?;
         consolidate_windows(&pipeline, model.as_ref(), &run.id, &tally).await
     };
     let outcome = keep_alive(pipeline.store, &run.id, HEARTBEAT, work).await;
     let mut summary = tally.into_inner().summary;
-    close(&pipeline, model.as_ref(), &mut summary);
-    finish(&pipeline, &run.id, &outcome, &summary)?;
-    outcome.map(|()| summary)
-}
-
-/// Extracts every new window, and where questions are gathered, sees to it that they are answered.
-async fn extract<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    model: Option<&CachedModel<'_, C>>,
-    reader: Receiver<ReadEvent>,
-    cancel: CancellationToken,
-    tally: &RefCell<Tally<'_>>,
-) -> Result<(), PipelineError> {
-    let work = extract_all(pipeline, model, reader, cancel.clone(), tally);
-    let Some((model, queue)) = model.and_then(|model| Some((model, model.queue.as_ref()?))) else {
-        return work.await;
-    };
-    queue.begin(&pipeline.owner).await?;
-    let tell = |text: &str| (tally.borrow_mut().watch)(&Event::Batch(text));
-    let outcome = match future::select(pin!(work), pin!(queue.drive(|| model.halted(), &cancel, &tell))).await {
-        Either::Left((done, _)) => done,
-        Either::Right((Err(error), _)) => Err(error),
-    };
-    let (counts, unclaimed) = queue.counts();
-    let mut tally = tally.borrow_mut();
-    tally.summary.batches = counts;
-    tally.summary.spend(unclaimed);
-    tally.summary.interrupted |= cancel.is_cancelled() && tally.summary.windows.in_batch > 0;
-    outcome
-}
-
-fn begin<C: Complete>(pipeline: &Pipeline<'_, C>) -> Summary {
-    Summary { extractor: pipeline.extractor.label(), ..Summary::default() }
-}
-
-/// Adds what is known only at the end: the cost, and why the model was not asked to the end.
-fn close<C: Complete>(pipeline: &Pipeline<'_, C>, model: Option<&CachedModel<'_, C>>, summary: &mut Summary) {
-    summary.cost = pipeline.budget.spent_cost();
-    let fault = model.and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
-    if let Some(error) = fault {
-        summary.halted = Some(error.to_string());
+    if let Some(queue) = queue {
+        let (counts, unclaimed) = queue.counts();
+        summary.batches = counts;
+        summary.spend(unclaimed);
+        summary.interrupted |= cancel.is_cancelled() && summary.windows.in_batch > 0;
     }
-}
-
-fn finish<C: Complete>(
-    pipeline: &Pipeline<'_, C>,
-    run: &RunId,
-    outcome: &Result<(), PipelineError>,
-    summary: &Summary,
-) -> Result<(), PipelineError> {
-    let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-    tell_end(run, status, summary);
-    let value = serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot");
-    Ok(pipeline.store.finish_run(run, status, &value, Timestamp::now())?)
-}
-
-/// Counts only: at this level, nothing that was said stands in the diagnostics.
-fn tell_end(run: &RunId, status: RunStatus, summary: &Summary) {
+    summary.cost = pipeline.budget.spent_cost();
+    let fault = model.as_ref().and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
+    summary.halted = fault.map(|error| error.to_string());
+    // Counts only: at this level, nothing that was said stands in the diagnostics.
     tracing::info!(
-        run = run.as_str(),
-        ?status,
+        run = run.id.as_str(),
+        is_finished = outcome.is_ok(),
         windows = summary.windows.total,
         failed = summary.windows.failed,
         candidates = summary.candidates,
         calls = summary.llm_calls,
         "a run ended"
     );
+    end_run(pipeline.store, &run.id, outcome.is_ok(), &summary)?;
+    outcome.map(|()| summary)
 }

@@ -15,7 +15,7 @@ use crate::extract::{DropReason, Outcome, Spent};
 use crate::guard::{Cleaned, Redacted};
 use crate::store::{FileOutcome, FileRead, WindowId};
 
-/// What a run came to. `run --json` ends with it.
+/// The summary of a run. `run --json` ends with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Id of the run, for `undo`.
@@ -237,7 +237,7 @@ impl<'a> Tally<'a> {
         Self { summary, files: FilesUnderWay::default(), under_way: HashSet::new(), watch }
     }
 
-    /// Notes something that went wrong, and tells it.
+    /// Notes something that went wrong, and reports it.
     pub(super) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.summary.fail(what, why);
         if let Some(failure) = self.summary.failures.last() {

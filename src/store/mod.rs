@@ -110,7 +110,7 @@ pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use usage::AccessKind;
 pub use work::{
-    Batch, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart, RowOutcome,
+    Batch, BatchReply, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart,
     Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
 };
 pub use writer::Writer;

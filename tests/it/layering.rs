@@ -211,7 +211,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ("src/extract/rules/gather.rs", "src/extract/rules/statement/mod.rs"),
     ("src/extract/rules/note.rs", "src/extract/rules/read.rs"),
     ("src/extract/rules/statement/mod.rs", "src/extract/rules/statement/passage.rs"),
-    ("src/pipeline/mod.rs", "src/pipeline/read.rs"),
     ("src/store/error.rs", "src/store/file/keys.rs"),
     ("src/store/index/concepts.rs", "src/store/near_words.rs"),
     ("src/store/index/nearest.rs", "src/store/index/vectors.rs"),

@@ -59,9 +59,15 @@ pub(in crate::cli) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Res
     let cancel = CancellationToken::new();
     let extraction = Extraction::new(context, &args.asking, args.at_a_time, cancel.clone());
     let until = Until::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
-    let mut told = |job: &Job, fault: Option<&Fault>| tell(context, job, fault);
-    let shift =
-        Shift { store: &store, at_a_time: args.at_a_time, until, cancel: cancel.clone(), every: None, told: &mut told };
+    let mut report = |job: &Job, fault: Option<&Fault>| tell(context, job, fault);
+    let shift = Shift {
+        store: &store,
+        at_a_time: args.at_a_time,
+        until,
+        cancel: cancel.clone(),
+        every: None,
+        report: &mut report,
+    };
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel);
         work_off(shift, |job| extraction.of(job)).await

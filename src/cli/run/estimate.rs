@@ -2,7 +2,7 @@
 
 use afterthought::config::ExtractorChoice;
 use afterthought::llm::{Budget, DEFAULT_MODEL, Limits};
-use afterthought::pipeline::{self, Basis, Estimate, Event, Extractor, Gauge, Pipeline};
+use afterthought::pipeline::{self, Basis, Estimate, Event, Extractor, Pipeline, RequestCounter};
 use afterthought::store::Store;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
@@ -34,8 +34,8 @@ fn count(job: &Job<'_>, in_batches: bool) -> anyhow::Result<ExitStatus> {
         .asking
         .price_of(&model, &prices(job.config)?)
         .map(|price| if in_batches { price.in_batch() } else { price });
-    let (gauge, budget) = (Gauge::new(&model), Budget::new(Limits::default(), price, &model)?);
-    let extractor = if asks { Extractor::Llm(&gauge) } else { Extractor::Rules };
+    let (counter, budget) = (RequestCounter::new(&model), Budget::new(Limits::default(), price, &model)?);
+    let extractor = if asks { Extractor::Llm(&counter) } else { Extractor::Rules };
     let pipeline = Pipeline::new(&store, job.guard, extractor, &budget, options);
     let (cancel, out) = (CancellationToken::new(), job.context.out);
     let bar = out.progress();

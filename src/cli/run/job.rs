@@ -96,7 +96,7 @@ impl Job<'_> {
         let mut hint = self.without_model(pipeline.extractor);
         let mut changes = Vec::new();
         let mut watch = |event: &Event<'_>| {
-            if let (Event::Settled(plan), Some(_)) = (event, self.out) {
+            if let (Event::Consolidated(plan), Some(_)) = (event, self.out) {
                 changes.extend(plan.changes.iter().cloned());
             }
             let is_under_way = !matches!(event, Event::Failure(_));
@@ -216,7 +216,7 @@ pub(super) fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, report
             "{} conversations, {} messages, {} windows, {} calls",
             summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
         )),
-        Event::Settled(plan) => bar.suspend(|| reporter.print_changes(plan)),
+        Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {

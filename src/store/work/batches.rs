@@ -87,13 +87,15 @@ pub struct BatchRequest {
     pub prompt_tokens: u64,
 }
 
-/// What became of one request of a batch.
+/// The reply to one request of a batch.
 #[derive(Debug, Clone)]
-pub enum RowOutcome {
-    /// It was answered. The text stands in the place of the reply's own.
-    Answered(Redacted<String>, Reply),
-    /// It was not.
-    Failed,
+pub struct BatchReply {
+    /// Hash of the request.
+    pub key: String,
+    /// Stands in the place of the reply's own text.
+    pub text: Redacted<String>,
+    /// The rest of the reply.
+    pub reply: Reply,
 }
 
 const SELECT: &str = "
@@ -238,9 +240,9 @@ impl Store {
         })
     }
 
-    /// Keeps the answers of a batch and ends it, all at once; `false` if that was done before, and then nothing changes.
+    /// Stores the replies of a batch and ends it, all at once; `false` if that was done before, and then nothing changes.
     ///
-    /// Requests of it that `outcomes` does not name count as failed, and may wait in another batch from now on.
+    /// Requests of it without a reply count as failed, and may wait in another batch from now on.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -248,17 +250,15 @@ impl Store {
         &self,
         id: &str,
         remote_status: &str,
-        outcomes: &[(String, RowOutcome)],
+        replies: &[BatchReply],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         self.write(None, now, |w| {
             if !w.close_batch(id, remote_status, now)? {
                 return Ok(false);
             }
-            for (key, outcome) in outcomes {
-                if let RowOutcome::Answered(text, reply) = outcome {
-                    w.batch_answer(id, key, text, reply, now)?;
-                }
+            for reply in replies {
+                w.batch_answer(id, reply, now)?;
             }
             w.fail_the_rest(id)?;
             Ok(true)
@@ -293,20 +293,14 @@ impl Writer<'_> {
         })
     }
 
-    fn batch_answer(
-        &self,
-        id: &str,
-        key: &str,
-        text: &Redacted<String>,
-        reply: &Reply,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    fn batch_answer(&self, id: &str, answer: &BatchReply, now: Timestamp) -> Result<(), StoreError> {
+        let BatchReply { key, text, reply } = answer;
         let is_ours = self.read(|conn| {
             let changed = conn
                 .prepare_cached(
                     "UPDATE requests SET state = 'answered' WHERE batch = ?1 AND key = ?2 AND state = 'asked'",
                 )?
-                .execute([id, key])?;
+                .execute([id, key.as_str()])?;
             Ok(changed > 0)
         })?;
         if !is_ours {

@@ -6,7 +6,7 @@ mod requests;
 mod tests;
 mod windows;
 
-pub use batches::{Batch, BatchRequest, RowOutcome, Stage};
+pub use batches::{Batch, BatchReply, BatchRequest, Stage};
 pub use requests::{OpenRequest, RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
 pub(super) use requests::{close_requests_showing, forget_requests_about};
 pub use windows::{Claimed, Finished, WindowKey};

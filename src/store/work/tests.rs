@@ -30,10 +30,10 @@ fn requests(keys: &[&str]) -> Vec<BatchRequest> {
     keys.iter().map(|key| BatchRequest { key: (*key).into(), prompt_tokens: 7 }).collect()
 }
 
-fn answered(text: &str) -> RowOutcome {
+fn answered(key: &str, text: &str) -> BatchReply {
     let (finish, model) = (Finish::Stop, "m-1".to_owned());
     let reply = Reply { text: "secret".into(), finish, prompt_tokens: 5, completion_tokens: 2, model };
-    RowOutcome::Answered(clean(text.to_owned()), reply)
+    BatchReply { key: key.to_owned(), text: clean(text.to_owned()), reply }
 }
 
 fn ids(store: &Store) -> Vec<String> {
@@ -58,11 +58,11 @@ fn a_request_waits_in_one_batch_only() {
 fn answers_are_kept_once_and_the_rest_is_free_again() {
     let store = Store::in_memory().unwrap();
     store.plan_batch(&batch("a"), &requests(&["1", "2"]), day(0)).unwrap();
-    let outcomes = [("1".to_owned(), answered("kept")), ("9".to_owned(), answered("nobody's"))];
-    assert!(store.end_batch("a", "completed", &outcomes, day(1)).unwrap());
+    let replies = [answered("1", "kept"), answered("9", "nobody's")];
+    assert!(store.end_batch("a", "completed", &replies, day(1)).unwrap());
     assert_eq!(store.reply("1").unwrap().unwrap().text, "kept");
     assert_eq!(store.reply("9").unwrap(), None);
-    assert!(!store.end_batch("a", "completed", &[("2".to_owned(), answered("late"))], day(2)).unwrap());
+    assert!(!store.end_batch("a", "completed", &[answered("2", "late")], day(2)).unwrap());
     assert_eq!((store.reply("2").unwrap(), store.batch_of("2").unwrap(), ids(&store)), (None, None, vec![]));
     assert_eq!(store.plan_batch(&batch("b"), &requests(&["1", "2"]), day(3)).unwrap(), ["2"], "1 is answered");
 }
@@ -95,7 +95,7 @@ fn request(text: &str) -> Request {
 }
 
 fn reply(text: &str) -> (crate::guard::Redacted<String>, Reply) {
-    let RowOutcome::Answered(text, reply) = answered(text) else { unreachable!() };
+    let BatchReply { text, reply, .. } = answered("", text);
     (text, reply)
 }
 
@@ -168,7 +168,7 @@ fn a_request_is_taken_up_as_it_was_rendered_until_its_windows_are_done() {
 
     store.plan_batch(&batch("a"), &requests(&["half"]), day(0)).unwrap();
     assert_eq!(store.open_request(root).unwrap(), Some(OpenRequest { is_out: true, ..expected }));
-    store.end_batch("a", "completed", &[("half".to_owned(), answered("kept"))], day(1)).unwrap();
+    store.end_batch("a", "completed", &[answered("half", "kept")], day(1)).unwrap();
     finish(&store, &windows, &[Outcome::Failed, Outcome::Failed]);
     assert!(store.open_request(root).unwrap().is_some(), "all failed: the same is asked again");
     let Claimed::Yes(_) = store
@@ -289,6 +289,6 @@ fn what_an_older_program_has_asked_is_carried_over() {
     assert_eq!(store.stored_request(pack, "extract 0:0..2", &guard).unwrap(), None);
     let first = store.stored_request(batch, "extract 0:0..2", &guard).unwrap();
     assert_eq!(first, Some(StoredRequest { key: "first".into(), body: None }));
-    store.end_batch("b", "completed", &[("half".to_owned(), answered("kept"))], day(1)).unwrap();
+    store.end_batch("b", "completed", &[answered("half", "kept")], day(1)).unwrap();
     assert_eq!(store.reply("half").unwrap().unwrap().text, "kept");
 }

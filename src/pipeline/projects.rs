@@ -15,23 +15,21 @@ use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreErro
 
 /// Namespaces for what is learnt from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub(super) struct Namespaces {
     /// For what holds in the transcript's project.
-    pub project: Namespace,
+    pub(super) project: Namespace,
     /// For what holds for the user everywhere.
-    pub user: Namespace,
+    pub(super) user: Namespace,
 }
 
-impl Place {
-    /// Returns the place of transcripts of one project.
-    #[must_use]
-    pub fn of_project(project: Namespace) -> Self {
+impl Namespaces {
+    /// Returns the namespaces for transcripts of one project.
+    pub(super) fn of_project(project: Namespace) -> Self {
         Self { project, user: Namespace::global() }
     }
 
     /// Returns the namespace for a claim that holds for `audience`.
-    #[must_use]
-    pub fn for_audience(&self, audience: Audience) -> &Namespace {
+    pub(super) fn for_audience(&self, audience: Audience) -> &Namespace {
         match audience {
             Audience::User => &self.user,
             Audience::Project => &self.project,
@@ -39,67 +37,67 @@ impl Place {
     }
 }
 
-/// What a log says of its project, as far as it tells one from another.
+/// What a log says of its project: a folder and a repository.
 type Named = (Option<String>, Option<String>);
 
-/// The places of all transcripts of a run; what a log names is looked up once.
+/// Resolves the namespaces of all transcripts of a run; each project that a log names is looked up once.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ProjectResolver {
     machine: Machine,
-    known: RefCell<HashMap<Named, Held>>,
+    known: RefCell<HashMap<Named, Resolved>>,
 }
 
-/// The projects of what a log names.
+/// The projects that a name in a log stands for.
 #[derive(Debug, Clone)]
-struct Held {
+struct Resolved {
     /// The one that it names now.
     now: Namespace,
     /// Those that were there before, with the time at which each was last seen; oldest first.
     before: Vec<(Timestamp, Namespace)>,
 }
 
-/// What the lookup of a place works with.
+/// What a lookup works with.
 pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
     /// When the run began.
     pub(super) started_at: Timestamp,
-    /// Is told what a person should know.
+    /// Reports what a person should know.
     pub(super) warn: &'a mut dyn FnMut(&str),
 }
 
-impl Places {
-    /// Returns the places on the machine that this process runs on.
+impl ProjectResolver {
+    /// Returns a resolver for the machine that this process runs on.
     pub(super) fn on_this_machine() -> Self {
         Self { machine: Machine::this(), known: RefCell::default() }
     }
 
-    /// Returns the place of `transcript`: `forced` for everything, else its project and `global`. Without a project,
+    /// Returns the namespaces of `transcript`: `forced` for everything, else its project and `global`. Without a project,
     /// both are `global`.
-    pub(super) fn of(
+    pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
         forced: Option<&Namespace>,
         lookup: &mut Lookup<'_>,
-    ) -> Result<Place, StoreError> {
+    ) -> Result<Namespaces, StoreError> {
         if let Some(namespace) = forced {
-            return Ok(Place { project: namespace.clone(), user: namespace.clone() });
+            return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
         let named = (transcript.project.clone(), transcript.repository.clone());
         let known = self.known.borrow().get(&named).cloned();
-        let held = if let Some(held) = known {
-            held
+        let resolved = if let Some(resolved) = known {
+            resolved
         } else {
-            let held = self.look_up(transcript, lookup)?;
-            self.known.borrow_mut().insert(named, held.clone());
-            held
+            let resolved = self.look_up(transcript, lookup)?;
+            self.known.borrow_mut().insert(named, resolved.clone());
+            resolved
         };
-        let held_at = transcript.ended_at().and_then(|ended| held.at(ended));
-        Ok(Place::of_project(held_at.unwrap_or(held.now)))
+        let then = transcript.ended_at().and_then(|ended| resolved.at(ended));
+        Ok(Namespaces::of_project(then.unwrap_or(resolved.now)))
     }
 
-    fn look_up(&self, transcript: &Transcript, lookup: &mut Lookup<'_>) -> Result<Held, StoreError> {
+    fn look_up(&self, transcript: &Transcript, lookup: &mut Lookup<'_>) -> Result<Resolved, StoreError> {
         let Some(sighting) = self.machine.sight(transcript) else {
-            return Ok(Held { now: Namespace::global(), before: Vec::new() });
+            return Ok(Resolved { now: Namespace::global(), before: Vec::new() });
         };
         if let Some(warning) = &sighting.warning {
             (lookup.warn)(warning);
@@ -114,7 +112,7 @@ impl Places {
         }
         let path = sighting.path.as_deref().filter(|_| placement.follows_time());
         let before = path.map(|path| lookup.store.path_history(path)).transpose()?.unwrap_or_default();
-        Ok(Held { now: placement.namespace, before })
+        Ok(Resolved { now: placement.namespace, before })
     }
 }
 
@@ -126,10 +124,10 @@ impl Places {
 pub fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)) -> Result<Namespace, StoreError> {
     let transcript = Transcript { project: Some(folder.to_owned()), ..Transcript::default() };
     let mut lookup = Lookup { store, started_at: Timestamp::now(), warn };
-    Ok(Places::on_this_machine().of(&transcript, None, &mut lookup)?.project)
+    Ok(ProjectResolver::on_this_machine().namespaces_of(&transcript, None, &mut lookup)?.project)
 }
 
-impl Held {
+impl Resolved {
     /// Returns what was there at a time before it was last seen; later, what is there now is all that is known.
     fn at(&self, at: Timestamp) -> Option<Namespace> {
         self.before.iter().find(|(until, _)| at <= *until).map(|(_, namespace)| namespace.clone())

@@ -1,0 +1,604 @@
+//! Cuts conversations into windows ahead of the calls, finds the windows of earlier runs in them, and groups new windows
+//! into packs, each for one request.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
+use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinHandle;
+use transcripts::{Message, Transcript, content_hash};
+
+use super::projects::{Lookup, Namespaces};
+use super::summary::{FileNumber, Tally};
+use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, Reread};
+use crate::extract::Span;
+use crate::extract::window::{self, Window, WindowBudget};
+use crate::guard::{Cleaned, Redacted};
+use crate::llm::Complete;
+use crate::store::{DoneWindow, RequestId, Store, StoreError, TranscriptId, UnfinishedWindow};
+
+/// Conversations that are cut into windows ahead of the calls.
+const CUT_AHEAD: usize = 2;
+
+/// A window to be extracted.
+pub(super) struct Job {
+    pub(super) transcript: Arc<Redacted<Transcript>>,
+    pub(super) namespaces: Namespaces,
+    pub(super) span: Span,
+    /// Its tokens in a prompt.
+    tokens: usize,
+    /// Whether it may be read together with others.
+    company: Company,
+    /// The transcript in the ledger.
+    pub(super) row: TranscriptId,
+    /// The log that it is from.
+    pub(super) file: FileNumber,
+}
+
+impl Job {
+    /// Returns the messages to extract from.
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.transcript.messages[self.span.start..self.span.end]
+    }
+
+    /// Returns the stored request about it.
+    pub(super) const fn stored(&self) -> Option<RequestId> {
+        match self.company {
+            Company::Stored(member) => Some(member.request),
+            Company::Any | Company::None => None,
+        }
+    }
+
+    /// Returns what decides where it is packed. The rules read window by window, and a window in which nobody says
+    /// anything costs no request.
+    fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
+        let company = match extractor {
+            Extractor::Rules => Company::None,
+            Extractor::Llm(_) if !window::has_human_signal(self.messages()) => Company::None,
+            Extractor::Llm(_) => self.company,
+        };
+        Load { namespaces: &self.namespaces, tokens: self.tokens, company }
+    }
+}
+
+/// Yields the new windows as they are to be read: each pack in one request.
+pub(super) fn packs<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    reader: Receiver<ReadEvent>,
+    tally: &RefCell<Tally<'_>>,
+) -> impl Stream<Item = Result<Vec<Job>, PipelineError>> {
+    let mut packer = Packer::new(pipeline.options.window.tokens);
+    let end = stream::once(std::future::ready(Ok(None)));
+    let full = jobs(pipeline, reader, tally).map_ok(Some).chain(end).map_ok(move |job| {
+        let full = match job {
+            Some(job) => {
+                let namespaces = job.namespaces.clone();
+                let load = Load { namespaces: &namespaces, ..job.load(pipeline.extractor) };
+                packer.push(&load, job)
+            }
+            None => packer.flush(),
+        };
+        stream::iter(full.into_iter().map(Ok))
+    });
+    full.try_flatten()
+}
+
+/// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
+fn jobs<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    reader: Receiver<ReadEvent>,
+    tally: &RefCell<Tally<'_>>,
+) -> impl Stream<Item = Result<Job, PipelineError>> {
+    let transcripts = stream::unfold(reader, move |mut reader| async move {
+        loop {
+            let event = reader.recv().await?;
+            if matches!(event, ReadEvent::Ended) {
+                let done = tally.borrow_mut().files.end();
+                pipeline.note(done);
+            }
+            let read = tally.borrow_mut().read(event);
+            let Some((transcript, cleaned)) = read else { continue };
+            if let Some(wanted) = wanted(pipeline, transcript, &cleaned, tally).transpose() {
+                return Some((wanted, reader));
+            }
+        }
+    });
+    transcripts
+        .map(move |wanted| {
+            let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted));
+            async move {
+                Ok::<_, PipelineError>(stream::iter(
+                    cutting?.jobs(pipeline, tally).await.into_iter().map(Ok),
+                ))
+            }
+        })
+        .buffered(CUT_AHEAD)
+        .try_flatten()
+}
+
+/// A conversation that is asked for.
+struct Wanted {
+    transcript: Redacted<Transcript>,
+    namespaces: Namespaces,
+    file: FileNumber,
+}
+
+/// Returns a conversation with its place, if it is asked for, and tallies it.
+fn wanted<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    transcript: Redacted<Transcript>,
+    cleaned: &Cleaned,
+    tally: &RefCell<Tally<'_>>,
+) -> Result<Option<Wanted>, PipelineError> {
+    if is_withdrawn(pipeline, &transcript.key())? {
+        tally.borrow_mut().summary.filtered.conversations_erased += 1;
+        return Ok(None);
+    }
+    let mut lookup = Lookup {
+        store: pipeline.store,
+        started_at: pipeline.started_at,
+        warn: &mut |text| (tally.borrow_mut().watch)(&Event::Warning(text)),
+    };
+    let namespaces = pipeline.projects.namespaces_of(&transcript, pipeline.options.namespace.as_ref(), &mut lookup)?;
+    if let Some(reason) = pipeline.options.selection.leaves(&transcript, &namespaces.project) {
+        let mut tally = tally.borrow_mut();
+        tally.summary.filtered.conversation(reason);
+        tally.files.spoil_current();
+        return Ok(None);
+    }
+    let file = tally.borrow_mut().wanted(&transcript, cleaned);
+    Ok(Some(Wanted { transcript, namespaces, file }))
+}
+
+/// Whether a person had the conversation erased, and has not asked for it again.
+fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
+    if pipeline.options.reread == Reread::Erased {
+        pipeline.store.readmit(key)?;
+        return Ok(false);
+    }
+    Ok(pipeline.store.is_withdrawn(key)?)
+}
+
+/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
+/// are taken in meanwhile.
+struct Cutting {
+    transcript: Arc<Redacted<Transcript>>,
+    namespaces: Namespaces,
+    row: TranscriptId,
+    file: FileNumber,
+    /// Windows that an earlier run has finished.
+    known: usize,
+    windows: JoinHandle<Vec<(Window, Company)>>,
+}
+
+impl Cutting {
+    /// Begins with what no earlier run has finished.
+    fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
+        let Wanted { transcript, namespaces, file } = wanted;
+        let row = pipeline.store.transcript_seen(&transcript, &namespaces.project, Timestamp::now())?;
+        let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
+        let done = still_there(&transcript.messages, &finished);
+        let open = match pipeline.extractor {
+            Extractor::Llm(_) => pipeline.store.unfinished_windows(row, pipeline.extractor.kind())?,
+            Extractor::Rules => Vec::new(),
+        };
+        let begun = begun(pipeline.store, open)?;
+        let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
+        let (known, shared) = (done.len(), Arc::clone(&transcript));
+        let windows = tokio::task::spawn_blocking(move || cut(&shared.messages, &begun, done, budget));
+        Ok(Self { transcript, namespaces, row, file, known, windows })
+    }
+
+    /// Returns the windows that are wanted once all are cut, and tallies them.
+    async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
+        let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
+        let cut = windows.len();
+        windows.retain(|(one, _)| {
+            pipeline.options.selection.takes(&self.transcript.messages[one.span.start..one.span.end])
+        });
+        let (known, new) = (self.known as u64, windows.len() as u64);
+        let mut tally = tally.borrow_mut();
+        tally.summary.filtered.windows_out_of_range += cut as u64 - new;
+        tally.summary.windows.total += known + new;
+        tally.summary.windows.known += known;
+        if windows.len() < cut {
+            tally.files.spoil(self.file);
+        }
+        pipeline.note(tally.files.cut(self.file, known, new));
+        windows.into_iter().map(|window| self.job(window)).collect()
+    }
+
+    fn job(&self, (Window { span, tokens }, company): (Window, Company)) -> Job {
+        Job {
+            transcript: Arc::clone(&self.transcript),
+            namespaces: self.namespaces.clone(),
+            span,
+            tokens,
+            company,
+            row: self.row,
+            file: self.file,
+        }
+    }
+}
+
+/// A window that an earlier run has begun, with how it may be read.
+type Begun = (UnfinishedWindow, Company);
+
+/// Returns how each of `open` may be read: one that failed alone, so that it does not cost others their reply.
+fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, StoreError> {
+    let company = |one: &UnfinishedWindow| {
+        let Some((request, position)) = one.request else { return Ok(Company::None) };
+        let stored = store.open_request(request)?;
+        let member = |windows| Company::Stored(Membership { request, position, windows });
+        Ok(stored.map_or(Company::Any, |stored| member(stored.windows)))
+    };
+    open.into_iter().map(|one| company(&one).map(|company| (one, company))).collect()
+}
+
+/// Returns the windows of what is not `done`, by place: those that stored requests show as they were cut, and the rest
+/// as it is cut now.
+fn cut(
+    messages: &[Message],
+    begun: &[Begun],
+    mut done: Vec<Range<usize>>,
+    budget: WindowBudget,
+) -> Vec<(Window, Company)> {
+    let shown = |(one, _): &&Begun| one.context.is_some();
+    let windows: Vec<DoneWindow> = begun.iter().filter(shown).map(|(one, _)| one.window.clone()).collect();
+    let mut ranges = still_there(messages, &windows);
+    ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
+    done.extend(ranges.iter().cloned());
+    done.sort_by_key(|range| range.start);
+
+    let find = |range: Range<usize>, is_shown: bool| {
+        let (start, hash) = (range.start, content_hash(&messages[range]));
+        let is_it = |(one, _): &&Begun| one.context.is_some() == is_shown && one.window.content_hash == hash;
+        let here = begun.iter().filter(is_it).find(|(one, _)| one.window.start == start);
+        here.or_else(|| begun.iter().find(is_it))
+    };
+    let stored = ranges.into_iter().filter_map(|range| {
+        let (one, company) = find(range.clone(), true)?;
+        let context_start = range.start.saturating_sub(one.context.unwrap_or_default());
+        let span = Span { context_start, start: range.start, end: range.end };
+        // Should a request not be taken up as it is, its windows are large enough to go alone.
+        Some((Window { span, tokens: budget.tokens }, *company))
+    });
+    let new = window::windows(messages, &done, budget).into_iter().map(|window| {
+        let company = find(window.span.start..window.span.end, false).map_or(Company::Any, |(_, company)| *company);
+        (window, company)
+    });
+    let mut windows: Vec<_> = stored.chain(new).collect();
+    windows.sort_by_key(|(window, _)| window.span.start);
+    windows
+}
+
+/// Most windows in a pack.
+const MAX_WINDOWS: usize = 32;
+/// Most packs that are being filled; the oldest is closed for another.
+const MAX_OPEN: usize = 8;
+/// Most packs of an earlier run that are waited for.
+const MAX_AWAITED: usize = 64;
+
+/// What decides where a window goes.
+#[derive(Debug, Clone, Copy)]
+struct Load<'p> {
+    /// Where its memories belong; windows of different namespaces never share a request.
+    namespaces: &'p Namespaces,
+    /// Its tokens in a prompt.
+    tokens: usize,
+    /// Whether it may be read together with others.
+    company: Company,
+}
+
+/// Whether a window may be read together with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// With whatever fits.
+    Any,
+    /// With those that a stored request is about.
+    Stored(Membership),
+    /// It goes alone, and at once.
+    None,
+}
+
+/// The position of a window among those that a stored request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Membership {
+    /// The first request about them.
+    request: RequestId,
+    /// The position, from 0.
+    position: usize,
+    /// How many there are.
+    windows: usize,
+}
+
+/// Puts windows into packs of at most `budget` tokens.
+///
+/// A window that is larger, or nearly as large, is a pack of its own. Windows that a stored request is about are put
+/// together as it shows them. Nothing that passes through is lost or doubled.
+#[derive(Debug)]
+struct Packer<T> {
+    budget: usize,
+    open: VecDeque<Open<T>>,
+    awaited: BTreeMap<RequestId, Awaited<T>>,
+}
+
+#[derive(Debug)]
+struct Open<T> {
+    namespaces: Namespaces,
+    tokens: usize,
+    windows: Vec<T>,
+}
+
+#[derive(Debug)]
+struct Awaited<T> {
+    namespaces: Namespaces,
+    windows: BTreeMap<usize, T>,
+}
+
+impl<T> Packer<T> {
+    /// Begins without any pack.
+    const fn new(budget: usize) -> Self {
+        Self { budget, open: VecDeque::new(), awaited: BTreeMap::new() }
+    }
+
+    /// Takes a window in; returns the packs that are full.
+    fn push(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        match load.company {
+            Company::None => vec![vec![window]],
+            Company::Any => self.fill(load, window),
+            Company::Stored(member) => self.complete(load, member, window),
+        }
+    }
+
+    /// Returns what is left when no window comes any more.
+    fn flush(&mut self) -> Vec<Vec<T>> {
+        let awaited = std::mem::take(&mut self.awaited).into_values().map(Awaited::close);
+        awaited.chain(std::mem::take(&mut self.open).into_iter().map(|pack| pack.windows)).collect()
+    }
+
+    fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        if load.tokens >= self.enough() {
+            return vec![vec![window]];
+        }
+        let Some(at) = self.open.iter().position(|open| open.namespaces == *load.namespaces) else {
+            return self.open(load, window);
+        };
+        let open = &mut self.open[at];
+        if open.tokens + load.tokens > self.budget {
+            // The smaller of the two has room for more.
+            if load.tokens >= open.tokens {
+                return vec![vec![window]];
+            }
+            let full = std::mem::replace(&mut open.windows, vec![window]);
+            open.tokens = load.tokens;
+            return vec![full];
+        }
+        open.tokens += load.tokens;
+        open.windows.push(window);
+        let is_full = open.tokens >= self.enough() || self.open[at].windows.len() == MAX_WINDOWS;
+        let full = if is_full { self.open.remove(at) } else { None };
+        full.into_iter().map(|pack| pack.windows).collect()
+    }
+
+    /// Begins a pack; returns the oldest if there are too many.
+    fn open(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        let oldest = if self.open.len() < MAX_OPEN { None } else { self.open.pop_front() };
+        self.open.push_back(Open { namespaces: load.namespaces.clone(), tokens: load.tokens, windows: vec![window] });
+        oldest.into_iter().map(|pack| pack.windows).collect()
+    }
+
+    /// Returns the tokens from which a pack is not kept open for the little that may still fit.
+    const fn enough(&self) -> usize {
+        self.budget - self.budget / 8
+    }
+
+    fn complete(&mut self, load: &Load<'_>, member: Membership, window: T) -> Vec<Vec<T>> {
+        let pack = self
+            .awaited
+            .entry(member.request)
+            .or_insert_with(|| Awaited { namespaces: load.namespaces.clone(), windows: BTreeMap::new() });
+        // The same conversation in another log, or in a project that was separated since.
+        if pack.windows.contains_key(&member.position) || pack.namespaces != *load.namespaces {
+            return self.fill(load, window);
+        }
+        pack.windows.insert(member.position, window);
+        let is_full = pack.windows.len() >= member.windows;
+        let closed = if is_full { self.awaited.remove(&member.request) } else { None };
+        let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
+        closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
+    }
+}
+
+impl<T> Awaited<T> {
+    fn close(self) -> Vec<T> {
+        self.windows.into_values().collect()
+    }
+}
+
+/// Messages by which a window may have moved because others were put in or taken out before it.
+const MAX_SHIFT: isize = 40;
+
+/// Returns where the messages of `finished` windows stand now: sorted and disjoint.
+///
+/// A window whose messages were changed is not among them. One that has moved is found if it moved as far as the one
+/// before it, or by at most [`MAX_SHIFT`] messages.
+fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
+    let mut found = Found { messages, ranges: Vec::new() };
+    let moved: Vec<&DoneWindow> = finished.iter().filter(|window| !found.take(window, 0)).collect();
+    let mut shift = 0;
+    for window in moved {
+        let near = (1..=MAX_SHIFT).flat_map(|distance| [distance, -distance]);
+        if let Some(to) = std::iter::once(shift).chain(near).find(|&to| found.take(window, to)) {
+            shift = to;
+        }
+    }
+    found.ranges
+}
+
+struct Found<'m> {
+    messages: &'m [Message],
+    ranges: Vec<Range<usize>>,
+}
+
+impl Found<'_> {
+    /// Takes the place of `window` moved by `shift`, if its messages stand there and in no other window.
+    fn take(&mut self, window: &DoneWindow, shift: isize) -> bool {
+        let Some(start) = window.start.checked_add_signed(shift) else { return false };
+        let range = start..start.saturating_add(window.len);
+        let at = self.ranges.partition_point(|other| other.start < range.start);
+        let is_free = self.ranges.get(at).is_none_or(|next| range.end <= next.start)
+            && at.checked_sub(1).is_none_or(|before| self.ranges[before].end <= range.start);
+        let stands = |messages| content_hash(messages) == window.content_hash;
+        if !is_free || !self.messages.get(range.clone()).is_some_and(stands) {
+            return false;
+        }
+        self.ranges.insert(at, range);
+        true
+    }
+}
+
+#[cfg(test)]
+mod pack_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::Namespace;
+
+    fn namespaces(name: &str) -> Namespaces {
+        Namespaces::of_project(Namespace::project(name).unwrap())
+    }
+
+    /// Packs windows given as project, tokens and company; a window is its index in the list.
+    fn packed(budget: usize, windows: &[(&str, usize, Company)]) -> Vec<Vec<usize>> {
+        let mut packer = Packer::new(budget);
+        let mut packs = Vec::new();
+        for (window, (name, tokens, company)) in windows.iter().enumerate() {
+            packs.extend(
+                packer.push(&Load { namespaces: &namespaces(name), tokens: *tokens, company: *company }, window),
+            );
+        }
+        packs.extend(packer.flush());
+        packs
+    }
+
+    fn any(windows: &[(&'static str, usize)]) -> Vec<(&'static str, usize, Company)> {
+        windows.iter().map(|&(name, tokens)| (name, tokens, Company::Any)).collect()
+    }
+
+    fn former(request: i64, position: usize, windows: usize) -> Company {
+        Company::Stored(Membership { request: RequestId::from_stored(request), position, windows })
+    }
+
+    #[test]
+    fn short_windows_of_one_project_go_together_up_to_the_budget() {
+        assert_eq!(packed(10, &any(&[("a", 4), ("a", 4), ("a", 4), ("a", 6)])), [vec![0, 1], vec![2, 3]]);
+        assert_eq!(packed(10, &any(&[("a", 4), ("a", 11), ("a", 4)])), [vec![1], vec![0, 2]]);
+        assert_eq!(packed(10, &any(&[("a", 2), ("a", 9), ("a", 2)])), [vec![1], vec![0, 2]]);
+        assert_eq!(packed(0, &any(&[("a", 2), ("a", 9)])), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn windows_of_two_projects_never_share_a_pack() {
+        assert_eq!(packed(10, &any(&[("a", 1), ("b", 1), ("a", 1), ("b", 1)])), [vec![0, 2], vec![1, 3]]);
+    }
+
+    #[test]
+    fn what_was_asked_about_is_packed_as_it_was() {
+        let windows = [
+            ("a", 4, former(7, 1, 2)),
+            ("a", 4, Company::Any),
+            ("a", 4, former(7, 0, 2)),
+            ("a", 1, former(9, 0, 1)),
+            ("a", 4, Company::Any),
+        ];
+        assert_eq!(packed(10, &windows), [vec![2, 0], vec![3], vec![1, 4]]);
+        let gone = [("a", 4, former(7, 1, 3)), ("a", 4, former(7, 1, 3)), ("a", 4, former(7, 0, 3))];
+        assert_eq!(packed(10, &gone), [vec![2, 0], vec![1]], "a window that is gone is not waited for for ever");
+        let moved = [("a", 4, former(7, 0, 2)), ("b", 4, former(7, 1, 2))];
+        assert_eq!(packed(10, &moved), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn what_goes_alone_does_not_wait() {
+        let mut packer = Packer::new(10);
+        let namespaces = namespaces("a");
+        let load = |company| Load { namespaces: &namespaces, tokens: 1, company };
+        assert_eq!(packer.push(&load(Company::Any), 0), [] as [Vec<usize>; 0]);
+        assert_eq!(packer.push(&load(Company::None), 1), [vec![1]]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_window_is_in_one_pack_in_order_in_budget_and_among_its_own(
+            windows in prop::collection::vec((0..12_usize, 1..120_usize), 0..120),
+        ) {
+            let names: Vec<String> = (0..12).map(|n| format!("p{n}")).collect();
+            let mut packer = Packer::new(100);
+            let (mut packs, mut most) = (Vec::new(), 0);
+            for (window, &(name, tokens)) in windows.iter().enumerate() {
+                let namespaces = namespaces(&names[name]);
+                packs.extend(packer.push(&Load { namespaces: &namespaces, tokens, company: Company::Any }, window));
+                most = most.max(packer.open.len());
+            }
+            packs.extend(packer.flush());
+            let mut all: Vec<usize> = packs.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..windows.len()).collect::<Vec<_>>());
+            prop_assert!(most <= MAX_OPEN);
+            for pack in packs {
+                prop_assert!(pack.is_sorted() && pack.len() <= MAX_WINDOWS);
+                prop_assert!(pack.iter().all(|&window| windows[window].0 == windows[pack[0]].0));
+                let tokens: usize = pack.iter().map(|&window| windows[window].1).sum();
+                prop_assert!(tokens <= 100 || pack.len() == 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod known_tests {
+    use super::*;
+
+    fn talk(words: &str) -> Vec<Message> {
+        words.split(' ').map(Message::user).collect()
+    }
+
+    /// Returns where windows of two messages that were read in `before` stand in `after`.
+    fn moved(before: &str, after: &str) -> Vec<Range<usize>> {
+        let before = talk(before);
+        let windows = before.chunks(2).enumerate().map(|(index, chunk)| DoneWindow {
+            start: index * 2,
+            len: chunk.len(),
+            content_hash: content_hash(chunk),
+        });
+        still_there(&talk(after), &windows.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn windows_are_found_where_they_stood_or_as_far_as_they_were_moved() {
+        let table: &[(&str, &[Range<usize>])] = &[
+            ("a b c d e f", &[0..2, 2..4, 4..6]),
+            ("a b c d e f g", &[0..2, 2..4, 4..6]),
+            ("a b c X e f", &[0..2, 4..6]),
+            ("X a b c d e f", &[1..3, 3..5, 5..7]),
+            ("a b c X d e f", &[0..2, 5..7]),
+            ("b c d e f", &[1..3, 3..5]),
+            ("a b e f c d", &[0..2, 2..4, 4..6]),
+            ("a", &[]),
+        ];
+        for (after, ranges) in table {
+            assert_eq!(moved("a b c d e f", after), *ranges, "{after}");
+        }
+    }
+
+    #[test]
+    fn the_same_words_are_not_counted_twice() {
+        assert_eq!(moved("a b a b", "a b"), vec![0..2]);
+        assert_eq!(moved("a b", "a b a b"), vec![0..2]);
+    }
+}
