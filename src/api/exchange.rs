@@ -14,7 +14,7 @@ use crate::exchange::{
 use crate::fault::point;
 use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Namespace, Status};
-use crate::pipeline::{CachedModel, ConsolidatedImport, ImportedMemory, consolidate_imported, path_key};
+use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Deed, Filter, Order, PlanLedger, RunId, RunStatus};
 
 /// Memories that an export reads at a time; the rest stays in the file.
@@ -100,7 +100,7 @@ pub struct ConsolidatedImport {
     /// The plan of a dry run, to be saved.
     pub plan: SavedPlan,
     /// Decisions, calls and tokens.
-    pub settled: ConsolidatedImport,
+    pub settled: ImportResult,
     /// The reason why the model was no longer asked, if it was not.
     pub halted: Option<String>,
 }
@@ -325,7 +325,7 @@ fn arrival(imported: Imported) -> ImportedMemory {
     ImportedMemory { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
 }
 
-fn summary(settled: &ConsolidatedImport) -> Value {
+fn summary(settled: &ImportResult) -> Value {
     let count = |decision: &Decision| settled.changes.iter().filter(|(_, one)| one.decision == *decision).count();
     let decisions: std::collections::BTreeMap<Decision, usize> =
         Decision::ALL.iter().map(|decision| (*decision, count(decision))).collect();

@@ -315,7 +315,7 @@ pub struct ImportedMemory {
 
 /// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ConsolidatedImport {
+pub struct ImportResult {
     /// The place of each memory in what was given, with what was done, in the order in which it was decided.
     pub changes: Vec<(usize, Change)>,
     /// What it cost.
@@ -338,13 +338,13 @@ pub async fn consolidate_imported<C: Complete>(
     model: Option<&C>,
     arrivals: Vec<ImportedMemory>,
     run: &RunId,
-) -> Result<ConsolidatedImport, PipelineError> {
+) -> Result<ImportResult, PipelineError> {
     let mut ordered: Vec<(usize, ImportedMemory)> = Vec::with_capacity(arrivals.len());
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
-    let mut outcome = ConsolidatedImport::default();
+    let mut outcome = ImportResult::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {
         import_batch(store, guard, model, batch, run, &mut outcome).await?;
     }
@@ -357,7 +357,7 @@ async fn import_batch<C: Complete>(
     model: Option<&C>,
     batch: &[(usize, ImportedMemory)],
     run: &RunId,
-    outcome: &mut ConsolidatedImport,
+    outcome: &mut ImportResult,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_IMPORT_REPLANS {
         let (mut done, mut open) = (Vec::new(), Vec::new());

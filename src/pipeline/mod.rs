@@ -38,7 +38,7 @@ use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 pub use batch::{BatchCounts, Batching};
 pub use consolidate::{
-    ConsolidatedImport, FullPass, FullSummary, ImportedMemory, NamespaceReport, consolidate_imported, full_pass,
+    FullPass, FullSummary, ImportResult, ImportedMemory, NamespaceReport, consolidate_imported, full_pass,
 };
 pub use estimate::{
     ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Holding, RequestCounter, Survey, SurveyedFolder,
