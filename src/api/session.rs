@@ -94,10 +94,10 @@ impl Session<'_> {
     /// [`ApiError`] if it cannot be written.
     pub fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
         if cleared {
-            self.store.forget_told(self.id)?;
+            self.store.forget_shown(self.id)?;
         }
         let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
-        self.store.told(self.id, &ids, self.now)?;
+        self.store.memories_shown(self.id, &ids, self.now)?;
         // A log of briefs that cannot be written is no reason to stop.
         let _ = brief::note_shown(self.store, brief, self.now);
         Ok(())
@@ -110,7 +110,7 @@ impl Session<'_> {
     /// [`ApiError`] if they cannot be read, or recorded as shown.
     pub fn relevant(&self, prompt: &str) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
         let query = &prompt[..prompt.floor_char_boundary(MAX_QUERY)];
-        let shown = self.store.told_in(self.id, Timestamp::UNIX_EPOCH)?;
+        let shown = self.store.shown_in(self.id, Timestamp::UNIX_EPOCH)?;
         let retrieval = &self.memories.config.memory.retrieval;
         let most = match retrieval.max_memories_in_prompt.value {
             0 => MAX_SHOWN,
@@ -169,7 +169,7 @@ impl Session<'_> {
             FailedCommand { signature, command, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
         let (failed, _) = self.memories.guard.redact(failed);
         self.store.command_failed(self.id, &failed, self.now)?;
-        let shown = self.store.told_in(self.id, self.now - fixes::COOLDOWN)?;
+        let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
         let remedies = self.with(|session| fixes::known(self.store, session.namespaces, &failed, &shown, self.now))?;
         self.record_shown(&remedies)?;
         Ok(remedies)
@@ -186,7 +186,7 @@ impl Session<'_> {
         let (name, categories) = (signature(&command), &self.memories.config.categories.value);
         for failed in open.iter().filter(|failed| Some(&failed.signature) == name.as_ref()) {
             self.with(|session| fixes::store_remedy(session, categories, failed, &command))?;
-            self.store.failure_over(self.id, &failed.signature)?;
+            self.store.close_failure(self.id, &failed.signature)?;
         }
         self.record_step(Step::Ran(command.into_inner()))
     }
@@ -205,7 +205,7 @@ impl Session<'_> {
     /// [`ApiError`] if it cannot be read, or recorded as shown.
     pub fn warnings(&self, command: &str) -> Result<Vec<Memory>, ApiError> {
         let Some(command) = tidied(command) else { return Ok(Vec::new()) };
-        let shown = self.store.told_in(self.id, self.now - fixes::COOLDOWN)?;
+        let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
         let known = self.with(|session| fixes::warnings(self.store, session.namespaces, &command, &shown, self.now))?;
         self.record_shown(&known)?;
         Ok(known)
@@ -236,7 +236,7 @@ impl Session<'_> {
 
     fn record_shown(&self, memories: &[Memory]) -> Result<(), ApiError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
-        self.store.told(self.id, &ids, self.now)?;
+        self.store.memories_shown(self.id, &ids, self.now)?;
         // Of several remedies, the one that is shown most often comes first; a missed count is no reason to fail.
         let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
         Ok(())

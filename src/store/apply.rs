@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use rusqlite::params;
 use serde::Serialize;
 
+use super::RunId;
 use super::memories::insert::Fresh;
 use super::memories::{evidence, relations, row, tombstones};
-use super::runs::RunId;
 use super::writer::{Mark, Stale};
 use super::{Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};

@@ -11,31 +11,19 @@
 mod apply;
 mod audit;
 mod error;
-mod failures;
 mod file;
-mod files;
-mod health;
 mod history;
 mod index;
-mod job_rows;
-mod jobs;
-mod known_context;
-mod leases;
 mod ledger;
 mod memories;
 mod near_words;
-mod pending;
 mod projects;
 mod row;
-mod runs;
-mod sessions;
 mod short_ids;
 mod shown;
-mod spending;
 mod stats;
 mod terms;
 mod usage;
-mod work;
 mod writer;
 
 #[cfg(test)]
@@ -61,7 +49,7 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
 use crate::guard::{Guard, Redact, Redacted};
 
@@ -70,15 +58,12 @@ pub use crate::text::tokens::STOP_WORDS;
 pub use apply::Applied;
 pub use audit::{AuditEntry, AuditLog, Deed, Through};
 pub use error::StoreError;
-pub use failures::FailedWindow;
 pub use file::backup::{Backup, Restored};
 pub use file::check::{Checked, Flaw, FlawKind};
 pub use file::cipher::{CAN_ENCRYPT, Converted};
 pub use file::erase::{Conversation, Erased, Scope, Sealed};
 pub use file::keys::{KeyHome, KeyPlace};
 pub use file::repair::{Loss, Repaired};
-pub use files::{FileOutcome, FileRead};
-pub use health::Health;
 pub use history::HistoryEntry;
 pub use history::decided::{Fingerprint, HashPair, PassMark};
 pub use history::plan_ledger::PlanLedger;
@@ -89,10 +74,13 @@ pub use index::nearest::Near;
 pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
 pub use index::vectors::{Coverage, NewVector, Unembedded, VectorModel};
-pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, RETRY_AFTER};
-pub use known_context::KnownLine;
-pub use leases::Leased;
-pub use ledger::{SeenTranscript, TranscriptId};
+pub use ledger::{
+    Batch, BatchReply, BatchRequest, Claimed, DoneWindow, EXTRACT, Enqueued, FailedCommand, FailedWindow, FileOutcome,
+    FileRead, Finished, Fired, Health, HeldJob, Job, JobEnd, JobRequest, JobStatus, KnownLine, LEASE, Leased,
+    OpenRequest, PendingWindow, RETRY_AFTER, RequestClaim, RequestId, RequestPart, Run, RunId, RunStatus,
+    SeenTranscript, Spent, Stage, Step, StoredRequest, TranscriptId, UnfinishedWindow, WindowId, WindowKey,
+    days_before,
+};
 pub use memories::brief_rows::BriefRow;
 pub use memories::filter::{Filter, Order, Within};
 pub use memories::insert::CleanMemory;
@@ -100,19 +88,11 @@ pub use memories::outlines::Outline;
 pub use memories::review::Waiting;
 pub use memories::upkeep::Purged;
 pub use near_words::near_words;
-pub use pending::PendingWindow;
 pub use projects::Alias;
 pub use projects::Placement;
 pub use projects::list::Project;
-pub use runs::{Run, RunId, RunStatus};
-pub use sessions::{FailedCommand, Fired, Step};
-pub use spending::{Spent, days_before};
 pub use stats::Stats;
 pub use usage::AccessKind;
-pub use work::{
-    Batch, BatchReply, BatchRequest, Claimed, DoneWindow, Finished, OpenRequest, RequestClaim, RequestId, RequestPart,
-    Stage, StoredRequest, UnfinishedWindow, WindowId, WindowKey,
-};
 pub use writer::Writer;
 
 /// An open file, and everything that can be read from it.
@@ -190,5 +170,35 @@ impl Database {
     /// Names the file in whatever error `read` ends with.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.conn).map_err(|error| error.at(&self.path))
+    }
+
+    /// Returns every row that `sql` finds.
+    fn query_all<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        from_row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map(values, from_row)?.collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the first row that `sql` finds.
+    fn query_one<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        from_row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row).optional()?))
+    }
+
+    /// Whether the file has this table, which may be newer than the file.
+    fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        self.read(|conn| Ok(conn.table_exists(None, name)?))
+    }
+
+    /// Executes one statement and returns how many rows it changed.
+    fn execute(&self, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.execute(values)?))
     }
 }

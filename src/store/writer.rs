@@ -7,7 +7,7 @@ use std::ops::Deref;
 use jiff::Timestamp;
 use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::runs::RunId;
+use super::RunId;
 use super::{Database, Store, StoreError, row};
 use crate::fault::point;
 use crate::memory::{MemoryId, Namespace};

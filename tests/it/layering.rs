@@ -214,8 +214,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ("src/store/error.rs", "src/store/file/keys.rs"),
     ("src/store/index/concepts.rs", "src/store/near_words.rs"),
     ("src/store/index/nearest.rs", "src/store/index/vectors.rs"),
-    ("src/store/job_rows.rs", "src/store/jobs.rs"),
-    ("src/store/runs.rs", "src/store/writer.rs"),
 ];
 
 /// The path of a module, its crate first.

@@ -16,8 +16,8 @@ use crate::changeset::{Action, Entity};
 use crate::fault::point;
 use crate::memory::{Claim, Memory, MemoryId, Namespace, Status, Structured};
 use crate::store::history::HistoryEntry;
+use crate::store::ledger::forget_requests_about;
 use crate::store::row::{time_or_none, to_json};
-use crate::store::work::forget_requests_about;
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// What was erased, or would be; memories by id.

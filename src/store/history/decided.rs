@@ -8,8 +8,8 @@ use transcripts::hex;
 
 use crate::changeset::Action;
 use crate::memory::{Evidence, MemoryId, Namespace, RelationType};
+use crate::store::RunId;
 use crate::store::row::spelled;
-use crate::store::runs::RunId;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 

@@ -6,8 +6,8 @@ pub(super) mod undo;
 
 use crate::changeset::{Action, Changeset, Entity, Row, RowChange, VERSION};
 use crate::memory::{Memory, MemoryId};
+use crate::store::RunId;
 use crate::store::row::{json, spelled, time};
-use crate::store::runs::RunId;
 use crate::store::{Database, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Row as SqlRow, ToSql, params};

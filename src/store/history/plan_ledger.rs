@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::guard::Redact;
 use crate::guard::Redacted;
 use crate::memory::{Candidate, Namespace};
+use crate::store::RunId;
 use crate::store::row::{json, spelled, to_json};
-use crate::store::runs::RunId;
 use crate::store::{Database, StoreError, Writer};
 
 /// Rows of the ledger of one file on their way into another of the same memories. Times are milliseconds since 1970.

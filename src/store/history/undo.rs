@@ -15,9 +15,9 @@ use serde_json::Value;
 use crate::changeset::{Entity, RowChange};
 use crate::memory::{MemoryId, Relation};
 use crate::store::history::HistoryEntry;
-use crate::store::runs::{RunId, RunStatus};
 use crate::store::writer::{Mark, Stale};
 use crate::store::{Database, Store, StoreError, Writer};
+use crate::store::{RunId, RunStatus};
 
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -40,7 +40,7 @@ impl Writer<'_> {
             )?
             .execute([id.as_str()])?;
             // A request that showed it is rendered anew, which is cheaper than to keep it.
-            crate::store::work::close_requests_showing(conn, id.as_str())?;
+            crate::store::ledger::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
             Ok(windows)

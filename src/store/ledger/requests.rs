@@ -13,14 +13,13 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::{DoneWindow, WindowId};
+use super::runs::process_may_live;
+use super::{DoneWindow, TranscriptId, WindowId};
 use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Reply, Request};
 use crate::memory::Memory;
-use crate::store::ledger::TranscriptId;
 use crate::store::row::{json, to_json};
-use crate::store::runs::process_may_live;
 use crate::store::{Database, Store, StoreError};
 
 /// How long a request stays with the process that sends it, without a sign of life.
@@ -29,13 +28,6 @@ const LEASE: SignedDuration = SignedDuration::from_mins(1);
 /// Identity of the first request about some windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(i64);
-
-#[cfg(test)]
-impl RequestId {
-    pub(crate) const fn from_stored(id: i64) -> Self {
-        Self(id)
-    }
-}
 
 /// A request about a part of some windows, to be stored.
 #[derive(Debug, Clone, Copy)]
@@ -205,11 +197,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn renew_request(&self, key: &str, owner: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("UPDATE requests SET lease_until = ?3 WHERE key = ?1 AND owner = ?2")?
-                .execute(params![key, owner, (now + LEASE).as_millisecond()])?;
-            Ok(())
-        })
+        self.execute(
+            "UPDATE requests SET lease_until = ?3 WHERE key = ?1 AND owner = ?2",
+            params![key, owner, (now + LEASE).as_millisecond()],
+        )
+        .map(drop)
     }
 
     /// Gives back the claim of `owner` on a request that got no reply.
@@ -217,15 +209,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn release_request(&self, key: &str, owner: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "UPDATE requests SET state = 'failed', owner = NULL, pid = NULL, lease_until = NULL,
-                    body = iif(root IS NULL, NULL, body)
-                 WHERE key = ?1 AND owner = ?2 AND state = 'asked'",
-            )?
-            .execute([key, owner])?;
-            Ok(())
-        })
+        self.execute(
+            "UPDATE requests SET state = 'failed', owner = NULL, pid = NULL, lease_until = NULL,
+                body = iif(root IS NULL, NULL, body)
+             WHERE key = ?1 AND owner = ?2 AND state = 'asked'",
+            [key, owner],
+        )
+        .map(drop)
     }
 
     /// Stores a reply under `key`, with `text` in the place of its own.
@@ -248,18 +238,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
-        self.read(|conn| {
-            for key in keys {
-                conn.prepare_cached("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL")?
-                    .execute([key])?;
-                conn.prepare_cached(
-                    "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
-                     WHERE key = ?1 AND text IS NOT NULL",
-                )?
-                .execute([key])?;
-            }
-            Ok(())
-        })
+        for key in keys {
+            self.execute("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL", [key])?;
+            self.execute(
+                "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
+                 WHERE key = ?1 AND text IS NOT NULL",
+                [key],
+            )?;
+        }
+        Ok(())
     }
 
     /// Gives up the request about some windows: they may be asked about in other company. Replies stay.
@@ -281,15 +268,12 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn reply(&self, key: &str) -> Result<Option<Reply>, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "SELECT text, finish, prompt_tokens, completion_tokens, model FROM requests
-                     WHERE key = ?1 AND text IS NOT NULL",
-                )?
-                .query_row([key], reply_of)
-                .optional()?)
-        })
+        self.query_one(
+            "SELECT text, finish, prompt_tokens, completion_tokens, model FROM requests
+             WHERE key = ?1 AND text IS NOT NULL",
+            [key],
+            reply_of,
+        )
     }
 
     /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since: what has
@@ -304,22 +288,19 @@ impl Database {
         guard: &Guard,
     ) -> Result<Option<StoredRequest>, StoreError> {
         type Found = (String, Option<Vec<u8>>, Option<String>);
-        self.read(|conn| {
-            // The first request of an older program names no part.
-            let found: Option<Found> = conn
-                .prepare_cached(
-                    "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL AND state <> 'failed'
-                     AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %'))
-                     ORDER BY part IS NULL, id DESC LIMIT 1",
-                )?
-                .query_row(params![root.0, part], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                .optional()?;
-            let Some((key, body, reading)) = found else { return Ok(None) };
-            let body = body.zip(reading).and_then(|(body, reading)| {
-                Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
-            });
-            Ok(Some(StoredRequest { key, body }))
-        })
+        // The first request of an older program names no part.
+        let found: Option<Found> = self.query_one(
+            "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL AND state <> 'failed'
+             AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %'))
+             ORDER BY part IS NULL, id DESC LIMIT 1",
+            params![root.0, part],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let Some((key, body, reading)) = found else { return Ok(None) };
+        let body = body.zip(reading).and_then(|(body, reading)| {
+            Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
+        });
+        Ok(Some(StoredRequest { key, body }))
     }
 
     /// Returns the windows of a transcript that were begun by this extractor and are not done, by place.
@@ -331,23 +312,21 @@ impl Database {
         transcript: TranscriptId,
         extractor: &str,
     ) -> Result<Vec<UnfinishedWindow>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT w.start, w.len, w.content_hash, iif(l.context < 0, NULL, l.context), l.request, l.place
-                 FROM windows w LEFT JOIN (request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed')
-                    ON l.window = w.id
-                 WHERE w.transcript_id = ?1 AND w.extractor = ?2 AND w.status <> 'done'
-                 AND (w.status = 'failed' OR l.request IS NOT NULL) ORDER BY w.start, w.id, l.request",
-            )?;
-            let found = statement.query_map(params![transcript.0, extractor], |row| {
+        self.query_all(
+            "SELECT w.start, w.len, w.content_hash, iif(l.context < 0, NULL, l.context), l.request, l.place
+             FROM windows w
+             LEFT JOIN (request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed') ON l.window = w.id
+             WHERE w.transcript_id = ?1 AND w.extractor = ?2 AND w.status <> 'done'
+             AND (w.status = 'failed' OR l.request IS NOT NULL) ORDER BY w.start, w.id, l.request",
+            params![transcript.0, extractor],
+            |row| {
                 Ok(UnfinishedWindow {
                     window: DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? },
                     context: row.get(3)?,
                     request: row.get::<_, Option<i64>>(4)?.map(RequestId).zip(row.get(5)?),
                 })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            },
+        )
     }
 
     /// Returns the first request about some windows; `None` once it is closed.
@@ -355,23 +334,20 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn open_request(&self, root: RequestId) -> Result<Option<OpenRequest>, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "SELECT (SELECT count(*) FROM request_windows WHERE request = ?1), known, EXISTS (
-                        SELECT 1 FROM requests WHERE root = ?1 AND state = 'asked' AND batch IS NOT NULL)
-                     FROM requests WHERE id = ?1 AND state <> 'closed'",
-                )?
-                .query_row([root.0], |row| {
-                    let known: Option<String> = row.get(1)?;
-                    Ok(OpenRequest {
-                        windows: row.get(0)?,
-                        known: known.map(|known| json(&known, 1)).transpose()?,
-                        is_out: row.get(2)?,
-                    })
+        self.query_one(
+            "SELECT (SELECT count(*) FROM request_windows WHERE request = ?1), known, EXISTS (
+                SELECT 1 FROM requests WHERE root = ?1 AND state = 'asked' AND batch IS NOT NULL)
+             FROM requests WHERE id = ?1 AND state <> 'closed'",
+            [root.0],
+            |row| {
+                let known: Option<String> = row.get(1)?;
+                Ok(OpenRequest {
+                    windows: row.get(0)?,
+                    known: known.map(|known| json(&known, 1)).transpose()?,
+                    is_out: row.get(2)?,
                 })
-                .optional()?)
-        })
+            },
+        )
     }
 }
 
@@ -421,9 +397,9 @@ pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) 
 pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids: &str) -> Result<usize, StoreError> {
     conn.execute(
         "DELETE FROM requests WHERE text IS NULL AND root IN (
-            SELECT l.request FROM request_windows l JOIN windows w ON w.id = l.window
-            JOIN transcripts t ON t.id = w.transcript_id WHERE t.key IN (SELECT value FROM json_each(?1))
-            UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
+         SELECT l.request FROM request_windows l JOIN windows w ON w.id = l.window
+         JOIN transcripts t ON t.id = w.transcript_id WHERE t.key IN (SELECT value FROM json_each(?1))
+         UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
         [keys, ids],
     )?;
     let replies = conn.execute("DELETE FROM requests WHERE text IS NOT NULL", ())?;
@@ -449,7 +425,7 @@ fn close_all(conn: &Connection, roots: &str, params: impl Params) -> Result<(), 
 fn close(conn: &Connection, root: i64) -> Result<(), StoreError> {
     let statements = [
         "UPDATE requests SET body = NULL, known = NULL, reading = NULL, part = NULL,
-            state = iif(text IS NULL, state, 'closed') WHERE root = ?1",
+         state = iif(text IS NULL, state, 'closed') WHERE root = ?1",
         "DELETE FROM request_windows WHERE request = ?1 AND EXISTS (SELECT 1 FROM requests WHERE id = ?1 AND text IS NULL)",
         "DELETE FROM requests WHERE root = ?1 AND text IS NULL AND NOT (state = 'asked' AND batch IS NOT NULL)",
     ];
@@ -498,4 +474,11 @@ fn decompressed(body: &[u8]) -> Option<Value> {
     let mut text = String::new();
     ZlibDecoder::new(body).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+#[cfg(test)]
+impl RequestId {
+    pub(crate) const fn from_stored(id: i64) -> Self {
+        Self(id)
+    }
 }

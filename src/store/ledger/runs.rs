@@ -1,85 +1,33 @@
 //! Runs: the command, its progress and its result.
 
-use std::fmt;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, params};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{Database, Store, StoreError, Writer};
+use super::RunId;
 use crate::fault::point;
-use crate::memory::ParseError;
+use crate::memory::string_enum;
 use crate::store::row::{json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
+use crate::store::{Database, Store, StoreError, Writer};
 
 /// How long a run without a heartbeat counts as alive.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Identity of a run: a `UUIDv7`, so that ids sort by start.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RunId(String);
-
-impl RunId {
-    /// Takes an id as it stands in the database.
-    #[must_use]
-    pub fn from_stored(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// Returns the id's text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-/// How far a run came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunStatus {
+string_enum!(
+    /// How far a run came.
+    RunStatus, "a run's status", "running, finished, failed or undone", {
     /// It is going, or it was interrupted, see [`Run::is_alive`].
-    Running,
+    Running = "running",
     /// It came to its end.
-    Finished,
+    Finished = "finished",
     /// It ended early; what it had written stays.
-    Failed,
+    Failed = "failed",
     /// Its changes were reversed.
-    Undone,
-}
-
-impl RunStatus {
-    const ALL: [Self; 4] = [Self::Running, Self::Finished, Self::Failed, Self::Undone];
-
-    /// Returns the spelling used in the database and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Failed => "failed",
-            Self::Undone => "undone",
-        }
-    }
-}
-
-impl std::str::FromStr for RunStatus {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| ParseError {
-            value: text.to_owned(),
-            what: "a run's status",
-            allowed: "running, finished, failed or undone",
-        })
-    }
-}
+    Undone = "undone",
+});
 
 /// One run of a command that changes memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -150,22 +98,13 @@ impl Store {
                 Some(run) => Run { pid: std::process::id(), heartbeat_at: now, ..run },
                 None => new_run(command, arguments, now),
             };
-            w.read(|conn| {
-                conn.prepare_cached(
-                    "INSERT INTO runs (id, command, arguments, status, started_at, pid, heartbeat_at)
-                     VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6)
-                     ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
-                )?
-                .execute(params![
-                    run.id.as_str(),
-                    command,
-                    text,
-                    run.started_at.as_millisecond(),
-                    run.pid,
-                    now.as_millisecond(),
-                ])?;
-                Ok(())
-            })?;
+            let (id, started_at) = (run.id.as_str(), run.started_at.as_millisecond());
+            w.execute(
+                "INSERT INTO runs (id, command, arguments, status, started_at, pid, heartbeat_at)
+                 VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6)
+                 ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
+                params![id, command, text, started_at, run.pid, now.as_millisecond()],
+            )?;
             w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
@@ -177,11 +116,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn heartbeat(&self, run: &RunId, now: Timestamp) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("UPDATE runs SET heartbeat_at = ?2 WHERE id = ?1")?
-                .execute(params![run.as_str(), now.as_millisecond()])?;
-            Ok(())
-        })
+        self.execute("UPDATE runs SET heartbeat_at = ?2 WHERE id = ?1", params![run.as_str(), now.as_millisecond()])
+            .map(drop)
     }
 
     /// Ends a run with what it reports.
@@ -197,11 +133,10 @@ impl Store {
     ) -> Result<(), StoreError> {
         let summary = to_json(summary)?;
         point("run.finish");
-        let changed = self.read(|conn| {
-            Ok(conn
-                .prepare_cached("UPDATE runs SET status = ?2, summary = ?3, finished_at = ?4 WHERE id = ?1")?
-                .execute(params![run.as_str(), status.as_str(), summary, now.as_millisecond()])?)
-        })?;
+        let changed = self.execute(
+            "UPDATE runs SET status = ?2, summary = ?3, finished_at = ?4 WHERE id = ?1",
+            params![run.as_str(), status.as_str(), summary, now.as_millisecond()],
+        )?;
         if changed == 0 { Err(StoreError::UnknownRun { id: run.to_string() }) } else { Ok(()) }
     }
 }
@@ -210,22 +145,17 @@ impl Writer<'_> {
     fn release_claims_of_the_dead(&self, now: Timestamp) -> Result<(), StoreError> {
         let owners = "id IN (SELECT owner FROM windows WHERE status = 'claimed')";
         for run in self.runs_where(owners, &[], usize::MAX)?.iter().filter(|run| !run.is_alive(now)) {
-            self.read(|conn| {
-                conn.prepare_cached("UPDATE windows SET lease_until = 0 WHERE status = 'claimed' AND owner = ?1")?
-                    .execute([run.id.as_str()])?;
-                Ok(())
-            })?;
+            self.execute(
+                "UPDATE windows SET lease_until = 0 WHERE status = 'claimed' AND owner = ?1",
+                [run.id.as_str()],
+            )?;
         }
-        self.read(|conn| {
-            let mut statement =
-                conn.prepare_cached("SELECT DISTINCT pid FROM requests WHERE pid IS NOT NULL AND state = 'asked'")?;
-            let pids = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<u32>, _>>()?;
-            for pid in pids.into_iter().filter(|pid| !process_may_live(*pid)) {
-                conn.prepare_cached("UPDATE requests SET lease_until = 0 WHERE pid = ?1 AND state = 'asked'")?
-                    .execute([pid])?;
-            }
-            Ok(())
-        })
+        let sql = "SELECT DISTINCT pid FROM requests WHERE pid IS NOT NULL AND state = 'asked'";
+        let pids: Vec<u32> = self.query_all(sql, (), |row| row.get(0))?;
+        for pid in pids.into_iter().filter(|pid| !process_may_live(*pid)) {
+            self.execute("UPDATE requests SET lease_until = 0 WHERE pid = ?1 AND state = 'asked'", [pid])?;
+        }
+        Ok(())
     }
 }
 
@@ -271,17 +201,13 @@ impl Database {
             "SELECT {COLUMNS} FROM runs WHERE {condition} ORDER BY started_at DESC, id DESC LIMIT {}",
             rows(limit)
         );
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(values, run_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(&sql, values, run_from_row)
     }
 }
 
 fn new_run(command: &str, arguments: &Value, now: Timestamp) -> Run {
     Run {
-        id: RunId(uuid::Uuid::now_v7().to_string()),
+        id: RunId::from_stored(uuid::Uuid::now_v7().to_string()),
         command: command.to_owned(),
         arguments: arguments.clone(),
         status: RunStatus::Running,
@@ -295,7 +221,7 @@ fn new_run(command: &str, arguments: &Value, now: Timestamp) -> Run {
 
 fn run_from_row(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
-        id: RunId(row.get(0)?),
+        id: RunId::from_stored(row.get::<_, String>(0)?),
         command: row.get(1)?,
         arguments: json(row.get_ref(2)?.as_str()?, 2)?,
         status: spelled(row, 3)?,

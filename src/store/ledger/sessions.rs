@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
-use super::{Database, Store, StoreError};
 use crate::guard::{Redact, Redacted};
 use crate::memory::MemoryId;
 use crate::store::row::{time, to_json};
+use crate::store::{Database, Store, StoreError};
 
 /// After this time nothing is known of a session any more.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);
@@ -82,48 +82,42 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
-        self.read(|conn| {
-            let is_noted = conn
-                .prepare_cached("SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3")?
-                .exists(params![agent, event, before])?;
-            if !is_noted {
-                conn.prepare_cached("INSERT OR REPLACE INTO hook_fires (agent, event, at) VALUES (?1, ?2, ?3)")?
-                    .execute(params![agent, event, now.as_millisecond()])?;
-            }
-            Ok(())
-        })
+        // Looked at first, since hooks fire many times a minute and a write would wait for other writers.
+        let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
+        if self.query_one(sql, params![agent, event, before], |_| Ok(()))?.is_none() {
+            self.execute(
+                "INSERT OR REPLACE INTO hook_fires (agent, event, at) VALUES (?1, ?2, ?3)",
+                params![agent, event, now.as_millisecond()],
+            )?;
+        }
+        Ok(())
     }
 
-    /// Notes that these memories were told in a session, and forgets sessions of long ago.
+    /// Notes that these memories were shown to a session, and forgets sessions of long ago.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn told(&self, session: &str, memories: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+    pub fn memories_shown(&self, session: &str, memories: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
         if memories.is_empty() {
             return Ok(());
         }
         self.write(None, now, |w| {
-            w.read(|conn| {
-                for memory in memories {
-                    conn.prepare_cached(
-                        "INSERT OR REPLACE INTO hook_told (session, memory_id, at) VALUES (?1, ?2, ?3)",
-                    )?
-                    .execute(params![session, memory.as_str(), now.as_millisecond()])?;
-                }
-                forget_old(conn, now)
-            })
+            for memory in memories {
+                w.execute(
+                    "INSERT OR REPLACE INTO hook_told (session, memory_id, at) VALUES (?1, ?2, ?3)",
+                    params![session, memory.as_str(), now.as_millisecond()],
+                )?;
+            }
+            w.forget_old_sessions(now)
         })
     }
 
-    /// Forgets what a session was told: its context was emptied.
+    /// Forgets what a session was shown: its context was emptied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn forget_told(&self, session: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("DELETE FROM hook_told WHERE session = ?1")?.execute([session])?;
-            Ok(())
-        })
+    pub fn forget_shown(&self, session: &str) -> Result<(), StoreError> {
+        self.execute("DELETE FROM hook_told WHERE session = ?1", [session]).map(drop)
     }
 
     /// Notes a failure; it takes the place of an earlier one of the same signature.
@@ -137,22 +131,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let steps = to_json(&failed.steps)?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO hook_failures (session, signature, command, error, call, steps, at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
-                session,
-                failed.signature,
-                failed.command,
-                failed.error,
-                failed.call,
-                steps,
-                failed.at.as_millisecond()
-            ])?;
-            forget_old(conn, now)
-        })
+        let FailedCommand { signature, command, error, call, at, .. } = &**failed;
+        self.execute(
+            "INSERT OR REPLACE INTO hook_failures (session, signature, command, error, call, steps, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![session, signature, command, error, call, steps, at.as_millisecond()],
+        )?;
+        self.forget_old_sessions(now)
     }
 
     /// Notes what was done after failures of a session that are still open.
@@ -161,67 +146,57 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn step_taken(&self, session: &str, step: &Redacted<Step>) -> Result<(), StoreError> {
         let open = self.failed_commands(session)?;
-        self.read(|conn| {
-            for mut failed in open {
-                failed.steps.push((**step).clone());
-                let first = failed.steps.len().saturating_sub(MAX_STEPS);
-                conn.prepare_cached("UPDATE hook_failures SET steps = ?3 WHERE session = ?1 AND signature = ?2")?
-                    .execute(params![session, failed.signature, to_json(&&failed.steps[first..])?])?;
-            }
-            Ok(())
-        })
+        for mut failed in open {
+            failed.steps.push((**step).clone());
+            let first = failed.steps.len().saturating_sub(MAX_STEPS);
+            self.execute(
+                "UPDATE hook_failures SET steps = ?3 WHERE session = ?1 AND signature = ?2",
+                params![session, failed.signature, to_json(&&failed.steps[first..])?],
+            )?;
+        }
+        Ok(())
     }
 
     /// Closes a failure.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn failure_over(&self, session: &str, signature: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("DELETE FROM hook_failures WHERE session = ?1 AND signature = ?2")?
-                .execute((session, signature))?;
-            Ok(())
-        })
+    pub fn close_failure(&self, session: &str, signature: &str) -> Result<(), StoreError> {
+        self.execute("DELETE FROM hook_failures WHERE session = ?1 AND signature = ?2", (session, signature)).map(drop)
     }
 }
 
-fn forget_old(conn: &Connection, now: Timestamp) -> Result<(), StoreError> {
-    let before = (now - KEPT).as_millisecond();
-    conn.prepare_cached("DELETE FROM hook_told WHERE at < ?1")?.execute([before])?;
-    conn.prepare_cached("DELETE FROM hook_failures WHERE at < ?1")?.execute([before])?;
-    Ok(())
-}
-
 impl Database {
+    fn forget_old_sessions(&self, now: Timestamp) -> Result<(), StoreError> {
+        let before = (now - KEPT).as_millisecond();
+        self.execute("DELETE FROM hook_told WHERE at < ?1", [before])?;
+        self.execute("DELETE FROM hook_failures WHERE at < ?1", [before]).map(drop)
+    }
+
     /// Returns when each hook last fired, by agent and event; none in a database of a version that did not note it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn hooks_fired(&self) -> Result<Vec<Fired>, StoreError> {
-        self.read(|conn| {
-            if !conn.table_exists(None, "hook_fires")? {
-                return Ok(Vec::new());
-            }
-            let mut statement = conn.prepare("SELECT agent, event, at FROM hook_fires ORDER BY agent, event")?;
-            let found = statement
-                .query_map((), |row| Ok(Fired { agent: row.get(0)?, event: row.get(1)?, at: time(row, 2)? }))?;
-            Ok(found.collect::<Result<_, _>>()?)
+        if !self.has_table("hook_fires")? {
+            return Ok(Vec::new());
+        }
+        self.query_all("SELECT agent, event, at FROM hook_fires ORDER BY agent, event", (), |row| {
+            Ok(Fired { agent: row.get(0)?, event: row.get(1)?, at: time(row, 2)? })
         })
     }
 
-    /// Returns the memories that a session was told at `since` or later.
+    /// Returns the memories that a session was shown at `since` or later.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn told_in(&self, session: &str, since: Timestamp) -> Result<HashSet<MemoryId>, StoreError> {
-        self.read(|conn| {
-            let mut statement =
-                conn.prepare_cached("SELECT memory_id FROM hook_told WHERE session = ?1 AND at >= ?2 ORDER BY 1")?;
-            let found = statement.query_map(params![session, since.as_millisecond()], |row| {
-                row.get::<_, String>(0).map(MemoryId::from_stored)
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+    pub fn shown_in(&self, session: &str, since: Timestamp) -> Result<HashSet<MemoryId>, StoreError> {
+        let shown = self.query_all(
+            "SELECT memory_id FROM hook_told WHERE session = ?1 AND at >= ?2 ORDER BY 1",
+            params![session, since.as_millisecond()],
+            |row| row.get::<_, String>(0).map(MemoryId::from_stored),
+        )?;
+        Ok(shown.into_iter().collect())
     }
 
     /// Returns the failures of a session that are open, by signature.
@@ -249,16 +224,6 @@ impl Database {
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
-
-    /// Whether the log of this key was read to its end when it was like `stamp`, by any extractor.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub fn was_read(&self, key: &str, stamp: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM files WHERE path = ?1 AND stamp = ?2")?.exists((key, stamp))?)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -268,18 +233,18 @@ mod tests {
     use crate::store::samples::day;
 
     #[test]
-    fn what_a_session_was_told_is_known_until_its_context_is_emptied() {
+    fn what_a_session_was_shown_is_known_until_its_context_is_emptied() {
         let store = Store::in_memory().unwrap();
         let (a, b) = (MemoryId::new(), MemoryId::new());
-        store.told("s", &[a.clone(), b.clone()], day(1)).unwrap();
-        store.told("t", std::slice::from_ref(&a), day(1)).unwrap();
-        assert_eq!(store.told_in("s", day(1)).unwrap(), HashSet::from([a.clone(), b]));
-        assert!(store.told_in("s", day(2)).unwrap().is_empty());
-        store.forget_told("s").unwrap();
-        assert!(store.told_in("s", day(1)).unwrap().is_empty());
-        assert_eq!(store.told_in("t", day(1)).unwrap(), HashSet::from([a.clone()]));
-        store.told("u", &[a], day(20)).unwrap();
-        assert!(store.told_in("t", Timestamp::UNIX_EPOCH).unwrap().is_empty(), "of long ago");
+        store.memories_shown("s", &[a.clone(), b.clone()], day(1)).unwrap();
+        store.memories_shown("t", std::slice::from_ref(&a), day(1)).unwrap();
+        assert_eq!(store.shown_in("s", day(1)).unwrap(), HashSet::from([a.clone(), b]));
+        assert!(store.shown_in("s", day(2)).unwrap().is_empty());
+        store.forget_shown("s").unwrap();
+        assert!(store.shown_in("s", day(1)).unwrap().is_empty());
+        assert_eq!(store.shown_in("t", day(1)).unwrap(), HashSet::from([a.clone()]));
+        store.memories_shown("u", &[a], day(20)).unwrap();
+        assert!(store.shown_in("t", Timestamp::UNIX_EPOCH).unwrap().is_empty(), "of long ago");
     }
 
     #[test]
@@ -300,7 +265,7 @@ mod tests {
         let open = store.failed_commands("s").unwrap();
         assert_eq!(open[0].steps, [Step::Ran("npm ci".into())]);
         assert!(!open[0].error.contains("Wq8nRt5y"), "{}", open[0].error);
-        store.failure_over("s", "npm test").unwrap();
+        store.close_failure("s", "npm test").unwrap();
         assert_eq!(store.failed_commands("s").unwrap(), []);
     }
 
@@ -311,7 +276,7 @@ mod tests {
         store.hook_fired("codex", "stop", day(1) + SignedDuration::from_secs(5)).unwrap();
         store.hook_fired("claude-code", "stop", day(2)).unwrap();
         let fired = store.hooks_fired().unwrap();
-        let told: Vec<_> = fired.iter().map(|one| (one.agent.as_str(), one.at)).collect();
-        assert_eq!(told, [("claude-code", day(2)), ("codex", day(1))]);
+        let found: Vec<_> = fired.iter().map(|one| (one.agent.as_str(), one.at)).collect();
+        assert_eq!(found, [("claude-code", day(2)), ("codex", day(1))]);
     }
 }

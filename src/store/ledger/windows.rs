@@ -5,16 +5,16 @@
 //! here until a write applies them and marks the window in the same transaction.
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{DoneWindow, WindowId, requests};
+use super::requests::close_those_about;
+use super::{DoneWindow, RunId, TranscriptId, WindowId};
 use crate::extract::{Dropped, Outcome, Spent};
 use crate::fault::point;
 use crate::guard::Redacted;
-use crate::memory::Candidate;
-use crate::store::ledger::TranscriptId;
-use crate::store::row::{time_or_none, to_json};
-use crate::store::{Database, Store, StoreError};
+use crate::memory::{Candidate, Namespace};
+use crate::store::row::{json, rows, spelled, time_or_none, to_json};
+use crate::store::{Database, Store, StoreError, Writer};
 
 /// What makes a window this window: the same words at the same place, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,46 @@ pub struct Finished<'a> {
     pub error: Option<&'a str>,
     /// Whether its answer lacks something for good: a later run asks again, twice at most.
     pub lacks: bool,
+}
+
+/// A window whose candidates wait to be applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingWindow {
+    /// The window.
+    pub id: WindowId,
+    /// Namespace of its transcript.
+    pub namespace: Namespace,
+    /// Key of its transcript.
+    pub transcript: String,
+    /// When the conversation began.
+    pub started_at: Option<Timestamp>,
+    /// Index of the first message.
+    pub start: usize,
+    /// What is proposed; at least one.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A window that could not be extracted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedWindow {
+    /// The window.
+    pub id: WindowId,
+    /// Key of its transcript.
+    pub transcript: String,
+    /// Where the transcript was read.
+    pub origin: String,
+    /// Index of the first message.
+    pub start: usize,
+    /// Number of messages.
+    pub len: usize,
+    /// What tried.
+    pub extractor: String,
+    /// How often.
+    pub attempts: u32,
+    /// Why it failed last.
+    pub error: Option<String>,
+    /// When it failed last.
+    pub finished_at: Option<Timestamp>,
 }
 
 /// The longest for which a window is claimed. What holds for longer was claimed by a clock that was wrong.
@@ -121,7 +161,7 @@ impl Store {
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
-            requests::close_those_about(&transaction, &done)?;
+            close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
             point("window.finished");
@@ -134,14 +174,56 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "UPDATE windows SET lease_until = 0, attempts = attempts - 1
-                 WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
-            )?
-            .execute(params![id.0, owner])?;
-            Ok(())
-        })
+        self.execute(
+            "UPDATE windows SET lease_until = 0, attempts = attempts - 1
+             WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
+            params![id.0, owner],
+        )
+        .map(drop)
+    }
+
+    /// Makes the candidates that a run applied wait again, and returns in how many windows. This is how to redo a
+    /// run after it was undone: the next apply decides about them afresh, and no model is asked.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
+        let reopened = self.execute(
+            "UPDATE windows SET applied_at = NULL, applied_run = NULL
+             WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
+            [run.as_str()],
+        )?;
+        // Their logs are opened again, since where a conversation belongs may have changed meanwhile.
+        self.execute("DELETE FROM files", ())?;
+        Ok(reopened)
+    }
+
+    /// Sets the attempts of all failed windows back to none and returns how many windows that were; the next run
+    /// over their transcripts tries them again, as it would have anyway.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn reset_failed_windows(&self) -> Result<usize, StoreError> {
+        self.execute("UPDATE windows SET attempts = 0, error = NULL WHERE status = 'failed'", ())
+    }
+}
+
+impl Writer<'_> {
+    /// Marks windows as applied by this write, and returns how many were waiting until now. Fewer than were given
+    /// means that another process has applied some meanwhile: give the write up and plan again.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn mark_windows_applied(&self, windows: &[WindowId]) -> Result<usize, StoreError> {
+        let mut marked = 0;
+        for window in windows {
+            marked += self.execute(
+                "UPDATE windows SET applied_at = ?2, applied_run = ?3
+                 WHERE id = ?1 AND status = 'done' AND applied_at IS NULL",
+                params![window.0, self.now.as_millisecond(), self.run.map(RunId::as_str)],
+            )?;
+        }
+        Ok(marked)
     }
 }
 
@@ -219,35 +301,89 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn finished_windows(&self, transcript: TranscriptId, extractor: &str) -> Result<Vec<DoneWindow>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT start, len, content_hash FROM windows
-                 WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' AND NOT (lacks = 1 AND attempts < 3)
-                 ORDER BY start, id",
-            )?;
-            let found = statement.query_map(params![transcript.0, extractor], |row| {
-                Ok(DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(
+            "SELECT start, len, content_hash FROM windows
+             WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' AND NOT (lacks = 1 AND attempts < 3)
+             ORDER BY start, id",
+            params![transcript.0, extractor],
+            |row| Ok(DoneWindow { start: row.get(0)?, len: row.get(1)?, content_hash: row.get(2)? }),
+        )
     }
-}
 
-impl Database {
     /// Returns the calls that windows have cost, and the tokens of the answers.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn completions_of_windows(&self) -> Result<(u64, u64), StoreError> {
-        self.read(|conn| {
-            Ok(conn.query_row(
-                "SELECT coalesce(sum(spent ->> '$.calls'), 0), coalesce(sum(spent ->> '$.completion_tokens'), 0)
-                 FROM windows WHERE spent IS NOT NULL",
-                (),
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?)
-        })
+        let found = self.query_one(
+            "SELECT coalesce(sum(spent ->> '$.calls'), 0), coalesce(sum(spent ->> '$.completion_tokens'), 0)
+             FROM windows WHERE spent IS NOT NULL",
+            (),
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(found.unwrap_or_default())
     }
+
+    /// Returns at most `limit` windows whose candidates wait to be applied: by the start of the conversation (unknown
+    /// ones last), its key and the place in it. Namespaces are mixed, since conversations of several projects teach
+    /// about one user.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
+        let mut windows: Vec<PendingWindow> = self.query_all(
+            "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
+             FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+             WHERE w.status = 'done' AND w.applied_at IS NULL
+             ORDER BY t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
+            [rows(limit)],
+            pending_from_row,
+        )?;
+        for window in &mut windows {
+            // The project may have been merged into another one since the conversation was read.
+            window.namespace = self.merged_into(&window.namespace)?;
+        }
+        Ok(windows)
+    }
+
+    /// Returns the windows that failed and were not done since, the last first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, StoreError> {
+        self.query_all(
+            "SELECT w.id, t.key, t.origin, w.start, w.len, w.extractor, w.attempts, w.error, w.finished_at
+             FROM windows w JOIN transcripts t ON t.id = w.transcript_id
+             WHERE w.status = 'failed' ORDER BY w.finished_at DESC, w.id DESC",
+            (),
+            failed_from_row,
+        )
+    }
+}
+
+fn pending_from_row(row: &Row<'_>) -> rusqlite::Result<PendingWindow> {
+    Ok(PendingWindow {
+        id: WindowId(row.get(0)?),
+        namespace: spelled(row, 1)?,
+        transcript: row.get(2)?,
+        started_at: time_or_none(row, 3)?,
+        start: row.get(4)?,
+        candidates: json(row.get_ref(5)?.as_str()?, 5)?,
+    })
+}
+
+fn failed_from_row(row: &Row<'_>) -> rusqlite::Result<FailedWindow> {
+    Ok(FailedWindow {
+        id: WindowId(row.get(0)?),
+        transcript: row.get(1)?,
+        origin: row.get(2)?,
+        start: row.get(3)?,
+        len: row.get(4)?,
+        extractor: row.get(5)?,
+        attempts: row.get(6)?,
+        error: row.get(7)?,
+        finished_at: time_or_none(row, 8)?,
+    })
 }
 
 const fn outcome_name(outcome: Outcome) -> &'static str {

@@ -1,0 +1,255 @@
+//! Batches of requests at a provider, with the requests that wait in each.
+
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+use serde::Serialize;
+
+use super::requests::put_reply;
+use crate::guard::Redacted;
+use crate::llm::Reply;
+use crate::memory::string_enum;
+use crate::store::row::{spelled, time};
+use crate::store::{Database, Store, StoreError, Writer};
+
+string_enum!(
+    /// How far a batch is on our side. Each stage is written before what comes after it is tried.
+    Stage, "a batch's stage", "planned, creating, submitted or ended", {
+    /// Its requests are set aside. The provider may have the file, which costs nothing.
+    Planned = "planned",
+    /// It is being submitted: the provider may have taken it.
+    Creating = "creating",
+    /// The provider has taken it.
+    Submitted = "submitted",
+    /// Its replies are stored, or it was given up.
+    Ended = "ended",
+});
+
+/// A batch that is not over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Batch {
+    /// Our own id, which the provider keeps with it.
+    pub id: String,
+    /// The run that made it, or that took it over.
+    pub owner: String,
+    /// Address of the server, without credentials.
+    pub endpoint: String,
+    /// Name of the model.
+    pub model: String,
+    /// How far it is.
+    pub stage: Stage,
+    /// Since when.
+    pub stage_at: Timestamp,
+    /// The provider's id of its file.
+    pub input_file: Option<String>,
+    /// The provider's id of it.
+    pub remote_id: Option<String>,
+    /// What the provider said of it last.
+    pub remote_status: Option<String>,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// Requests that wait for an answer.
+    pub waiting: usize,
+}
+
+/// A request that is to wait in a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRequest {
+    /// Hash of the request.
+    pub key: String,
+    /// Its length.
+    pub prompt_tokens: u64,
+}
+
+/// The reply to one request of a batch.
+#[derive(Debug, Clone)]
+pub struct BatchReply {
+    /// Hash of the request.
+    pub key: String,
+    /// Stands in the place of the reply's own text.
+    pub text: Redacted<String>,
+    /// The rest of the reply.
+    pub reply: Reply,
+}
+
+const SELECT: &str = "
+    SELECT id, owner, endpoint, model, stage, stage_at, input_file, remote_id, remote_status, created_at,
+        (SELECT count(*) FROM requests WHERE batch = b.id AND state = 'asked')
+    FROM batches b WHERE stage <> 'ended'";
+
+impl Database {
+    /// Returns the batches that are not over, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn open_batches(&self) -> Result<Vec<Batch>, StoreError> {
+        self.query_all(&format!("{SELECT} ORDER BY created_at, id"), (), batch_from_row)
+    }
+
+    /// Returns the batch in which the request with this hash waits.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn batch_of(&self, key: &str) -> Result<Option<Batch>, StoreError> {
+        let condition = "id = (SELECT batch FROM requests WHERE key = ?1 AND state = 'asked')";
+        self.query_one(&format!("{SELECT} AND {condition}"), [key], batch_from_row)
+    }
+
+    /// Returns the requests of a batch that wait for an answer, by hash.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn batch_requests(&self, id: &str) -> Result<Vec<BatchRequest>, StoreError> {
+        self.query_all(
+            "SELECT key, prompt_tokens FROM requests WHERE batch = ?1 AND state = 'asked' ORDER BY key",
+            [id],
+            |row| Ok(BatchRequest { key: row.get(0)?, prompt_tokens: row.get(1)? }),
+        )
+    }
+}
+
+fn batch_from_row(row: &Row<'_>) -> rusqlite::Result<Batch> {
+    Ok(Batch {
+        id: row.get(0)?,
+        owner: row.get(1)?,
+        endpoint: row.get(2)?,
+        model: row.get(3)?,
+        stage: spelled(row, 4)?,
+        stage_at: time(row, 5)?,
+        input_file: row.get(6)?,
+        remote_id: row.get(7)?,
+        remote_status: row.get(8)?,
+        created_at: time(row, 9)?,
+        waiting: row.get(10)?,
+    })
+}
+
+impl Store {
+    /// Sets `requests` aside for a new batch, and returns the keys of those that it took: the others wait in another.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn plan_batch(
+        &self,
+        batch: &Batch,
+        requests: &[BatchRequest],
+        now: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        self.write(None, now, |w| {
+            w.execute(
+                "INSERT INTO batches (id, owner, endpoint, model, stage, stage_at, created_at)
+                 VALUES (?1, ?2, ?3, ?4, 'planned', ?5, ?5)",
+                params![batch.id, batch.owner, batch.endpoint, batch.model, now.as_millisecond()],
+            )?;
+            let mut taken = Vec::new();
+            for request in requests {
+                taken.extend(w.query_one(
+                    "INSERT INTO requests (key, kind, state, batch, prompt_tokens, attempts, created_at)
+                     VALUES (?2, 'extract', 'asked', ?1, ?3, 1, ?4)
+                     ON CONFLICT (key) DO UPDATE SET state = 'asked', batch = ?1, prompt_tokens = ?3,
+                        attempts = attempts + 1, owner = NULL, pid = NULL, lease_until = NULL
+                     WHERE text IS NULL AND (state <> 'asked' OR batch IS NULL AND coalesce(lease_until, 0) <= ?4)
+                     RETURNING key",
+                    params![batch.id, request.key, request.prompt_tokens, now.as_millisecond()],
+                    |row| row.get(0),
+                )?);
+            }
+            Ok(taken)
+        })
+    }
+
+    /// Notes how far a batch is, before the next thing is tried; `false` if it has ended or changed hands meanwhile, and
+    /// then it is no longer the caller's to go on with.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn batch_is(&self, batch: &Batch, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.execute(
+            "UPDATE batches SET stage = ?3, stage_at = ?4, input_file = ?5, remote_id = ?6,
+             remote_status = ?7 WHERE id = ?1 AND owner = ?2 AND stage <> 'ended'",
+            params![
+                batch.id,
+                batch.owner,
+                batch.stage.as_str(),
+                now.as_millisecond(),
+                batch.input_file,
+                batch.remote_id,
+                batch.remote_status,
+            ],
+        )? > 0)
+    }
+
+    /// Hands a batch over to the run `to`; `false` if another process was quicker.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
+        Ok(self.execute(
+            "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
+            params![batch.id, batch.owner, to, batch.stage.as_str()],
+        )? > 0)
+    }
+
+    /// Stores the replies of a batch and ends it, all at once; `false` if that was done before, and then nothing changes.
+    ///
+    /// Requests of it without a reply count as failed, and may wait in another batch from now on.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn end_batch(
+        &self,
+        id: &str,
+        remote_status: &str,
+        replies: &[BatchReply],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write(None, now, |w| {
+            let ended = w.execute(
+                "UPDATE batches SET stage = 'ended', stage_at = ?2, remote_status = ?3
+                 WHERE id = ?1 AND stage <> 'ended'",
+                params![id, now.as_millisecond(), remote_status],
+            )?;
+            if ended == 0 {
+                return Ok(false);
+            }
+            for reply in replies {
+                w.batch_reply(id, reply, now)?;
+            }
+            let failed =
+                w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
+            w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;
+            Ok(true)
+        })
+    }
+
+    /// Forgets a batch that the provider has surely not taken, unless it has moved on or changed hands meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
+        self.execute(
+            "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
+            [&batch.id, &batch.owner, batch.stage.as_str()],
+        )
+        .map(drop)
+    }
+}
+
+impl Writer<'_> {
+    fn batch_reply(&self, id: &str, answer: &BatchReply, now: Timestamp) -> Result<(), StoreError> {
+        let BatchReply { key, text, reply } = answer;
+        // A row that names no request of this batch was made up by the server, or the request was given up.
+        let is_ours = self.execute(
+            "UPDATE requests SET state = 'answered' WHERE batch = ?1 AND key = ?2 AND state = 'asked'",
+            [id, key.as_str()],
+        )?;
+        if is_ours == 0 {
+            return Ok(());
+        }
+        self.execute(
+            "UPDATE batches SET answered = answered + 1, prompt_tokens = prompt_tokens + ?2,
+             completion_tokens = completion_tokens + ?3 WHERE id = ?1",
+            params![id, reply.prompt_tokens, reply.completion_tokens],
+        )?;
+        self.read(|conn| put_reply(conn, key, text, reply, now))
+    }
+}

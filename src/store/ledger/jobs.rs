@@ -1,0 +1,480 @@
+//! Jobs: logs that wait to be read, with their time, their attempts and the worker that has claimed them; and leases on
+//! work that one process does at a time.
+//!
+//! A job is claimed with a token of its own and a lease. Whoever finishes it must still hold that token, so a worker
+//! that was thought dead cannot overwrite what another has done since. A log that grew while it was worked on is due
+//! again, and a log that grew after all attempts failed is tried anew.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Row, params};
+use serde::Serialize;
+
+use super::runs::process_may_live;
+use crate::memory::string_enum;
+use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
+use crate::store::{Database, Store, StoreError};
+
+/// How long a claim holds without a sign of life.
+pub const LEASE: SignedDuration = SignedDuration::from_mins(2);
+/// Pauses before the second, third and fourth attempt; after the last one a job has failed.
+pub const RETRY_AFTER: [SignedDuration; 3] =
+    [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
+/// The kind of a job that extracts one log.
+pub const EXTRACT: &str = "extract";
+
+string_enum!(
+    /// How far a job has come.
+    JobStatus, "the status of a job", "waiting, running, done or failed", {
+    /// It waits for its time, or for another attempt.
+    Waiting = "waiting",
+    /// A worker has it, unless its lease ran out.
+    Running = "running",
+    /// It was done, and its log has not been seen to grow since.
+    Done = "done",
+    /// Every attempt failed; `runs retry` or a log that grew makes it wait again.
+    Failed = "failed",
+});
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRequest {
+    /// [`EXTRACT`].
+    pub kind: String,
+    /// What the job is about, however its path is spelled; there is one job of a kind for each.
+    pub key: String,
+    /// Program that keeps the log, e.g. `claude-code`.
+    pub agent: String,
+    /// The log.
+    pub path: String,
+    /// Folder in which the conversation was held.
+    pub project: Option<String>,
+    /// Last change of the log, in milliseconds since 1970.
+    pub watermark: i64,
+    /// When it may begin.
+    pub not_before: Timestamp,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It waits now, or is due again.
+    Waiting,
+    /// The log was extracted and has not changed since.
+    UpToDate,
+}
+
+/// A job as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Job {
+    /// Identity in this file.
+    pub id: i64,
+    /// What is done.
+    pub kind: String,
+    /// Program that keeps the log.
+    pub agent: String,
+    /// The log.
+    pub path: String,
+    /// Folder in which the conversation was held.
+    pub project: Option<String>,
+    /// How far it has come.
+    pub status: JobStatus,
+    /// Attempts since it last succeeded or its log last grew.
+    pub attempts: u32,
+    /// When it may begin, or begin again.
+    pub not_before: Timestamp,
+    /// Until when the worker that has it is believed to live.
+    pub lease_until: Option<Timestamp>,
+    /// Why the last attempt failed; holds no text of the conversation.
+    pub error: Option<String>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A job that the caller holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldJob {
+    /// The job.
+    pub job: Job,
+    /// What shows that the caller holds it.
+    token: String,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobEnd<'a> {
+    /// Done, whether or not anything was found.
+    Done,
+    /// It failed, for this reason; it is tried again after a pause, or not any more.
+    Failed(&'a str),
+    /// It could not be done yet, for this reason; the attempt does not count.
+    Deferred(Timestamp, &'a str),
+}
+
+/// A running job keeps its holder; its watermark alone moves on, so that its end finds that the log has grown.
+const ENQUEUE: &str = "
+    INSERT INTO jobs (kind, key, agent, path, project, status, not_before, watermark, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?8)
+    ON CONFLICT (kind, key) DO UPDATE SET
+        path = ?4, project = coalesce(?5, project), watermark = max(watermark, ?7), updated_at = ?8,
+        attempts = CASE WHEN ?7 > watermark THEN 0 ELSE attempts END,
+        not_before = CASE WHEN status = 'waiting' AND attempts > 0 AND ?7 <= watermark THEN not_before ELSE ?6 END,
+        status = CASE WHEN status = 'running' THEN 'running' ELSE 'waiting' END
+    WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
+    RETURNING id";
+
+/// The longest that a job may wait, or be held without a sign of life. What lies further ahead was set by a clock that was
+/// wrong.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
+
+/// One statement, so one winner. The oldest due job comes first.
+const CLAIM: &str = "
+    UPDATE jobs SET status = 'running', owner = ?1, pid = ?2, lease_until = ?3, claimed_watermark = watermark,
+        attempts = attempts + 1, updated_at = ?4
+    WHERE id = (SELECT id FROM jobs
+        WHERE (status = 'waiting' AND (not_before <= ?4 OR not_before > ?5))
+            OR (status = 'running' AND (lease_until <= ?4 OR lease_until > ?6))
+        ORDER BY not_before, id LIMIT 1)
+    RETURNING ";
+
+impl Store {
+    /// Puts a job in line. One that waits already is moved to `not_before`, unless it waits for another attempt.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<Enqueued, StoreError> {
+        let found: Option<i64> = self.query_one(
+            ENQUEUE,
+            params![
+                request.kind,
+                request.key,
+                request.agent,
+                request.path,
+                request.project,
+                request.not_before.as_millisecond(),
+                request.watermark,
+                now.as_millisecond(),
+            ],
+            |row| row.get(0),
+        )?;
+        Ok(if found.is_some() { Enqueued::Waiting } else { Enqueued::UpToDate })
+    }
+
+    /// Takes the next job that is due; `None` if none is. Jobs of processes that have ended are due at once where the
+    /// system tells, and else when their lease runs out.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn claim_job(&self, now: Timestamp) -> Result<Option<HeldJob>, StoreError> {
+        let now = whole_milliseconds(now);
+        self.release_jobs_of_the_dead(now)?;
+        let token = uuid::Uuid::now_v7().to_string();
+        let job = self.query_one(
+            &format!("{CLAIM}{COLUMNS}"),
+            params![
+                token,
+                std::process::id(),
+                (now + LEASE).as_millisecond(),
+                now.as_millisecond(),
+                (now + LONGEST_WAIT).as_millisecond(),
+                // A live worker whose clock is a little ahead keeps its job.
+                (now + LEASE + LEASE).as_millisecond(),
+            ],
+            job_from_row,
+        )?;
+        Ok(job.map(|job| HeldJob { job, token }))
+    }
+
+    /// Says that the job is still worked on, and returns whether the caller still holds it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn job_heartbeat(&self, held: &HeldJob, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.execute(
+            "UPDATE jobs SET lease_until = ?3 WHERE id = ?1 AND owner = ?2 AND status = 'running'",
+            params![held.job.id, held.token, (now + LEASE).as_millisecond()],
+        )? > 0)
+    }
+
+    /// Writes down how a job ended, and returns whether the caller still held it; if not, nothing is written.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn finish_job(&self, held: &HeldJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
+        let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
+        let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
+        let now_ms = whole_milliseconds(now).as_millisecond();
+        let changed = match end {
+            JobEnd::Done => self.execute(
+                &format!(
+                    "UPDATE jobs SET {freed}, attempts = 0, error = NULL, done_watermark = claimed_watermark,
+                     status = CASE WHEN watermark > claimed_watermark THEN 'waiting' ELSE 'done' END {mine}"
+                ),
+                params![held.job.id, held.token, now_ms],
+            )?,
+            JobEnd::Deferred(until, why) => self.execute(
+                &format!(
+                    "UPDATE jobs SET {freed}, attempts = max(0, attempts - 1), error = ?4, not_before = ?5,
+                     status = 'waiting' {mine}"
+                ),
+                params![held.job.id, held.token, now_ms, why, until.as_millisecond()],
+            )?,
+            JobEnd::Failed(why) => {
+                let tried = usize::try_from(held.job.attempts).unwrap_or(usize::MAX).saturating_sub(1);
+                let again = RETRY_AFTER.get(tried).map(|pause| (now + *pause).as_millisecond());
+                self.execute(
+                    &format!(
+                        "UPDATE jobs SET {freed}, error = ?4, not_before = coalesce(?5, not_before), status = CASE
+                         WHEN watermark > claimed_watermark OR ?5 IS NOT NULL THEN 'waiting' ELSE 'failed' END {mine}"
+                    ),
+                    params![held.job.id, held.token, now_ms, why, again],
+                )?
+            }
+        };
+        Ok(changed > 0)
+    }
+
+    /// Makes failed jobs, and those that wait for another attempt, due at once; one of them, or all. Returns how many.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn retry_jobs(&self, one: Option<i64>, now: Timestamp) -> Result<usize, StoreError> {
+        self.execute(
+            "UPDATE jobs SET status = 'waiting', attempts = 0, not_before = ?1, updated_at = ?1
+             WHERE (status = 'failed' OR (status = 'waiting' AND error IS NOT NULL)) AND (?2 IS NULL OR id = ?2)",
+            params![now.as_millisecond(), one],
+        )
+    }
+
+    /// Gives up a job that waits or failed, until its log grows beyond what was asked for; returns whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.execute(
+            "UPDATE jobs SET status = 'done', attempts = 0, done_watermark = watermark, error = 'given up by hand',
+             updated_at = ?2 WHERE id = ?1 AND status IN ('waiting', 'failed')",
+            params![id, now.as_millisecond()],
+        )? > 0)
+    }
+
+    /// Frees the jobs of processes that the system shows to have ended, so that they are due without waiting for the end
+    /// of their lease.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn release_jobs_of_the_dead(&self, now: Timestamp) -> Result<(), StoreError> {
+        let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
+        for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
+            if !process_may_live(pid) {
+                self.execute("UPDATE jobs SET lease_until = 0 WHERE id = ?1 AND pid = ?2", (job.id, pid))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Column order is what [`job_from_row`] reads; change both together.
+const COLUMNS: &str =
+    "id, kind, agent, path, project, status, attempts, not_before, lease_until, error, updated_at, owner, pid";
+
+impl Database {
+    /// Returns the jobs, those that wait or run first and in the order in which they come up, then the others, last
+    /// changed first. None in a database of a version that kept none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn jobs(&self) -> Result<Vec<Job>, StoreError> {
+        if !self.has_table("jobs")? {
+            return Ok(Vec::new());
+        }
+        let open = self.jobs_where("status IN ('waiting', 'running') AND ?1 IS NOT NULL", Timestamp::MIN)?;
+        let mut rest = self.jobs_where("status IN ('done', 'failed') AND ?1 IS NOT NULL", Timestamp::MIN)?;
+        rest.sort_by_key(|(job, _)| (std::cmp::Reverse(job.updated_at), job.id));
+        Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
+    }
+
+    /// Returns when the next job comes up that nobody works on; `None` if there is none. What waits for longer than any
+    /// job can at `now` came up long ago.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let found = self.query_one(
+            "SELECT min(CASE
+                WHEN status = 'running' AND lease_until > ?2 THEN 0
+                WHEN status = 'running' THEN max(lease_until, not_before)
+                WHEN not_before > ?1 THEN 0 ELSE not_before END)
+             FROM jobs WHERE status IN ('waiting', 'running')",
+            [(now + LONGEST_WAIT).as_millisecond(), (now + LEASE + LEASE).as_millisecond()],
+            |row| time_or_none(row, 0),
+        )?;
+        Ok(found.flatten())
+    }
+
+    /// Returns the last change of each log that was extracted by a job, by the key of the job.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn extracted_until(&self, key: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT done_watermark FROM jobs WHERE kind = ?1 AND key = ?2";
+        Ok(self.query_one(sql, (EXTRACT, key), |row| row.get(0))?.flatten())
+    }
+
+    /// Returns the jobs that meet a condition on `?1`, with the process that holds each.
+    fn jobs_where(&self, condition: &str, now: Timestamp) -> Result<Vec<(Job, Option<u32>)>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM jobs WHERE {condition} ORDER BY not_before, id");
+        self.query_all(&sql, [now.as_millisecond()], |row| Ok((job_from_row(row)?, row.get(12)?)))
+    }
+}
+
+fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
+    Ok(Job {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        agent: row.get(2)?,
+        path: row.get(3)?,
+        project: row.get(4)?,
+        status: spelled(row, 5)?,
+        attempts: row.get(6)?,
+        not_before: time(row, 7)?,
+        lease_until: time_or_none(row, 8)?,
+        error: row.get(9)?,
+        updated_at: time(row, 10)?,
+    })
+}
+
+/// How long a lease holds without a sign of life.
+const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
+
+/// How long after its end a lease that nobody gave back is kept.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
+
+/// Who has a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leased {
+    /// The caller, until it stops saying so.
+    Mine,
+    /// Another process.
+    Other {
+        /// That process.
+        pid: u32,
+    },
+}
+
+impl Store {
+    /// Takes the lease `name` for `owner`, or keeps it; due again at least every half minute. A lease that ran out, or
+    /// whose process the system shows to have ended, is free.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<Leased, StoreError> {
+        let dead = self.dead_holder(name)?;
+        // Left by processes that ended without giving them back, under names that nobody takes again.
+        self.execute("DELETE FROM leases WHERE lease_until < ?1", [(now - FORGOTTEN).as_millisecond()])?;
+        let taken = self.execute(
+            "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (name) DO UPDATE SET owner = ?2, pid = ?3, lease_until = ?4
+             WHERE owner = ?2 OR lease_until <= ?5 OR owner = ?6 OR lease_until > ?7",
+            params![
+                name,
+                owner,
+                std::process::id(),
+                (now + TASK_LEASE).as_millisecond(),
+                now.as_millisecond(),
+                dead,
+                longest(now),
+            ],
+        )?;
+        if taken > 0 {
+            return Ok(Leased::Mine);
+        }
+        let pid = self.query_one("SELECT pid FROM leases WHERE name = ?1", [name], |row| row.get(0))?;
+        Ok(Leased::Other { pid: pid.unwrap_or_default() })
+    }
+
+    /// Returns who has the lease, if the system shows that its process has ended.
+    fn dead_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let found: Option<(String, u32)> =
+            self.query_one("SELECT owner, pid FROM leases WHERE name = ?1", [name], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        Ok(found.filter(|(_, pid)| !process_may_live(*pid)).map(|(owner, _)| owner))
+    }
+
+    /// Gives a lease back.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn end_lease(&self, name: &str, owner: &str) -> Result<(), StoreError> {
+        self.execute("DELETE FROM leases WHERE name = ?1 AND owner = ?2", (name, owner)).map(drop)
+    }
+}
+
+impl Database {
+    /// Returns the process that has the lease `name`, if one has it and lives as far as can be told.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<u32>, StoreError> {
+        if !self.has_table("leases")? {
+            return Ok(None);
+        }
+        let found: Option<u32> = self.query_one(
+            "SELECT pid FROM leases WHERE name = ?1 AND lease_until > ?2 AND lease_until <= ?3",
+            params![name, now.as_millisecond(), longest(now)],
+            |row| row.get(0),
+        )?;
+        Ok(found.filter(|pid| process_may_live(*pid)))
+    }
+}
+
+/// Returns the last moment, in milliseconds, until which a lease can hold. One that holds longer was given by a clock that
+/// was wrong.
+fn longest(now: Timestamp) -> i64 {
+    (now + TASK_LEASE + TASK_LEASE).as_millisecond()
+}
+
+#[cfg(test)]
+mod lease_tests {
+    use super::*;
+    use crate::store::samples::day;
+
+    #[test]
+    fn one_owner_has_a_lease_until_it_ends_or_runs_out() {
+        let store = Store::in_memory().unwrap();
+        let later = |seconds| day(1) + SignedDuration::from_secs(seconds);
+        let me = std::process::id();
+        assert_eq!(store.lease("worker", "a", later(0)).unwrap(), Leased::Mine);
+        assert_eq!(store.lease("worker", "b", later(1)).unwrap(), Leased::Other { pid: me });
+        assert_eq!(store.lease("watch", "b", later(1)).unwrap(), Leased::Mine);
+        assert_eq!(store.lease("worker", "a", later(50)).unwrap(), Leased::Mine, "kept");
+        assert_eq!(store.lease("worker", "b", later(70)).unwrap(), Leased::Other { pid: me });
+        assert_eq!(store.lease("worker", "b", later(111)).unwrap(), Leased::Mine, "it ran out");
+        store.end_lease("worker", "a").unwrap();
+        assert_eq!(store.lease_holder("worker", later(112)).unwrap(), Some(me), "not the owner's to end");
+        store.end_lease("worker", "b").unwrap();
+        assert_eq!(store.lease_holder("worker", later(112)).unwrap(), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_lease_of_a_process_that_has_ended_is_free() {
+        let store = Store::in_memory().unwrap();
+        assert_eq!(store.lease("worker", "a", day(1)).unwrap(), Leased::Mine);
+        // No process has the largest number.
+        store.conn.execute("UPDATE leases SET pid = 4194999", ()).unwrap();
+        assert_eq!(store.lease("worker", "b", day(1)).unwrap(), Leased::Mine);
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    /// Lets it look as if this process held every job that is held.
+    pub(crate) fn give_jobs_to(&self, pid: u32) {
+        self.conn.execute("UPDATE jobs SET pid = ?1", [pid]).unwrap();
+    }
+}
+
+#[cfg(test)]
+#[path = "jobs_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! The ledger of extraction: transcripts, windows, the requests about them and the batches in which requests wait; and
+//! the runs, jobs and sessions around them.
+
+mod batches;
+mod jobs;
+mod requests;
+mod runs;
+mod sessions;
+mod status;
+mod transcripts;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use batches::{Batch, BatchReply, BatchRequest, Stage};
+pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, Leased, RETRY_AFTER};
+pub use requests::{OpenRequest, RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
+pub(super) use requests::{close_requests_showing, forget_requests_about};
+pub use runs::{Run, RunStatus};
+pub use sessions::{FailedCommand, Fired, Step};
+pub use status::{Health, Spent, days_before};
+pub use transcripts::{FileOutcome, FileRead, KnownLine, SeenTranscript};
+pub use windows::{Claimed, FailedWindow, Finished, PendingWindow, WindowKey};
+
+/// Identity of a run: a `UUIDv7`, so that ids sort by start.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Takes an id as it stands in the database.
+    #[must_use]
+    pub fn from_stored(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the id's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Identity of a transcript in this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TranscriptId(pub(super) i64);
+
+/// Identity of a window in this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WindowId(pub(in crate::store) i64);
+
+/// A window that was extracted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneWindow {
+    /// Index of the first message.
+    pub start: usize,
+    /// Number of messages.
+    pub len: usize,
+    /// Hash of the messages.
+    pub content_hash: String,
+}

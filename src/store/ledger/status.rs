@@ -1,0 +1,234 @@
+//! The state of the work: what waits, what failed, when a run last finished, and what replies cost day by day.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _};
+use serde::Serialize;
+
+use crate::store::row::{time, time_or_none};
+use crate::store::{Database, StoreError};
+
+/// How the work goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// Jobs that wait for their time or for a worker.
+    pub jobs_waiting: usize,
+    /// Jobs that are worked on.
+    pub jobs_running: usize,
+    /// Jobs that are not tried any more.
+    pub jobs_failed: usize,
+    /// Windows whose extraction was begun and has not ended.
+    pub windows_open: usize,
+    /// Windows that are extracted and whose candidates wait to be written.
+    pub windows_unwritten: usize,
+    /// Windows that could not be extracted.
+    pub windows_failed: usize,
+    /// When a `run` last came to its end.
+    pub last_success: Option<Timestamp>,
+    /// When something last failed: a `run` as a whole, a window or a job.
+    pub last_failure: Option<Timestamp>,
+    /// Why the last `run` was not asked to its end; gone once another one is.
+    pub halted: Option<String>,
+}
+
+impl Health {
+    /// What has yet to be done.
+    #[must_use]
+    pub const fn backlog(&self) -> usize {
+        self.jobs_waiting + self.jobs_running + self.windows_open + self.windows_unwritten
+    }
+
+    /// What was given up or is to be tried again.
+    #[must_use]
+    pub const fn failures(&self) -> usize {
+        self.jobs_failed + self.windows_failed
+    }
+}
+
+impl Database {
+    /// Returns how the work goes.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn health(&self) -> Result<Health, StoreError> {
+        self.read(|conn| {
+            let jobs = |status| count(conn, &format!("jobs WHERE status = '{status}'"));
+            let windows = |condition| count(conn, &format!("windows WHERE {condition}"));
+            let ended = |status| {
+                latest(conn, &format!("max(finished_at) FROM runs WHERE command = 'run' AND status = '{status}'"))
+            };
+            let failures = [
+                ended("failed")?,
+                latest(conn, "max(finished_at) FROM windows WHERE status = 'failed'")?,
+                latest(conn, "max(updated_at) FROM jobs WHERE status = 'failed'")?,
+            ];
+            Ok(Health {
+                jobs_waiting: jobs("waiting")?,
+                jobs_running: jobs("running")?,
+                jobs_failed: jobs("failed")?,
+                windows_open: windows("status = 'claimed'")?,
+                windows_unwritten: windows("status = 'done' AND applied_at IS NULL")?,
+                windows_failed: windows("status = 'failed'")?,
+                last_success: ended("finished")?,
+                last_failure: failures.into_iter().flatten().max(),
+                halted: halted(conn)?,
+            })
+        })
+    }
+}
+
+fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
+    conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
+}
+
+fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> {
+    conn.query_row(&format!("SELECT {what}"), (), |row| time_or_none(row, 0))
+}
+
+fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
+               ORDER BY started_at DESC, id DESC LIMIT 1";
+    Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
+}
+
+/// What the answers of one model took on one day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// The day, by the clock that was asked for.
+    pub day: Date,
+    /// The model, as the server names it.
+    pub model: String,
+    /// Answers that came; attempts without an answer are not among them.
+    pub calls: u64,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received, reasoning included.
+    pub completion_tokens: u64,
+}
+
+impl Database {
+    /// Returns what was spent from day `first` on by the clock of `zone`, newest day first, then by model.
+    ///
+    /// It is added up from the kept answers, one for each call that was paid and none for what the ledger answered, and
+    /// from the calls for vectors of memories.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
+        let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
+        let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT answered_at, model, prompt_tokens, completion_tokens FROM requests
+                 WHERE text IS NOT NULL AND answered_at >= ?1
+                 UNION ALL SELECT at, model, tokens, 0 FROM vector_spending WHERE at >= ?1",
+            )?;
+            let mut rows = statement.query([begin.as_millisecond()])?;
+            while let Some(row) = rows.next()? {
+                let (day, model): (_, String) = (time(row, 0)?.to_zoned(zone.clone()).date(), row.get(1)?);
+                let spent = days.entry((Reverse(day), model.clone())).or_insert(Spent {
+                    day,
+                    model,
+                    calls: 0,
+                    prompt_tokens: 0,
+                    completion_tokens: 0,
+                });
+                spent.calls += 1;
+                spent.prompt_tokens += row.get::<_, u64>(2)?;
+                spent.completion_tokens += row.get::<_, u64>(3)?;
+            }
+            Ok(())
+        })?;
+        Ok(days.into_values().collect())
+    }
+}
+
+/// Returns the first of the `count` days that end with `last`.
+#[must_use]
+pub fn days_before(last: Date, count: u32) -> Date {
+    let back = SignedDuration::from_hours(24 * i64::from(count.saturating_sub(1)));
+    last.checked_sub(back).unwrap_or(Date::MIN)
+}
+
+#[cfg(test)]
+mod health_tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::samples::day;
+    use crate::store::{RunStatus, Store};
+
+    #[test]
+    fn a_run_that_was_not_asked_to_its_end_is_told_until_another_one_is() {
+        let store = Store::in_memory().unwrap();
+        assert_eq!(store.health().unwrap(), Health::default());
+        let end = |number: i64, status, summary: serde_json::Value| {
+            let run = store.begin_run("run", &json!([number]), day(number)).unwrap();
+            store.finish_run(&run.id, status, &summary, day(number)).unwrap();
+        };
+        end(1, RunStatus::Finished, json!({"halted": "the key is not valid"}));
+        let health = store.health().unwrap();
+        assert_eq!((health.last_success, health.halted.as_deref()), (Some(day(1)), Some("the key is not valid")));
+        end(2, RunStatus::Failed, json!({"halted": null}));
+        let health = store.health().unwrap();
+        assert_eq!(
+            (health.last_success, health.last_failure, health.halted.as_deref()),
+            (Some(day(1)), Some(day(2)), None)
+        );
+        assert_eq!((health.backlog(), health.failures()), (0, 0));
+    }
+}
+
+#[cfg(test)]
+mod spending_tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::guard::Guard;
+    use crate::llm::{Finish, Reply};
+    use crate::store::Store;
+
+    fn save(store: &Store, key: &str, model: &str, at: &str) {
+        let reply = Reply {
+            text: "{}".into(),
+            finish: Finish::Stop,
+            prompt_tokens: 100,
+            completion_tokens: 7,
+            model: model.into(),
+        };
+        let (text, _) = Guard::default().redact(reply.text.clone());
+        store.save_reply(key, &text, &reply, at.parse().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn answers_are_added_up_by_the_days_of_a_clock() {
+        let store = Store::in_memory().unwrap();
+        save(&store, "a", "m", "2026-03-01T10:00:00Z");
+        save(&store, "b", "m", "2026-03-01T23:30:00Z");
+        save(&store, "c", "n", "2026-03-01T11:00:00Z");
+        save(&store, "d", "m", "2026-02-20T11:00:00Z");
+        let told = |first: Date, zone: &TimeZone| {
+            let spent = store.spending(first, zone).unwrap();
+            spent.into_iter().map(|one| (one.day.day(), one.model, one.calls, one.prompt_tokens)).collect::<Vec<_>>()
+        };
+        let row = |day: i8, model: &str, calls: u64| (day, model.to_owned(), calls, calls * 100);
+        let utc = TimeZone::UTC;
+        assert_eq!(told(date(2026, 3, 1), &utc), [row(1, "m", 2), row(1, "n", 1)]);
+        assert_eq!(told(date(2026, 2, 1), &utc).last(), Some(&row(20, "m", 1)));
+        // An hour to the east, the evening is the next day.
+        let east = TimeZone::fixed(jiff::tz::offset(1));
+        assert_eq!(told(date(2026, 3, 1), &east), [row(2, "m", 1), row(1, "m", 1), row(1, "n", 1)]);
+    }
+
+    #[test]
+    fn a_week_has_seven_days() {
+        assert_eq!(days_before(date(2026, 3, 7), 7), date(2026, 3, 1));
+        assert_eq!(days_before(date(2026, 3, 7), 1), date(2026, 3, 7));
+        assert_eq!(days_before(date(2026, 3, 7), 0), date(2026, 3, 7));
+        assert_eq!(days_before(date(2026, 3, 7), u32::MAX), Date::MIN);
+    }
+}

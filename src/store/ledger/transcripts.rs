@@ -1,0 +1,308 @@
+//! Transcripts and log files that were read, and the lines that agents read at every start.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+use transcripts::Transcript;
+
+use super::TranscriptId;
+use crate::fault::point;
+use crate::guard::{Redact, Redacted};
+use crate::memory::{Namespace, string_enum};
+use crate::store::row::{spelled, time_or_none};
+use crate::store::{Database, Store, StoreError, Writer};
+
+/// A transcript that was read, as far as it can be told from a file's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenTranscript {
+    /// Identity within its source.
+    pub external_id: String,
+    /// Where it was read.
+    pub origin: String,
+    /// The earliest time known of it.
+    pub started_at: Option<Timestamp>,
+    /// The latest time known of it.
+    pub ended_at: Option<Timestamp>,
+}
+
+string_enum!(
+    /// What came of a log.
+    FileOutcome, "the outcome of a file", "read, passed_over or dataset", {
+    /// It was read.
+    Read = "read",
+    /// It is of no known format.
+    PassedOver = "passed_over",
+    /// It is a dataset that nobody named.
+    Dataset = "dataset",
+});
+
+/// A log that was read to its end, with all its windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRead {
+    /// Hash of its path.
+    pub path: String,
+    /// What it was like, so that a change shows.
+    pub stamp: String,
+    /// What came of it.
+    pub outcome: FileOutcome,
+    /// Conversations in it.
+    pub transcripts: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// Windows of them, all of which are finished.
+    pub windows: u64,
+    /// Records in it that could not be used.
+    pub skipped_records: u64,
+}
+
+impl Database {
+    /// Returns the id of the transcript with this key, if it was ever read.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn transcript_id(&self, key: &str) -> Result<Option<TranscriptId>, StoreError> {
+        self.query_one("SELECT id FROM transcripts WHERE key = ?1", [key], |row| row.get(0).map(TranscriptId))
+    }
+
+    /// Returns every transcript that was read, by key.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
+        self.query_all("SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key", (), |row| {
+            Ok(SeenTranscript {
+                external_id: row.get(0)?,
+                origin: row.get(1)?,
+                started_at: time_or_none(row, 2)?,
+                ended_at: time_or_none(row, 3)?,
+            })
+        })
+    }
+
+    /// Returns the logs that this extractor has finished, by the hash of their path; `signature` stands for everything
+    /// else that the outcome depends on.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn files_read(&self, extractor: &str, signature: &str) -> Result<HashMap<String, FileRead>, StoreError> {
+        let found = self.query_all(
+            "SELECT path, stamp, outcome, transcripts, messages, windows, skipped_records FROM files
+             WHERE extractor = ?1 AND signature = ?2 ORDER BY path",
+            (extractor, signature),
+            file_from_row,
+        )?;
+        Ok(found.into_iter().map(|file| (file.path.clone(), file)).collect())
+    }
+
+    /// Returns the stamps under which any extractor has finished logs, with the number of conversations, by the hash of
+    /// their path; none in a database of a version that did not note them.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn stamps_of_files(&self) -> Result<HashMap<String, HashMap<String, u64>>, StoreError> {
+        let mut stamps: HashMap<String, HashMap<String, u64>> = HashMap::new();
+        if self.has_table("files")? {
+            let sql = "SELECT path, stamp, transcripts FROM files ORDER BY path, extractor";
+            for (path, stamp, transcripts) in
+                self.query_all(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            {
+                stamps.entry(path).or_default().insert(stamp, transcripts);
+            }
+        }
+        Ok(stamps)
+    }
+
+    /// Whether the log of this key was read to its end when it was like `stamp`, by any extractor.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn was_read(&self, key: &str, stamp: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM files WHERE path = ?1 AND stamp = ?2";
+        Ok(self.query_one(sql, (key, stamp), |_| Ok(()))?.is_some())
+    }
+}
+
+impl Store {
+    /// Notes that a transcript was read, as it is now, and returns its id; the same key has the same id for ever.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn transcript_seen(
+        &self,
+        transcript: &Redacted<Transcript>,
+        namespace: &Namespace,
+        now: Timestamp,
+    ) -> Result<TranscriptId, StoreError> {
+        let id = self.query_one(
+            "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at, ended_at,
+             message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (key) DO UPDATE SET origin = ?4, title = ?5, project = ?6, namespace = ?7,
+             started_at = ?8, ended_at = ?9, message_count = ?10, updated_at = ?11 RETURNING id",
+            params![
+                transcript.key(),
+                transcript.source,
+                transcript.external_id,
+                transcript.origin,
+                transcript.title,
+                transcript.project,
+                namespace.to_string(),
+                transcript.started_at().map(Timestamp::as_millisecond),
+                transcript.ended_at().map(Timestamp::as_millisecond),
+                transcript.messages.len(),
+                now.as_millisecond(),
+            ],
+            |row| row.get(0),
+        )?;
+        Ok(TranscriptId(id.expect("an upsert without a condition returns its row")))
+    }
+
+    /// Notes that a log was read to its end.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn file_read(
+        &self,
+        extractor: &str,
+        signature: &str,
+        file: &FileRead,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.execute(
+            "INSERT OR REPLACE INTO files (path, extractor, stamp, signature, outcome, transcripts, messages, windows,
+             skipped_records, read_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                file.path,
+                extractor,
+                file.stamp,
+                signature,
+                file.outcome.as_str(),
+                file.transcripts,
+                file.messages,
+                file.windows,
+                file.skipped_records,
+                now.as_millisecond(),
+            ],
+        )?;
+        point("file.noted");
+        Ok(())
+    }
+}
+
+fn file_from_row(row: &Row<'_>) -> rusqlite::Result<FileRead> {
+    Ok(FileRead {
+        path: row.get(0)?,
+        stamp: row.get(1)?,
+        outcome: spelled(row, 2)?,
+        transcripts: row.get(3)?,
+        messages: row.get(4)?,
+        windows: row.get(5)?,
+        skipped_records: row.get(6)?,
+    })
+}
+
+/// A line of a file that agents read at every start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownLine {
+    /// The file's name, after digits that stand for its folder.
+    pub origin: String,
+    /// The line, without marks of lists.
+    pub text: String,
+}
+
+impl Redact for KnownLine {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        edit(&mut self.text);
+    }
+}
+
+const KNOWN: &str = "
+    WITH RECURSIVE spaces (namespace) AS (
+        VALUES (?1)
+        UNION SELECT merges.namespace FROM project_merges merges JOIN spaces ON merges.into_namespace = spaces.namespace
+    )
+    SELECT DISTINCT origin, text FROM known_context JOIN spaces USING (namespace) ORDER BY origin, text";
+
+impl Database {
+    /// Returns the lines that agents read in `namespace` and in what was merged into it, by file and text.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn known_context(&self, namespace: &Namespace) -> Result<Vec<KnownLine>, StoreError> {
+        self.query_all(KNOWN, [namespace.to_string()], |row| Ok(KnownLine { origin: row.get(0)?, text: row.get(1)? }))
+    }
+}
+
+impl Writer<'_> {
+    /// Replaces what the files of `lines` say in `namespace`; returns how many lines are new.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub fn set_known_context(
+        &self,
+        namespace: &Namespace,
+        lines: &Redacted<Vec<KnownLine>>,
+    ) -> Result<usize, StoreError> {
+        let before = self.known_context(namespace)?;
+        let place = namespace.to_string();
+        for line in lines.iter() {
+            self.execute("DELETE FROM known_context WHERE namespace = ?1 AND origin = ?2", (&place, &line.origin))?;
+        }
+        for line in lines.iter() {
+            let sql = "INSERT OR IGNORE INTO known_context (namespace, origin, text) VALUES (?1, ?2, ?3)";
+            self.execute(sql, (&place, &line.origin, &line.text))?;
+        }
+        let after = self.known_context(namespace)?;
+        Ok(after.iter().filter(|line| !before.contains(line)).count())
+    }
+}
+
+#[cfg(test)]
+mod file_tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_known_under_the_extractor_and_the_signature_that_finished_it() {
+        let store = Store::in_memory().unwrap();
+        let file = |stamp: &str| FileRead {
+            path: "p".into(),
+            stamp: stamp.into(),
+            outcome: FileOutcome::Read,
+            transcripts: 1,
+            messages: 2,
+            windows: 3,
+            skipped_records: 0,
+        };
+        store.file_read("rules-1", "s", &file("a"), Timestamp::UNIX_EPOCH).unwrap();
+        store.file_read("rules-1", "s", &file("b"), Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(store.files_read("rules-1", "s").unwrap(), HashMap::from([("p".to_owned(), file("b"))]));
+        assert!(
+            store.files_read("llm", "s").unwrap().is_empty() && store.files_read("rules-1", "t").unwrap().is_empty()
+        );
+        store.file_read("llm", "s", &file("c"), Timestamp::UNIX_EPOCH).unwrap();
+        let stamps = HashMap::from([("b".to_owned(), 1), ("c".to_owned(), 1)]);
+        assert_eq!(store.stamps_of_files().unwrap()["p"], stamps);
+    }
+}
+
+#[cfg(test)]
+mod known_context_tests {
+    use super::*;
+    use crate::guard::Guard;
+    use crate::store::Store;
+
+    #[test]
+    fn a_file_that_changed_counts_as_it_is_now() {
+        let (store, guard, place) = (Store::in_memory().unwrap(), Guard::default(), Namespace::global());
+        let set = |origin: &str, texts: &[&str]| {
+            let lines = texts.iter().map(|text| KnownLine { origin: origin.into(), text: (*text).into() });
+            let lines = guard.redact(lines.collect::<Vec<_>>()).0;
+            store.write(None, Timestamp::UNIX_EPOCH, |writer| writer.set_known_context(&place, &lines)).unwrap()
+        };
+        assert_eq!((set("A.md", &["a", "b"]), set("B.md", &["c"]), set("A.md", &["b", "d"])), (2, 1, 1));
+        let texts: Vec<_> = store.known_context(&place).unwrap().into_iter().map(|line| line.text).collect();
+        assert_eq!(texts, ["b", "d", "c"]);
+        assert!(store.known_context(&Namespace::project("x").unwrap()).unwrap().is_empty());
+    }
+}
