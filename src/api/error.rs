@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Layer};
 use crate::consolidate::ApplyError;
 use crate::embed::EmbedError;
 use crate::exchange::MEMORY_FORMATS;
@@ -150,6 +150,24 @@ pub enum ApiError {
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The prices of the settings cannot be used.
-    #[error(transparent)]
-    Price(#[from] PriceError),
+    #[error("cannot use the prices set in {layer}")]
+    Price {
+        /// Where they are set.
+        layer: Layer,
+        /// The fault.
+        source: PriceError,
+    },
+    /// A recording answers for one model, which is not named.
+    #[error("a recording is made with one model; name it with --model")]
+    UnnamedRecording,
+    /// A pattern of paths cannot be understood.
+    #[error("cannot understand {origin} {text:?}: {reason}")]
+    Pattern {
+        /// Where it comes from.
+        origin: &'static str,
+        /// The pattern.
+        text: String,
+        /// The fault.
+        reason: &'static str,
+    },
 }

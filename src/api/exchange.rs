@@ -6,13 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
-use super::{ApiError, Memories};
+use super::{ApiError, Memories, Model};
 use crate::consolidate::{Change, Decision, Incoming, SavedPlan};
 use crate::exchange::{
     Counts, Exported, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
-use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Deed, Filter, Order, PlanLedger, RunId, RunStatus};
@@ -223,16 +222,17 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
-    pub async fn consolidate_imported<C: Complete>(
+    pub async fn consolidate_imported(
         &self,
         imported: Vec<Imported>,
-        (model, budget): (Option<&C>, &Budget),
+        model: &Model,
         arguments: &Value,
         dry_run: bool,
     ) -> Result<ConsolidatedImport, ApiError> {
         let own = self.ledger("consolidate memories")?;
         // Replies are stored where they are found again, also those to a dry run.
-        let model = model.map(|model| CachedModel::new(model, own, &self.guard, budget));
+        let budget = self.budget_of(model)?;
+        let model = model.source.as_ref().map(|source| CachedModel::new(source, own, &self.guard, &budget));
         let copy = if dry_run { Some(own.copy_in_memory()?) } else { None };
         let store = copy.as_ref().unwrap_or(own);
         let seen = store.last_change()?;

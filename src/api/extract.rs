@@ -9,16 +9,13 @@ use tokio_util::sync::CancellationToken;
 use transcripts::{Message, Transcript, content_hash};
 
 use super::remember::holder;
-use super::{ApiError, Memories, NewMemory};
+use super::{ApiError, Memories, Model, ModelOptions, NewMemory, RunRequest};
 use crate::consolidate::pass::{self, TakenBack};
 use crate::consolidate::{ApplyError, Change, Incoming, apply, consolidate, settle_by_rules};
-use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
-use crate::llm::{Budget, Complete};
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
-    CachedModel, Event, Extractor, FullPass, FullSummary, Options, Pipeline, Reread, Selection, Sources, Summary,
-    full_pass, run,
+    CachedModel, Event, FullPass, FullSummary, Options, Pipeline, Reread, Selection, Sources, Summary, full_pass, run,
 };
 use crate::store::Store;
 
@@ -94,12 +91,11 @@ impl Memories {
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
         let store = self.ledger("extract memories")?;
-        let client = self.client().await?;
-        let extractor = client.as_ref().map_or(Extractor::Rules, Extractor::Llm);
-        let budget = super::budget(&self.config, &extractor.label(), None, store)?;
+        let model = Model::choose(&self.config, &ModelOptions::default()).await?;
+        let budget = self.budget_of(&model)?;
         let arguments = json!({"library": external_id});
         let options = self.options(messages, external_id, context)?;
-        let pipeline = Pipeline::new(store, &self.guard, extractor, &budget, options);
+        let pipeline = Pipeline::new(store, &self.guard, model.extractor(), &budget, options);
         let mut ids: Vec<MemoryId> = Vec::new();
         let mut watch = |event: &Event<'_>| {
             if let Event::Consolidated(plan) = event {
@@ -137,16 +133,14 @@ impl Memories {
             messages,
             ..Transcript::default()
         };
-        Ok(Options {
+        let (_, options) = self.run_options(RunRequest {
             sources: Sources { transcripts: vec![transcript], ..Sources::default() },
             selection: Selection { zone: Some(TimeZone::system()), ..Selection::default() },
             reread: Reread::All,
-            namespace,
-            categories: self.config.categories.value.clone(),
-            instructions: context.instructions.clone().or_else(|| self.config.instructions.value.clone()),
-            window: WindowBudget { tokens: self.config.window_tokens.value, ..WindowBudget::default() },
-            jobs: self.config.jobs.value,
-        })
+            ..RunRequest::default()
+        });
+        let instructions = context.instructions.clone().or_else(|| options.instructions.clone());
+        Ok(Options { namespace, instructions, ..options })
     }
 }
 
@@ -213,10 +207,9 @@ impl Memories {
         let store = self.ledger("consolidate memories")?;
         let memories = memories.into_iter().map(|new| Ok(incoming(self.acceptable(new)?)));
         let incoming = memories.collect::<Result<Vec<Incoming>, ApiError>>()?;
-        let client = self.client().await?;
-        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
-        let budget = super::budget(&self.config, &label, None, store)?;
-        let model = client.as_ref().map(|client| CachedModel::new(client, store, &self.guard, &budget));
+        let chosen = Model::choose(&self.config, &ModelOptions::default()).await?;
+        let budget = self.budget_of(&chosen)?;
+        let model = chosen.source.as_ref().map(|source| CachedModel::new(source, store, &self.guard, &budget));
         for _ in 1..MAX_ATTEMPTS {
             // What was asked before is answered by the ledger.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
@@ -237,21 +230,18 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the namespace cannot be reached, or the database cannot be used; what was written stays.
     pub async fn run_consolidation(&self, namespace: Option<Namespace>) -> Result<FullSummary, ApiError> {
-        let client = self.client().await?;
-        let label = client.as_ref().map_or("rules", |client| client.model()).to_owned();
-        let budget = super::budget(&self.config, &label, None, self.ledger("consolidate memories")?)?;
+        let model = Model::choose(&self.config, &ModelOptions::default()).await?;
         let options = ConsolidationOptions { namespace, ..ConsolidationOptions::default() };
-        self.consolidate_with(client.as_ref(), &budget, options, &mut |_| {}).await
+        self.consolidate_with(&model, options, &mut |_| {}).await
     }
 
-    /// Runs a full pass as [`Memories::run_consolidation`] does, with a model of the caller's, and reports each step.
+    /// Runs a full pass as [`Memories::run_consolidation`] does, with a model that the caller has chosen, and reports each step.
     ///
     /// # Errors
     /// As for [`Memories::run_consolidation`].
-    pub async fn consolidate_with<C: Complete>(
+    pub async fn consolidate_with(
         &self,
-        model: Option<&C>,
-        budget: &Budget,
+        model: &Model,
         options: ConsolidationOptions,
         watch: &mut dyn FnMut(&pass::Event<'_>),
     ) -> Result<FullSummary, ApiError> {
@@ -260,11 +250,12 @@ impl Memories {
             self.admitted(within)?;
         }
         let arguments = json!({"namespace": within.as_ref().map(ToString::to_string)});
+        let budget = self.budget_of(model)?;
         let pass = FullPass {
             store: self.ledger("consolidate memories")?,
             guard: &self.guard,
-            model,
-            budget,
+            model: model.source.as_ref(),
+            budget: &budget,
             within,
             jobs: self.config.jobs.value,
             taken_back: if options.again { TakenBack::Again } else { TakenBack::Stays },

@@ -9,6 +9,7 @@
 //! that may ask a model are `async`; the others only wait for the file. A [`Memories`] is one connection: it can be sent
 //! to another thread, and each thread may have its own.
 
+mod database;
 mod error;
 mod exchange;
 mod extract;
@@ -17,11 +18,13 @@ mod projects;
 mod remember;
 mod retrieve;
 mod review;
+mod run;
 mod session;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod vectors;
+mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,20 +37,26 @@ use crate::store::Store;
 use storage::SqliteStorage;
 
 pub use crate::changeset::Action;
-pub use crate::consolidate::{Change, Decision, Plan, Restored, Rivals, SavedPlan, pass};
-pub use crate::embed::{QUERY_TIMEOUT, QueryVectors};
+pub use crate::consolidate::{
+    AppliedPlan, Change, Decision, Plan, Restored, Reviewed, Rivals, SavedPlan, SavedPlanError, pass,
+};
+pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
 pub use crate::lifecycle::tier::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
+pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
-    ENVIRONMENT_MARK, Fault, FullSummary, LINGER, Scan, Shift, Stamp, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose,
-    is_subagents, lower_priority, path_key, request_for, scan, start_worker, work_off,
+    Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, Filtered, FullSummary, Holding, LINGER, Reread, Scan,
+    Selection, Shift, Sources, Stamp, Summary, Survey, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose, is_subagents,
+    lower_priority, named_project, path_key, request_for, start_worker,
 };
 pub use crate::search::{Found, Weights, brief};
 pub use crate::store::{
-    AccessKind, AuditEntry, BuiltUpon, Deed, Erased, Filter, Health, HistoryEntry, Job, JobRequest, Order, Project,
-    Run, RunId, Scope as ErasureScope, Sealed, StoreError, Through, Undone, Waiting, Within,
+    AccessKind, AuditEntry, BuiltUpon, Converted, Coverage, Deed, Erased, FailedWindow, Filter, Fired, Flaw, FlawKind,
+    Health, HistoryEntry, Job, JobRequest, JobStatus, KeyHome, Leased, Loss, Order, Project, Run, RunId,
+    Scope as ErasureScope, Sealed, StoreError, Through, Undone, Waiting, Within,
 };
+pub use database::{DaySpending, Encryption, survey};
 pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};
@@ -58,12 +67,16 @@ pub use remember::{
 };
 pub use retrieve::{RetrievalOptions, SearchRequest, SearchResults};
 pub use review::{Judgement, Maintenance, MemoryDetails, Statistics, Verdict};
+pub use run::{Model, ModelOptions, PlanOutcome, RunEstimate, RunRequest, denied_paths, path_patterns};
 pub use session::Session;
 pub use storage::{
     Adapter, AdapterRegistry, Capabilities, NewMemory, Opened, Query, SearchOptions, SearchResult, StorageAdapter,
     database_path,
 };
-pub use vectors::{AGENT_WAIT, embed_waiting, embedder, embedding_access, embedding_budget, query_vectors};
+pub use vectors::{
+    AGENT_WAIT, EmbedEvent, VectorStatus, embedder, embedding_access, embedding_budget, query_vectors, vector_status,
+};
+pub use worker::{EMBEDDED_ASIDE, NAMED_FILES, Worker, WorkerEvent};
 
 /// Memories and every operation on them.
 pub struct Memories {

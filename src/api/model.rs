@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
-use super::{ApiError, Memories};
+use super::ApiError;
 use crate::config::{Config, ExtractorChoice};
-use crate::llm::{Budget, Client, DayLimit, Limits, LlmError, ModelSettings, Price, PriceError, Prices, find_ollama};
-use crate::pipeline;
+use crate::llm::{Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama};
 use crate::store::{Spent, Store, StoreError};
 
 /// Returns how to reach the model that is configured; `None` if neither a key nor a server is.
@@ -58,9 +57,17 @@ fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
 /// Returns the prices in force: the built-in ones, under those of the settings.
 ///
 /// # Errors
-/// [`PriceError`], naming the fault in the settings' own table.
-pub fn prices(config: &Config) -> Result<Prices, PriceError> {
-    Prices::with(&config.prices.value)
+/// [`ApiError::Price`], naming the fault in the settings' own table.
+pub fn prices(config: &Config) -> Result<Prices, ApiError> {
+    let unusable = |source| ApiError::Price { layer: config.prices.layer.clone(), source };
+    Prices::with(&config.prices.value).map_err(unusable)
+}
+
+/// Returns the price of `model`: the one that is `given` instead of the listed one, which keeps its discount for batches.
+pub(super) fn price_of(prices: &Prices, model: &str, given: Option<Price>) -> Option<Price> {
+    let listed = prices.of(model);
+    let batch = listed.map_or(1.0, |price| price.batch);
+    given.map(|price| Price { batch, ..price }).or(listed)
 }
 
 /// Returns what may be spent on `model`, with what other runs have spent today. `price` stands in for what the table of
@@ -70,6 +77,7 @@ pub fn prices(config: &Config) -> Result<Prices, PriceError> {
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
 pub fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
+    let price = price_of(&prices, model, price);
     let day = config.max_cost_per_day.value.map(|max_cost| {
         let today = Zoned::now();
         let spent = store.spending(today.date(), today.time_zone())?;
@@ -80,14 +88,5 @@ pub fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store)
         Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.into_iter().map(cost).sum() })
     });
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
-    Ok(Budget::new(limits, price.or_else(|| prices.of(model)), model)?)
-}
-
-impl Memories {
-    /// Returns the model that the settings and the environment name; `None` where the rules do without.
-    pub(super) async fn client(&self) -> Result<Option<Client>, ApiError> {
-        let settings = reachable(&self.config, &|name| std::env::var(name).ok()).await?;
-        let asks = pipeline::choose(self.config.extractor.value, settings.is_some())?;
-        Ok(settings.filter(|_| asks).map(Client::new).transpose()?)
-    }
+    Ok(Budget::new(limits, price, model)?)
 }

@@ -8,8 +8,7 @@ use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
 use crate::memory::{Evidence, Memory, Relation};
 use crate::store::{
-    AuditEntry, AuditLog, BuiltUpon, Deed, Filter, Health, HistoryEntry, Run, RunId, RunStatus, Stats, StoreError,
-    Undone, Waiting,
+    BuiltUpon, Deed, Filter, Health, HistoryEntry, Run, RunId, RunStatus, Stats, StoreError, Undone, Waiting,
 };
 
 /// A memory with everything that is known of it.
@@ -238,14 +237,6 @@ impl Memories {
     fn rules(&self, purge_days: Option<u32>) -> Rules {
         let rules = Rules::from(&self.config.memory);
         Rules { purge_days: purge_days.unwrap_or(rules.purge_days), ..rules }
-    }
-
-    /// Returns the lines of the audit log, and how many lines of it cannot be read.
-    ///
-    /// # Errors
-    /// [`ApiError`] if the log cannot be read.
-    pub fn audit_log(config: &crate::config::Config) -> Result<(Vec<AuditEntry>, usize), ApiError> {
-        Ok(AuditLog::read(&config.db.value)?)
     }
 }
 

@@ -7,11 +7,11 @@ use jiff::{Timestamp, Zoned};
 use tokio_util::sync::CancellationToken;
 
 use super::{ApiError, Memories, prices};
-use crate::config::{Config, EmbeddingProvider};
-use crate::embed::{Access, EmbedError, Embedder, Filled, Filling, QueryVectors, fill};
+use crate::config::Config;
+use crate::embed::{Access, EmbedError, Embedder, Filled, Filling, Progress, QueryVectors, fill};
 use crate::guard::Guard;
 use crate::llm::{Budget, DayLimit, Limits, Price};
-use crate::store::{Spent, Store, StoreError};
+use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
 
 /// How long an agent waits for the vector of its query; then it is answered by words.
 pub const AGENT_WAIT: Duration = Duration::from_millis(1_500);
@@ -64,33 +64,100 @@ pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> 
     Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
 }
 
-/// Makes vectors of at most `most` memories that wait for one; `None` where vectors are off.
+/// Pause before it is checked again whether another process has finished.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Vectors of one model in a database.
+#[derive(Debug, Clone)]
+pub struct VectorStatus {
+    /// Name of the model.
+    pub model: String,
+    /// Base URL of its server.
+    pub address: String,
+    /// Memories with and without a vector; `None` where the database cannot be read.
+    pub coverage: Option<Coverage>,
+}
+
+/// Returns the embedding model of the settings, and the vectors that `memories` have of it; `None` where vectors are off.
+/// No server is asked.
 ///
 /// # Errors
-/// [`ApiError`] if the model or the file cannot be used; the memories are there, and wait.
-pub async fn embed_waiting(
-    config: &Config,
-    store: &Store,
-    most: usize,
-    cancel: CancellationToken,
-) -> Result<Option<Filled>, ApiError> {
-    if config.embedding.provider() == EmbeddingProvider::None {
-        return Ok(None);
-    }
+/// [`EmbedError`] if the settings cannot be used.
+pub fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Option<VectorStatus>, EmbedError> {
     let Some(embedder) = embedder(config, &|name| std::env::var(name).ok())? else { return Ok(None) };
-    let guard = Guard::from(&config.guard);
-    let budget = embedding_budget(config, &embedder, store)?;
-    let filling =
-        Filling { store, embedder: &embedder, guard: &guard, budget: &budget, most, cancel, clock: Timestamp::now };
-    Ok(Some(fill(&filling, &mut |_| {}).await?))
+    let coverage = memories.and_then(|memories| {
+        let store = memories.storage.as_store()?;
+        let unknown = || VectorModel { name: embedder.name().to_owned(), dimension: 0 };
+        store.vector_coverage(&embedder.kept_model(store).ok()?.unwrap_or_else(unknown)).ok()
+    });
+    Ok(Some(VectorStatus { model: embedder.name().to_owned(), address: embedder.address().to_owned(), coverage }))
 }
 
 impl Memories {
-    /// Makes vectors of at most `most` memories that wait for one, as [`embed_waiting`] does.
+    /// Makes vectors of at most `most` memories that wait for one, after another process that makes some has finished;
+    /// `None` where vectors are off.
     ///
     /// # Errors
-    /// As for [`embed_waiting`].
-    pub async fn embed_waiting(&self, most: usize, cancel: CancellationToken) -> Result<Option<Filled>, ApiError> {
-        embed_waiting(&self.config, self.ledger("make vectors")?, most, cancel).await
+    /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
+    pub async fn embed(
+        &self,
+        most: usize,
+        cancel: CancellationToken,
+        watch: &mut dyn FnMut(EmbedEvent),
+    ) -> Result<Option<Filled>, ApiError> {
+        let mut waits = false;
+        loop {
+            let filled = self.embed_once(most, cancel.clone(), &mut |done| watch(EmbedEvent::Progress(done))).await?;
+            if cancel.is_cancelled() || !filled.as_ref().is_some_and(|filled| filled.elsewhere) {
+                return Ok(filled);
+            }
+            if !std::mem::replace(&mut waits, true) {
+                watch(EmbedEvent::Waits);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
+
+    /// Makes memories wait for a vector again that the model has refused.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn retry_vectors(&self) -> Result<(), ApiError> {
+        let retry = |writer: &Writer<'_>| writer.retry_vectors();
+        self.ledger(EMBED)?.write::<_, StoreError>(None, Timestamp::now(), retry)?;
+        Ok(())
+    }
+
+    /// Makes vectors of at most `most` memories that wait for one, as far as no other process does; `None` where vectors
+    /// are off.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
+    pub async fn embed_waiting(&self, most: usize, cancel: CancellationToken) -> Result<Option<Filled>, ApiError> {
+        self.embed_once(most, cancel, &mut |_| {}).await
+    }
+
+    async fn embed_once(
+        &self,
+        most: usize,
+        cancel: CancellationToken,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Filled>, ApiError> {
+        let Some(embedder) = embedder(&self.config, &|name| std::env::var(name).ok())? else { return Ok(None) };
+        let store = self.ledger(EMBED)?;
+        let budget = embedding_budget(&self.config, &embedder, store)?;
+        let (embedder, guard, budget, clock) = (&embedder, &self.guard, &budget, Timestamp::now);
+        Ok(Some(fill(&Filling { store, embedder, guard, budget, most, cancel, clock }, watch).await?))
+    }
+}
+
+const EMBED: &str = "make vectors";
+
+/// What happens while vectors are made.
+#[derive(Debug, Clone, Copy)]
+pub enum EmbedEvent {
+    /// Some were made.
+    Progress(Progress),
+    /// Another process makes vectors, and is waited for.
+    Waits,
 }

@@ -3,14 +3,11 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::consolidate::{
-    APPLY, AppliedPlan, Change, Decision, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved,
-};
-use afterthought::store::{RunId, RunStatus, Store};
+use afterthought::api::{Change, Decision, Memories, PlanOutcome, Reviewed, RunId, SavedPlan, SavedPlanError};
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::args::{Context, now};
+use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, counted};
 use super::question::{can_ask, is_yes};
@@ -37,7 +34,7 @@ pub struct ApplyArgs {
 }
 
 impl ApplyArgs {
-    /// Whether it writes, rather than to tell what it would.
+    /// Whether it writes, rather than shows what it would.
     pub fn writes(&self) -> bool {
         !self.dry_run
     }
@@ -46,15 +43,15 @@ impl ApplyArgs {
 pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;
-    let store = context.store()?;
-    if let Some(run) = applied_by(&store, &plan)? {
-        return known(&run, &store, out);
+    let memories = context.memories()?;
+    if let Some(run) = memories.applied_by(&plan)? {
+        return known(&run, &memories, out);
     }
     let asks = !args.yes && !out.is_json() && can_ask();
     if args.dry_run || asks {
-        let copy = store.copy_in_memory()?;
-        let (_, done) = write(&copy, &plan).with_context(|| cannot(&args.file))?;
-        print_changes(&done, None, &copy, out)?;
+        let copy = memories.copy_in_memory()?;
+        let tried = copy.apply_plan(&plan).with_context(|| cannot(&args.file))?;
+        print_changes(&tried, true, &copy, out)?;
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
@@ -63,13 +60,15 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
             return Ok(ExitStatus::Success);
         }
     }
-    match write(&store, &plan) {
-        Ok((run, done)) if asks => hint(&run, &done, &store, out)?,
-        Ok((run, done)) => {
-            print_changes(&done, Some(&run), &store, out)?;
-            hint(&run, &done, &store, out)?;
+    match memories.apply_plan(&plan) {
+        Ok(done) => {
+            if !asks {
+                print_changes(&done, false, &memories, out)?;
+            }
+            hint(&done, &memories, out)?;
         }
-        Err(SavedPlanError::Applied { run }) => return known(&run, &store, out),
+        // Another process was faster.
+        Err(SavedPlanError::Applied { run }) => return known(&run, &memories, out),
         Err(error) => return Err(error).with_context(|| cannot(&args.file)),
     }
     Ok(ExitStatus::Success)
@@ -85,56 +84,32 @@ fn cannot(path: &Path) -> String {
     format!("cannot apply {}", path.display())
 }
 
-/// Applies the plan as a run of its own.
-fn write(store: &Store, plan: &SavedPlan) -> Result<(RunId, AppliedPlan), SavedPlanError> {
-    let run = store.begin_run(APPLY, &plan.arguments(), now())?.id;
-    let done = apply_saved(store, plan, &run, now());
-    let (status, summary) = match &done {
-        Ok(done) => (RunStatus::Finished, summary(done)),
-        Err(_) => (RunStatus::Failed, json!({})),
-    };
-    store.finish_run(&run, status, &summary, now())?;
-    Ok((run, done?))
-}
-
-fn summary(done: &AppliedPlan) -> serde_json::Value {
-    json!({
-        "decisions": done.applied.counts,
-        "waiting": done.changes.iter().filter(|reviewed| reviewed.change.pending).count(),
-        "decided_again": again(done),
-        "windows": done.windows,
-    })
-}
-
-fn again(done: &AppliedPlan) -> usize {
-    done.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
-}
-
-fn known(run: &RunId, store: &Store, out: &Printer) -> anyhow::Result<ExitStatus> {
+fn known(run: &RunId, memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     if out.is_json() {
         out.json(&json!({ "run": run, "applied_before": true }))?;
     } else {
-        let id = store.short_run_id(run)?;
+        let id = memories.short_run_id(run)?;
         out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it"));
     }
     Ok(ExitStatus::Success)
 }
 
-fn print_changes(done: &AppliedPlan, run: Option<&RunId>, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn print_changes(outcome: &PlanOutcome, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let PlanOutcome { run, done, summary } = outcome;
     for reviewed in &done.changes {
-        print_change(reviewed, store, out)?;
+        print_change(reviewed, memories, out)?;
     }
     if out.is_json() {
-        let mut value = summary(done);
-        value["run"] = json!(run);
+        let mut value = summary.clone();
+        value["run"] = json!((!is_dry).then_some(run));
         return Ok(out.json(&value)?);
     }
     let count = |decision| done.applied.counts.get(&decision).copied().unwrap_or(0);
-    report::print_decisions(out, count, run.is_none());
+    report::print_decisions(out, count, is_dry);
     Ok(())
 }
 
-fn print_change(reviewed: &Reviewed, store: &Store, out: &Printer) -> anyhow::Result<()> {
+fn print_change(reviewed: &Reviewed, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     let Reviewed { change, instead_of } = reviewed;
     if out.is_json() {
         let mut value = report::as_json(change);
@@ -147,12 +122,12 @@ fn print_change(reviewed: &Reviewed, store: &Store, out: &Printer) -> anyhow::Re
     if change.decision == Decision::Skip && instead_of.is_none() && !out.is_verbose() {
         return Ok(());
     }
-    for line in report::lines(change, store) {
+    for line in report::lines(change, memories) {
         out.line(line)?;
     }
     if let Some(before) = instead_of {
         out.line(format_args!(
-            "  {CHANGED}decided again, since what it is about has changed: {} instead of {}{CHANGED:#}",
+            "  {CHANGED}decided again, since the memory has changed: {} instead of {}{CHANGED:#}",
             spelled(change),
             spelled(before)
         ))?;
@@ -165,12 +140,13 @@ fn spelled(change: &Change) -> String {
     format!("{} ({}{waits})", change.decision.as_str(), change.reason)
 }
 
-fn hint(run: &RunId, done: &AppliedPlan, store: &Store, out: &Printer) -> anyhow::Result<()> {
-    if again(done) > 0 {
-        let rows = counted(again(done), "change");
+fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let again = done.decided_again();
+    if again > 0 {
+        let rows = counted(again, "change");
         out.note(format_args!("{rows} decided again, since memories have changed after the plan was made"));
     }
-    out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", store.short_run_id(run)?));
+    out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
     Ok(())
 }
 
@@ -183,7 +159,7 @@ pub fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> 
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
-        "{} saved in {}; `afterthought runs apply {}` does {}",
+        "{} saved in {}; `afterthought runs apply {}` applies {}",
         counted(plan.changes.len(), "change"),
         path.display(),
         path.display(),

@@ -7,7 +7,6 @@ use afterthought::api::QUERY_TIMEOUT;
 use afterthought::api::{Memories, Through, database_path};
 use afterthought::config::{Config, Folders, LogFormat, Partial};
 use afterthought::memory::Namespace;
-use afterthought::store::{AuditLog, Deed, Store, StoreError};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use transcripts::known::{Machine, Platform};
@@ -145,48 +144,25 @@ impl Context<'_> {
 
     /// Opens the memories for reading; `None` if there is no database yet, which is reported.
     pub fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
-        let config = self.settings()?;
-        let path = &config.db.value;
-        if !path.exists() {
-            self.out.note(format_args!(
-                "no memories yet: {} does not exist; `afterthought run PATH` makes it",
-                path.display()
-            ));
-            return Ok(None);
-        }
-        let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
-        Ok(Some(builder.through(Through::Command).read_only().open()?))
-    }
-
-    /// Opens the database for reading and writing, and makes it if it is not there.
-    pub fn store(&self) -> anyhow::Result<Store> {
-        let config = self.settings()?;
-        Ok(Store::open(&config.db.value)?.with_guard(super::run::guard_of(&config)))
-    }
-
-    /// Opens the audit log, where one is kept: before the deed, which is not done where no trace can be kept of it.
-    pub fn audit(&self) -> anyhow::Result<Option<AuditLog>> {
-        let config = self.settings()?;
-        Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
-    }
-
-    /// Opens the database for reading; `None` if there is none yet, which is told.
-    pub fn existing(&self) -> anyhow::Result<Option<Store>> {
-        let path = self.settings()?.db.value;
-        if !path.exists() {
+        let memories = self.memories_if_any()?;
+        if memories.is_none() {
+            let path = self.settings()?.db.value;
             self.out.note(format_args!(
                 "no memories yet: {} does not exist; `afterthought run PATH` creates it",
                 path.display()
             ));
-            return Ok(None);
         }
-        Ok(Some(Store::open_read_only(&path)?))
+        Ok(memories)
     }
 
-    /// Opens the database for reading if there is one.
-    pub fn existing_or_none(&self) -> anyhow::Result<Option<Store>> {
-        let path = self.settings()?.db.value;
-        Ok(if path.exists() { Some(Store::open_read_only(&path)?) } else { None })
+    /// Opens the memories for reading if there is a database.
+    pub fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
+        let config = self.settings()?;
+        if !config.db.value.exists() {
+            return Ok(None);
+        }
+        let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
+        Ok(Some(builder.through(Through::Command).read_only().open()?))
     }
 }
 
@@ -210,11 +186,6 @@ pub fn machine() -> Machine<'static> {
         home: etcetera::home_dir().ok(),
         variable: &|name: &str| std::env::var(name).ok(),
     }
-}
-
-/// Adds to the audit log, where one is kept, that a command did something to so many memories.
-pub fn note_count(log: Option<AuditLog>, did: Deed, memories: usize) -> Result<(), StoreError> {
-    log.map_or(Ok(()), |mut log| log.count(did, memories, now()))
 }
 
 /// Returns the present moment; the only clock of the command line.

@@ -1,8 +1,7 @@
 //! `consolidate`: a full pass over all memories.
 
 use afterthought::api::pass::{Event, PassChange, Report};
-use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId, choose};
-use afterthought::llm::{Complete as _, Source};
+use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId};
 use afterthought::memory::Namespace;
 use anyhow::ensure;
 use indicatif::ProgressBar;
@@ -11,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
+use super::model::{ModelArgs, runtime, stop_on_interrupt};
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line};
-use super::run::{Asking, Tape, exchange, guard_of, model_settings, reachable, runtime, stop_on_interrupt};
 
 /// Longest text of a memory that is printed, in characters.
 const SHOWN: usize = 140;
@@ -26,7 +25,7 @@ const SHOWN: usize = 140;
 )]
 pub struct ConsolidateArgs {
     #[command(flatten)]
-    asking: Asking,
+    model: ModelArgs,
     /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
@@ -36,15 +35,15 @@ pub struct ConsolidateArgs {
 }
 
 impl ConsolidateArgs {
-    /// Whether it writes, rather than to tell what it would.
+    /// Whether it writes, rather than shows what it would.
     pub fn writes(&self) -> bool {
         !self.dry_run
     }
 }
 
 pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    ensure!(args.asking.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
-    let config = context.global.settings(args.asking.settings())?;
+    ensure!(args.model.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
+    let config = context.global.settings(args.model.settings())?;
     let path = &config.db.value;
     if !path.exists() {
         context
@@ -52,18 +51,9 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
             .note(format_args!("no memories yet: {} does not exist; `afterthought run PATH` makes it", path.display()));
         return Ok(ExitStatus::NoMatch);
     }
-    let guard = guard_of(&config);
     let runtime = runtime()?;
-    let settings = match args.asking.replay {
-        Some(_) => model_settings(&config)?,
-        None => runtime.block_on(reachable(&config, context.out))?,
-    };
-    let with_model = choose(config.extractor.value, settings.is_some() || args.asking.replay.is_some())?;
-    let tape = Tape { record: args.asking.record.as_deref(), replay: args.asking.replay.as_deref() };
-    let source = if with_model { Some(exchange(tape, &config, settings, &guard)?) } else { None };
-    let memories = context.memories_with(args.asking.settings())?;
-    let label = source.as_ref().map_or("rules", Source::model).to_owned();
-    let budget = args.asking.budget(&config, &label, &context.store()?)?;
+    let model = runtime.block_on(args.model.choose(&config, context.out))?;
+    let memories = context.memories_with(args.model.settings())?;
     let (out, cancel) = (context.out, CancellationToken::new());
     let bar = out.progress();
     let mut watch = |event: &Event<'_>| follow(event, &bar, out, args.dry_run);
@@ -75,7 +65,7 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
             again: args.again,
             cancel: cancel.clone(),
         };
-        memories.consolidate_with(source.as_ref(), &budget, options, &mut watch).await
+        memories.consolidate_with(&model, options, &mut watch).await
     };
     let summary = runtime.block_on(work);
     bar.finish_and_clear();
@@ -182,12 +172,12 @@ fn print_summary(summary: &FullSummary, dry_run: bool, memories: &Memories, out:
 fn warn(summary: &FullSummary, out: &Printer) {
     let total = &summary.total;
     if let Some(why) = &summary.halted {
-        out.warn(format_args!("the model was not asked to the end: {why}"));
+        out.warn(format_args!("no further requests were sent: {why}"));
     }
     if total.failed_calls > 0 {
         let calls = counted(total.failed_calls, "call");
         out.warn(format_args!(
-            "{calls} gave no answer; what they were about stays apart, and the next pass asks again"
+            "{calls} failed; the memories that they were about stay apart, and the next pass asks again"
         ));
     }
     if total.not_asked > 0 {

@@ -7,18 +7,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use afterthought::api::query_vectors;
+use afterthought::api::{ENVIRONMENT_MARK, Selection, denied_paths, query_vectors, start_worker};
 use afterthought::config::{Config, Folders, Partial};
-use afterthought::pipeline::Selection;
-use afterthought::serve::hook::{
-    Agent, ENVIRONMENT_MARK, Event, HookCall, HookLog, HookOutput, Input, handle, read_input, start_worker,
-};
+use afterthought::serve::hook::{Agent, Event, HookCall, HookLog, HookOutput, Input, handle, read_input};
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};
 use super::exit::ExitStatus;
 use super::printer::spelled;
-use super::run::patterns;
 
 /// Handle a hook event of an agent; `agent install` sets it up
 ///
@@ -186,8 +182,7 @@ impl Work {
 
 /// Whether the session is held where nothing is to be read.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
-    let denied =
-        Selection { exclude: patterns("the setting deny", &settings.guard.deny.value)?, ..Selection::default() };
+    let denied = Selection { exclude: denied_paths(settings)?, ..Selection::default() };
     let places = [&input.cwd, &input.transcript].into_iter().flatten();
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }

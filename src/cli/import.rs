@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 
 use afterthought::api::{
-    Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport, choose,
+    Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport,
 };
-use afterthought::llm::Complete as _;
 use serde_json::json;
 
 use super::apply;
 use super::args::Context;
 use super::exit::ExitStatus;
+use super::model::{ModelArgs, runtime};
 use super::printer::{DIM, Printer, counted, one_line};
-use super::run::{Asking, guard_of, model_settings, reachable, runtime, source};
 
 /// Import memories from files of this and other programs
 ///
@@ -24,7 +23,7 @@ use super::run::{Asking, guard_of, model_settings, reachable, runtime, source};
 /// Importing a file again changes only what was edited. What was superseded, forgotten or rejected here stays so. Secrets are
 /// redacted.
 ///
-/// With --consolidate, each memory is compared with those that are stored, in order of time, as a run that `undo` takes back;
+/// With --consolidate, each memory is compared with those that are stored, in order of time, as a run that `undo` reverts;
 /// a configured model decides the unclear cases. Prints one line a memory in the order of the file; with --json
 /// `{"incoming", "decision", "target", "reason", "winner"}`.
 #[derive(Debug, clap::Args)]
@@ -49,7 +48,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    asking: Asking,
+    model: ModelArgs,
     /// Turn the sections of CLAUDE.md, AGENTS.md and the like into memories
     #[arg(long)]
     instructions_as_memories: bool,
@@ -63,7 +62,7 @@ impl ImportArgs {
 }
 
 pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let config = context.global.settings(args.asking.settings())?;
+    let config = context.global.settings(args.model.settings())?;
     let options = ImportOptions {
         format: args.format.clone(),
         namespace: config.namespace(),
@@ -71,7 +70,7 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         gather: args.consolidate,
         dry_run: args.dry_run,
     };
-    let (memories, out) = (context.memories_with(args.asking.settings())?, context.out);
+    let (memories, out) = (context.memories_with(args.model.settings())?, context.out);
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
@@ -83,19 +82,12 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if !args.consolidate {
         return Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success });
     }
-    let (config, guard, runtime) = (memories.config(), guard_of(memories.config()), runtime()?);
-    let replays = args.asking.replay.is_some();
-    let settings = if replays { model_settings(config)? } else { runtime.block_on(reachable(config, out))? };
-    let with_model = choose(config.extractor.value, settings.is_some() || replays)?;
-    let source = if with_model { Some(source(&args.asking, config, settings, &guard)?) } else { None };
-    let label = source.as_ref().map_or(String::new(), |source| source.model().to_owned());
-    let store = context.store()?;
-    let budget = args.asking.budget(config, &label, &store)?;
+    let runtime = runtime()?;
+    let model = runtime.block_on(args.model.choose(memories.config(), out))?;
     let arguments = json!({ "paths": args.paths, "consolidate": true });
-    let asked = (source.as_ref(), &budget);
-    let imported = runtime.block_on(memories.consolidate_imported(gathered, asked, &arguments, args.dry_run))?;
+    let imported = runtime.block_on(memories.consolidate_imported(gathered, &model, &arguments, args.dry_run))?;
     if let Some(run) = &imported.run {
-        out.note(format_args!("{DIM}`afterthought undo {}` takes it back{DIM:#}", memories.short_run_id(run)?));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
     }
     if let Some(path) = &args.out {
         apply::save(path, &imported.plan, out)?;
@@ -191,7 +183,7 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
         out.note(format_args!("{}, {tokens} tokens", counted(spent.calls, "call")));
     }
     if let Some(halted) = &imported.halted {
-        out.error_text(&format!("the model was not asked to the end: {halted}"));
+        out.error_text(&format!("no further requests were sent: {halted}"));
     }
     if failed > 0 {
         out.error_text(&format!(

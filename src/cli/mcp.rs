@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::run::runtime;
+use super::model::runtime;
 
 /// Serve an agent over standard input and output
 ///

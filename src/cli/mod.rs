@@ -3,32 +3,26 @@
 mod agent;
 mod apply;
 mod args;
-mod audit;
-mod backup;
-mod batches;
 mod brief;
-mod check;
 mod completions;
 mod config;
 mod consolidate;
+mod db;
 mod edit;
 mod embed;
-mod encrypt;
 mod eval;
 mod exit;
 mod export;
 mod forget;
 mod formats;
-mod health;
 mod hook;
 mod import;
 mod inbox;
 mod inspect;
-mod jobs;
 mod limits;
 mod list;
-mod maintain;
 mod mcp;
+mod model;
 mod printer;
 mod projects;
 mod question;
@@ -40,11 +34,10 @@ mod search;
 mod serve;
 mod service;
 mod sources;
-mod spend;
 mod status;
 mod undo;
-mod watch;
 mod when;
+mod worker;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -127,7 +120,7 @@ enum MemoryCommand {
 enum LogCommand {
     List(sources::SourcesArgs),
     Formats(formats::FormatsArgs),
-    Watch(watch::WatchArgs),
+    Watch(worker::WatchArgs),
     Service(service::ServiceArgs),
 }
 
@@ -138,11 +131,11 @@ enum RunsCommand {
     Show(runs::ShowRunArgs),
     Plan(run::PlanArgs),
     Apply(apply::ApplyArgs),
-    Batches(batches::BatchesArgs),
-    Queue(jobs::QueueArgs),
-    Retry(jobs::RetryArgs),
-    Cancel(jobs::CancelArgs),
-    Work(jobs::WorkArgs),
+    Batches(runs::BatchesArgs),
+    Queue(runs::QueueArgs),
+    Retry(runs::RetryArgs),
+    Cancel(runs::CancelArgs),
+    Work(worker::WorkArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -153,16 +146,16 @@ enum ServeCommand {
 
 #[derive(Debug, Subcommand)]
 enum DbCommand {
-    Backup(backup::BackupArgs),
-    Restore(backup::RestoreBackupArgs),
-    Check(check::CheckArgs),
-    Repair(check::RepairArgs),
-    Maintain(maintain::MaintainArgs),
+    Backup(db::BackupArgs),
+    Restore(db::RestoreBackupArgs),
+    Check(db::CheckArgs),
+    Repair(db::RepairArgs),
+    Maintain(db::MaintainArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Embed(embed::EmbedArgs),
-    Audit(audit::AuditArgs),
-    Encrypt(encrypt::EncryptArgs),
-    Decrypt(encrypt::DecryptArgs),
+    Audit(db::AuditArgs),
+    Encrypt(db::EncryptArgs),
+    Decrypt(db::DecryptArgs),
 }
 
 /// The commands as `--help` groups them.
@@ -275,7 +268,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Log(command) => match command {
             LogCommand::List(args) => sources::run(args, context),
             LogCommand::Formats(args) => formats::run(args, context),
-            LogCommand::Watch(args) => watch::run(args, context),
+            LogCommand::Watch(args) => worker::watch(args, context),
             LogCommand::Service(args) => service::run(args, context),
         },
         Command::Runs(command) => match command {
@@ -283,11 +276,11 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
             RunsCommand::Show(args) => runs::show(args, context),
             RunsCommand::Plan(args) => run::plan(args, context),
             RunsCommand::Apply(args) => apply::run(args, context),
-            RunsCommand::Batches(args) => batches::run(args, context),
-            RunsCommand::Queue(args) => jobs::list(args, context),
-            RunsCommand::Retry(args) => jobs::retry(args, context),
-            RunsCommand::Cancel(args) => jobs::cancel(args, context),
-            RunsCommand::Work(args) => jobs::work(args, context),
+            RunsCommand::Batches(args) => runs::batches(args, context),
+            RunsCommand::Queue(args) => runs::queue(args, context),
+            RunsCommand::Retry(args) => runs::retry(args, context),
+            RunsCommand::Cancel(args) => runs::cancel(args, context),
+            RunsCommand::Work(args) => worker::run(args, context),
         },
         Command::Project(command) => projects::run(command, context),
         Command::Agent(command) => agent::run(command, context),
@@ -296,16 +289,16 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Import(args) => import::run(args, context),
         Command::Export(args) => export::run(args, context),
         Command::Db(command) => match command {
-            DbCommand::Backup(args) => backup::run(args, context),
-            DbCommand::Restore(args) => backup::restore(args, context),
-            DbCommand::Check(args) => check::run(args, context),
-            DbCommand::Repair(args) => check::repair(args, context),
-            DbCommand::Maintain(args) => maintain::run(args, context),
+            DbCommand::Backup(args) => db::backup(args, context),
+            DbCommand::Restore(args) => db::restore(args, context),
+            DbCommand::Check(args) => db::check(args, context),
+            DbCommand::Repair(args) => db::repair(args, context),
+            DbCommand::Maintain(args) => db::maintain(args, context),
             DbCommand::Consolidate(args) => consolidate::run(args, context),
             DbCommand::Embed(args) => embed::run(args, context),
-            DbCommand::Audit(args) => audit::run(args, context),
-            DbCommand::Encrypt(args) => encrypt::encrypt(args, context),
-            DbCommand::Decrypt(args) => encrypt::decrypt(args, context),
+            DbCommand::Audit(args) => db::audit(args, context),
+            DbCommand::Encrypt(args) => db::encrypt(args, context),
+            DbCommand::Decrypt(args) => db::decrypt(args, context),
         },
         Command::Config(command) => config::run(command, context),
         Command::Eval(args) => eval::run(args, context),

@@ -61,8 +61,7 @@ pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
             change.reason
         )),
         Some(_) | None => {
-            let store = context.store()?;
-            let mut reporter = RunReporter::new(out, &store, true);
+            let mut reporter = RunReporter::new(out, &memories, true);
             reporter.print_changes(&Plan { changes: vec![change], ..Plan::default() });
             reporter.end()?;
         }

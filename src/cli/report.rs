@@ -4,9 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
-use afterthought::consolidate::{Change, Decision, Plan};
-use afterthought::pipeline::{Files, Filtered, Summary};
-use afterthought::store::Database;
+use afterthought::api::{Change, Decision, Files, Filtered, Memories, Plan, Summary};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
@@ -17,7 +15,7 @@ const SHOWN: usize = 200;
 /// Prints what a run does.
 pub struct RunReporter<'a> {
     out: &'a Printer,
-    store: &'a Database,
+    memories: &'a Memories,
     is_plan: bool,
     shown: usize,
     hidden: usize,
@@ -26,8 +24,8 @@ pub struct RunReporter<'a> {
 
 impl<'a> RunReporter<'a> {
     /// Returns a reporter for a run, or for a plan.
-    pub const fn new(out: &'a Printer, store: &'a Database, is_plan: bool) -> Self {
-        Self { out, store, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
+    pub const fn new(out: &'a Printer, memories: &'a Memories, is_plan: bool) -> Self {
+        Self { out, memories, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
     }
 
     /// Prints the changes of a plan. A failure to print is returned at the end, since the work goes on.
@@ -50,7 +48,7 @@ impl<'a> RunReporter<'a> {
             return Ok(());
         }
         self.shown += 1;
-        for line in lines(change, self.store) {
+        for line in lines(change, self.memories) {
             self.out.line(line)?;
         }
         Ok(())
@@ -77,7 +75,7 @@ impl<'a> RunReporter<'a> {
             self.out.line(format_args!("{DIM}… and {} more; see `afterthought memory list`{DIM:#}", self.hidden))?;
         }
         if let Some(halted) = &summary.halted {
-            self.out.error_text(&format!("the model was not asked any further: {halted}"));
+            self.out.error_text(&format!("no further requests were sent: {halted}"));
         }
         // Where no file could be read, the reasons say it all.
         if summary.files.seen() > 0 || summary.filtered.any() {
@@ -107,7 +105,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
 }
 
 /// Returns what a person sees of a change: its sign, the memory, and for a replaced one what it said.
-pub(super) fn lines(change: &Change, store: &Database) -> Vec<String> {
+pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
     let claim = &change.incoming.candidate.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
     let (sign, style) = match change.decision {
@@ -120,7 +118,7 @@ pub(super) fn lines(change: &Change, store: &Database) -> Vec<String> {
         .new_id
         .as_ref()
         .or(change.target.as_ref())
-        .map(|id| store.short_id(id).unwrap_or_else(|_| id.to_string()));
+        .map(|id| memories.short_id(id).unwrap_or_else(|_| id.to_string()));
     let id = id.unwrap_or_default();
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;

@@ -1,10 +1,12 @@
-//! Lists runs, and shows one.
+//! Commands on runs, on the queue of logs, and on batches of requests.
 
-use afterthought::store::{Run, StoreError};
+use afterthought::api::{FailedWindow, Job, JobStatus, Run};
+use anyhow::bail;
+use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{BOLD, CHANGED, DIM, one_line};
+use super::printer::{BOLD, CHANGED, DIM, counted, one_line};
 
 /// List runs, newest first
 ///
@@ -18,8 +20,8 @@ pub struct RunsArgs {
 }
 
 pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let runs = store.runs(args.limit)?;
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let runs = memories.runs(args.limit)?;
     if context.out.is_json() {
         for run in &runs {
             context.out.json(run)?;
@@ -30,7 +32,7 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
             };
             Ok([
-                store.short_run_id(&run.id)?,
+                memories.short_run_id(&run.id)?,
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 run.status.as_str().to_owned(),
                 count("/transcripts"),
@@ -39,7 +41,7 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
                 what(run),
             ])
         });
-        let rows = rows.collect::<Result<_, StoreError>>()?;
+        let rows = rows.collect::<anyhow::Result<_>>()?;
         let header = ["run", "started", "status", "logs", "added", "calls", "read"];
         context.out.table(header, rows)?;
     }
@@ -58,9 +60,9 @@ pub struct ShowRunArgs {
 }
 
 pub fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some(store) = context.existing()? else { return Ok(ExitStatus::NoMatch) };
-    let (run, out) = (store.run(&args.run)?, context.out);
-    let changes = store.history_of_run(&run.id)?;
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let (run, out) = (memories.run(&args.run)?, context.out);
+    let changes = memories.changes_of(&run.id)?;
     if out.is_json() {
         let mut value = serde_json::to_value(&run)?;
         value["changes"] = serde_json::to_value(&changes)?;
@@ -85,12 +87,12 @@ pub fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
         }
     }
     for change in &changes {
-        let content = store.find(&change.memory)?.map(|memory| one_line(&memory.claim.content, 160));
+        let content = memories.get_memory(&change.memory)?.map(|memory| one_line(&memory.claim.content, 160));
         let reason = change.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
         out.line(format_args!(
             "{CHANGED}{:<10}{CHANGED:#} {} {}{DIM}{reason}{DIM:#}",
             change.action,
-            store.short_id(&change.memory)?,
+            memories.short_id(&change.memory)?,
             content.as_deref().unwrap_or("no longer stored"),
         ))?;
     }
@@ -108,4 +110,167 @@ pub fn what(run: &Run) -> String {
         None if run.command == "run" => paths.join(" "),
         None => format!("{} {}", run.command, paths.join(" ")),
     }
+}
+
+/// List logs and windows that wait or failed
+///
+/// Logs are queued by hooks and by `log watch`. Exits 1 when the queue is empty.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought runs queue --all")]
+pub struct QueueArgs {
+    /// Include finished logs
+    #[arg(long)]
+    all: bool,
+}
+
+/// Retry failed logs and windows
+///
+/// Failed logs become due again; failed windows are tried by the next run over their logs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
+pub struct RetryArgs {
+    /// Number of a log in `runs queue` [default: everything that failed]
+    #[arg(value_name = "NUMBER")]
+    id: Option<i64>,
+}
+
+/// Remove a log from the queue until it grows again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought runs cancel 12")]
+pub struct CancelArgs {
+    /// Number of a log in `runs queue`
+    #[arg(value_name = "NUMBER")]
+    id: i64,
+}
+
+pub fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let mut jobs = memories.jobs()?;
+    jobs.retain(|job| args.all || job.status != JobStatus::Done);
+    let windows = memories.failed_windows()?;
+    if context.out.is_json() {
+        jobs.iter().try_for_each(|job| context.out.json(job))?;
+        windows.iter().try_for_each(|window| context.out.json(&window_json(window)))?;
+    } else {
+        context.out.table(["job", "status", "tries", "due", "log", "why"], jobs.iter().map(job_row).collect())?;
+        if !windows.is_empty() {
+            let count = counted(windows.len(), "window");
+            context.out.line(format_args!("{count} failed; the next run over their logs retries them:"))?;
+            context.out.table(["tries", "log", "messages", "why"], windows.iter().map(window_row).collect())?;
+        }
+    }
+    if jobs.is_empty() && windows.is_empty() {
+        return Ok(context.out.nothing("the queue is empty"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn job_row(job: &Job) -> [String; 6] {
+    let due = match job.status {
+        JobStatus::Waiting => job.not_before.strftime("%Y-%m-%d %H:%M").to_string(),
+        JobStatus::Running => "now".to_owned(),
+        JobStatus::Done | JobStatus::Failed => String::new(),
+    };
+    let why = one_line(job.error.as_deref().unwrap_or_default(), 100);
+    [job.id.to_string(), job.status.as_str().to_owned(), job.attempts.to_string(), due, job.path.clone(), why]
+}
+
+fn window_row(window: &FailedWindow) -> [String; 4] {
+    let messages = format!("{}–{}", window.start + 1, window.start + window.len);
+    let why = one_line(window.error.as_deref().unwrap_or_default(), 100);
+    [window.attempts.to_string(), window.origin.clone(), messages, why]
+}
+
+fn window_json(window: &FailedWindow) -> serde_json::Value {
+    json!({
+        "transcript": window.transcript, "origin": window.origin, "start": window.start, "messages": window.len,
+        "extractor": window.extractor, "attempts": window.attempts, "error": window.error,
+        "failed_at": window.finished_at,
+    })
+}
+
+pub fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let id = args.id;
+    if context.existing_memories()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    if !context.memories()?.cancel_job(id)? {
+        bail!("job {id} is neither waiting nor failed; see `afterthought runs queue`");
+    }
+    if context.out.is_json() {
+        context.out.json(&json!({"job": id, "cancelled": true}))?;
+    } else {
+        context
+            .out
+            .line(format_args!("job {id} is removed until its log grows; `afterthought run` still reads the log"))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let id = args.id;
+    if context.existing_memories()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    let (due, windows) = context.memories()?.retry(id)?;
+    if let Some(id) = id.filter(|_| due == 0) {
+        bail!("job {id} has not failed; see `afterthought runs queue`");
+    }
+    if context.out.is_json() {
+        context.out.json(&json!({"jobs": due, "windows": windows}))?;
+    } else if due + windows > 0 {
+        let (jobs, windows) = (counted(due, "job"), counted(windows, "window"));
+        context.out.line(format_args!("{jobs} due again, {windows} to be retried by the next run over their logs"))?;
+    }
+    Ok(if due + windows == 0 { context.out.nothing("nothing has failed") } else { ExitStatus::Success })
+}
+
+/// List open batches of requests at a provider, oldest first
+///
+/// `run --batch-api` over the same logs collects their replies. The provider is not contacted; the status is that of the last
+/// run. Exits 1 when there are none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
+pub struct BatchesArgs {
+    /// Give up a lost batch; its requests will be paid for again
+    #[arg(long, value_name = "ID")]
+    give_up: Option<String>,
+}
+
+pub fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if let Some(id) = &args.give_up {
+        return give_up(id, context);
+    }
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let open = memories.open_batches()?;
+    if context.out.is_json() {
+        for batch in &open {
+            context.out.json(batch)?;
+        }
+    } else {
+        let rows = open.iter().map(|batch| {
+            [
+                batch.remote_id.clone().unwrap_or_else(|| batch.id.clone()),
+                batch.created_at.strftime("%Y-%m-%d %H:%M").to_string(),
+                batch.remote_status.clone().unwrap_or_else(|| batch.stage.as_str().to_owned()),
+                batch.waiting.to_string(),
+                batch.model.clone(),
+                batch.endpoint.clone(),
+            ]
+        });
+        context.out.table(["batch", "made", "status", "requests", "model", "server"], rows.collect())?;
+    }
+    if open.is_empty() {
+        return Ok(context.out.nothing("no open batches; `afterthought run PATH --batch-api` submits some"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn give_up(id: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(requests) = context.memories()?.give_up_batch(id)? else {
+        bail!("no open batch has the id {id}; see `afterthought runs batches`");
+    };
+    let requests = counted(requests, "request");
+    context.out.line(format_args!("gave up {requests}; the next `run` sends them again"))?;
+    Ok(ExitStatus::Success)
 }

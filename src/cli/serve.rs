@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::mcp::{Served, stop_on_signal};
-use super::run::runtime;
+use super::model::runtime;
 
 /// Name of the variable with the token that clients must show.
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";

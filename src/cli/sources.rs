@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::pipeline::{Holding, Survey, survey};
+use afterthought::api::{Holding, Survey, survey};
 use anyhow::Context as _;
 use transcripts::known::KNOWN;
 
@@ -25,8 +25,8 @@ pub struct SourcesArgs {
 pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
     let machine = machine();
-    let store = context.existing_or_none()?;
-    let found = survey(&machine, &args.below, store.as_deref()).context("cannot tell what was read")?;
+    let memories = context.memories_if_any()?;
+    let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out what was read")?;
     let out = context.out;
     if out.is_json() {
         for one in &found {
@@ -53,7 +53,7 @@ pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     let unread: u64 = found.iter().map(|one| one.total.files_new + one.total.files_changed).sum();
     if unread > 0 {
         out.note(format_args!(
-            "{DIM}`afterthought run --from NAME --estimate` tells what reading costs; `--from all` takes all{DIM:#}"
+            "{DIM}`afterthought run --from NAME --estimate` shows what reading costs; `--from all` reads all{DIM:#}"
         ));
     }
     Ok(ExitStatus::Success)

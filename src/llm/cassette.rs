@@ -22,25 +22,25 @@ struct Recording {
 ///
 /// Replies are returned as they were written, redacted, so that a replay goes the same way.
 #[derive(Debug)]
-pub struct Recorder<'g, C> {
+pub struct Recorder<C> {
     inner: C,
     folder: PathBuf,
-    guard: &'g Guard,
+    guard: Guard,
 }
 
-impl<'g, C: Complete> Recorder<'g, C> {
+impl<C: Complete> Recorder<C> {
     /// Returns a recorder that writes to `folder`, which is made if it is missing, readable by its owner only.
     ///
     /// # Errors
     /// [`LlmError::Cassette`] if the folder cannot be made.
-    pub fn new(inner: C, folder: impl Into<PathBuf>, guard: &'g Guard) -> Result<Self, LlmError> {
+    pub fn new(inner: C, folder: impl Into<PathBuf>, guard: &Guard) -> Result<Self, LlmError> {
         let folder = folder.into();
         make_folder(&folder).map_err(|error| unusable(&folder, &error))?;
-        Ok(Self { inner, folder, guard })
+        Ok(Self { inner, folder, guard: guard.clone() })
     }
 }
 
-impl<C: Complete> Complete for Recorder<'_, C> {
+impl<C: Complete> Complete for Recorder<C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let (mut reply, cost) = self.inner.complete(request).await?;
         reply.text = self.guard.redact(reply.text).0.into_inner();
@@ -146,18 +146,18 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 /// Where replies come from.
 #[derive(Debug)]
-pub enum Source<'g> {
+pub enum Source {
     /// A server.
     Server(Client),
     /// A server, with its replies written to a folder.
-    Recorded(Recorder<'g, Client>),
+    Recorded(Recorder<Client>),
     /// A folder, and a server for what it does not have, with its replies written there.
-    Kept(Replay, Recorder<'g, Client>),
+    Kept(Replay, Recorder<Client>),
     /// A folder.
     Replayed(Replay),
 }
 
-impl Source<'_> {
+impl Source {
     /// Returns the server, where nothing stands between it and whoever asks.
     #[must_use]
     pub const fn server(&self) -> Option<&Client> {
@@ -168,7 +168,7 @@ impl Source<'_> {
     }
 }
 
-impl Complete for Source<'_> {
+impl Complete for Source {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         match self {
             Self::Server(client) => client.complete(request).await,

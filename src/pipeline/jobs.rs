@@ -116,12 +116,10 @@ pub enum Until {
 }
 
 /// A pause, and what is done after it.
-pub type Every<'a> = (Duration, &'a mut dyn FnMut(&Store));
+pub type Every<'a> = (Duration, &'a mut dyn FnMut());
 
 /// The terms on which jobs are worked off.
 pub struct Shift<'a> {
-    /// Where it waits.
-    pub store: &'a Store,
     /// Jobs at a time.
     pub at_a_time: usize,
     /// When it is over.
@@ -150,21 +148,23 @@ pub struct Worked {
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written; what was held is free again when its lease is over.
 pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
+    store: &Store,
     mut shift: Shift<'_>,
     work: impl Fn(Job) -> F,
 ) -> Result<Worked, StoreError> {
     let owner = uuid::Uuid::now_v7().to_string();
-    if let Leased::Other { pid } = shift.store.lease(WORKER_LEASE, &owner, Timestamp::now())? {
+    if let Leased::Other { pid } = store.lease(WORKER_LEASE, &owner, Timestamp::now())? {
         return Ok(Worked { busy: Some(pid), ..Worked::default() });
     }
-    let worked = go(&mut shift, &owner, work).await;
-    let ended = shift.store.end_lease(WORKER_LEASE, &owner);
+    let worked = go(store, &mut shift, &owner, work).await;
+    let ended = store.end_lease(WORKER_LEASE, &owner);
     let worked = worked?;
     ended?;
     Ok(worked)
 }
 
 async fn go<F: Future<Output = Result<(), Fault>>>(
+    store: &Store,
     shift: &mut Shift<'_>,
     owner: &str,
     work: impl Fn(Job) -> F,
@@ -173,26 +173,26 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
     let mut held: HashMap<i64, HeldJob> = HashMap::new();
     let mut running = FuturesUnordered::new();
     // A look for due work does not see what a dead worker holds.
-    shift.store.release_jobs_of_the_dead(Timestamp::now())?;
+    store.release_jobs_of_the_dead(Timestamp::now())?;
     let (mut alive_at, mut next) = (Timestamp::now(), tokio::time::Instant::now());
     loop {
         if let Some((every, act)) = &mut shift.every
             && tokio::time::Instant::now() >= next
             && !shift.cancel.is_cancelled()
         {
-            act(shift.store);
+            act();
             next = tokio::time::Instant::now() + *every;
         }
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
             // A look takes no lock that others would wait for; to claim does.
             let now = Timestamp::now();
-            let is_due = shift.store.next_job_at(now)?.is_some_and(|at| at <= now);
-            let Some(job) = (if is_due { shift.store.claim_job(now)? } else { None }) else { break };
+            let is_due = store.next_job_at(now)?.is_some_and(|at| at <= now);
+            let Some(job) = (if is_due { store.claim_job(now)? } else { None }) else { break };
             let (id, task) = (job.job.id, work(job.job.clone()));
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
-        if held.is_empty() && is_over(shift)? {
+        if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }
         let cancel = shift.cancel.clone();
@@ -212,20 +212,20 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         if let Some((id, outcome)) = ended
             && let Some(job) = held.remove(&id)
         {
-            finish(shift, &job, &outcome, &mut worked)?;
+            finish(store, shift, &job, &outcome, &mut worked)?;
         }
         let now = Timestamp::now();
         if now.duration_since(alive_at) >= HEARTBEAT {
             alive_at = now;
-            shift.store.lease(WORKER_LEASE, owner, now)?;
+            store.lease(WORKER_LEASE, owner, now)?;
             for job in held.values() {
-                shift.store.job_heartbeat(job, now)?;
+                store.job_heartbeat(job, now)?;
             }
         }
     }
 }
 
-fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
+fn is_over(store: &Store, shift: &Shift<'_>) -> Result<bool, StoreError> {
     if shift.cancel.is_cancelled() {
         return Ok(true);
     }
@@ -233,13 +233,14 @@ fn is_over(shift: &Shift<'_>) -> Result<bool, StoreError> {
     Ok(match shift.until {
         Until::Cancelled => false,
         Until::NothingIn(time) => {
-            let watcher = shift.store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
-            watcher.is_some() || shift.store.next_job_at(now)?.is_none_or(|at| at > now + time)
+            let watcher = store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
+            watcher.is_some() || store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }
     })
 }
 
 fn finish(
+    store: &Store,
     shift: &mut Shift<'_>,
     job: &HeldJob,
     outcome: &Result<(), Fault>,
@@ -250,7 +251,7 @@ fn finish(
         Err(Fault::Failed(why)) => JobEnd::Failed(why),
         Err(Fault::Later(until, why)) => JobEnd::Deferred(*until, why),
     };
-    shift.store.finish_job(job, end, Timestamp::now())?;
+    store.finish_job(job, end, Timestamp::now())?;
     *if outcome.is_ok() { &mut worked.done } else { &mut worked.left } += 1;
     (shift.report)(&job.job, outcome.as_ref().err());
     Ok(())
@@ -363,9 +364,9 @@ mod worker_tests {
         store.enqueue(&request, Timestamp::now()).unwrap();
     }
 
-    fn shift<'a>(store: &'a Store, report: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> Shift<'a> {
+    fn shift<'a>(report: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> Shift<'a> {
         let until = Until::NothingIn(SignedDuration::ZERO);
-        Shift { store, at_a_time: 2, until, cancel: CancellationToken::new(), every: None, report }
+        Shift { at_a_time: 2, until, cancel: CancellationToken::new(), every: None, report }
     }
 
     #[tokio::test]
@@ -383,7 +384,7 @@ mod worker_tests {
                 if job.path == "bad" { Err(Fault::Failed("no".into())) } else { Ok(()) }
             }
         };
-        let worked = work_off(shift(&store, &mut |_, _| {}), work).await.unwrap();
+        let worked = work_off(&store, shift(&mut |_, _| {}), work).await.unwrap();
         assert_eq!(worked, Worked { done: 3, left: 1, busy: None });
         assert_eq!(*most.borrow(), 2);
         let jobs = store.jobs().unwrap();
@@ -396,7 +397,7 @@ mod worker_tests {
         let store = Store::in_memory().unwrap();
         enqueue(&store, "a");
         store.lease(WORKER_LEASE, "other", Timestamp::now()).unwrap();
-        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        let worked = work_off(&store, shift(&mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
         assert_eq!(worked, Worked { busy: Some(std::process::id()), ..Worked::default() });
         assert_eq!(store.jobs().unwrap()[0].status, JobStatus::Waiting);
     }
@@ -407,10 +408,10 @@ mod worker_tests {
         let store = Store::in_memory().unwrap();
         enqueue(&store, "a");
         store.claim_job(Timestamp::now()).unwrap().unwrap();
-        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        let worked = work_off(&store, shift(&mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
         assert_eq!(worked.done, 0, "this process lives");
         store.give_jobs_to(4_194_999);
-        let worked = work_off(shift(&store, &mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
+        let worked = work_off(&store, shift(&mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
         assert_eq!(worked.done, 1);
     }
 
@@ -428,8 +429,8 @@ mod worker_tests {
             }
         };
         let mut report = |_: &Job, _: Option<&Fault>| {};
-        let shift = Shift { until: Until::Cancelled, cancel: cancel.clone(), ..shift(&store, &mut report) };
-        let worked = work_off(shift, work).await.unwrap();
+        let shift = Shift { until: Until::Cancelled, cancel: cancel.clone(), ..shift(&mut report) };
+        let worked = work_off(&store, shift, work).await.unwrap();
         assert!((1..=2).contains(&worked.done), "{worked:?}");
         assert!(store.jobs().unwrap().iter().all(|job| job.status != JobStatus::Running));
     }

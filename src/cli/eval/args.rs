@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 
 use super::results::{CompareArgs, GateArgs, ReportArgs};
-use crate::cli::run::price;
+use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///

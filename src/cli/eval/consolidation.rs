@@ -181,7 +181,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let (mut rows, totals) = match (job.args.extractor, job.subject) {
         (Some(ExtractorArg::Similarity), _) => {
             label = "similarity";
-            run_cases::<Source<'_>>(job, cases, Decider::Similarity).await?
+            run_cases::<Source>(job, cases, Decider::Similarity).await?
         }
         (_, Subject::Llm(source)) => {
             let model = InFlight::new(Budgeted::new(source, job.options.budget), job.args.jobs);
@@ -192,9 +192,9 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         }
         (_, Subject::Rules) => {
             label = "rules";
-            run_cases::<Source<'_>>(job, cases, Decider::Rules).await?
+            run_cases::<Source>(job, cases, Decider::Rules).await?
         }
-        (_, Subject::Control(Control::Nothing)) => run_cases::<Source<'_>>(job, cases, Decider::AlwaysNew).await?,
+        (_, Subject::Control(Control::Nothing)) => run_cases::<Source>(job, cases, Decider::AlwaysNew).await?,
         (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
     };
     bar.finish_and_clear();

@@ -24,13 +24,14 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{EvalArgs, name_of};
+use super::model::{Tape, exchange, guard_of, model_settings};
 use super::results::{detail, print_blocks};
 use super::suites;
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{Printer, counted, spelled};
-use crate::cli::run::{Tape, exchange, guard_of, model_settings, runtime, stop_on_interrupt};
+use crate::cli::model::{runtime, stop_on_interrupt};
 
 pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
@@ -108,7 +109,7 @@ fn answering<'g>(
     replay: Option<&Path>,
     kept: Option<&Path>,
     guard: &'g Guard,
-) -> anyhow::Result<Source<'g>> {
+) -> anyhow::Result<Source> {
     let record = args.record.as_deref().or(kept);
     let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;
     Ok(match (source, kept) {
@@ -152,7 +153,7 @@ pub(super) struct Job<'a> {
     pub(super) args: &'a EvalArgs,
     pub(super) context: &'a Context<'a>,
     pub(super) options: &'a RunOptions<'a>,
-    pub(super) subject: Subject<'a, Source<'a>>,
+    pub(super) subject: Subject<'a, Source>,
     pub(super) label: String,
     /// The price of the model, if it is known.
     pub(super) price: Option<Price>,

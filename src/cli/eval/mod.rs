@@ -3,6 +3,7 @@
 mod args;
 mod consolidation;
 mod job;
+mod model;
 mod results;
 mod search;
 mod suites;

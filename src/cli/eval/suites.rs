@@ -27,12 +27,11 @@ use super::consolidation;
 use super::job::Job;
 use super::search::{Ablation, BareFts5, CaseStore, Retriever, Turns, ablations};
 use super::system::{CaseFolder, inline_sources, run_case, run_logs};
-use crate::cli::embed::embedder;
 use crate::cli::printer::{counted, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
 pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
-    let embedder = embedder(&job.context.settings()?)?;
+    let embedder = afterthought::api::embedder(&job.context.settings()?, &|name| std::env::var(name).ok())?;
     let retriever = Retriever { kind: job.args.retriever, embedder: embedder.as_ref() };
     if job.args.recall {
         for path in &job.args.paths {

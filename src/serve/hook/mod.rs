@@ -23,10 +23,6 @@ use std::sync::Arc;
 use crate::api::{ApiError, QueryVectors};
 use crate::config::Config;
 
-pub use crate::api::{
-    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority,
-    request_for, scan, start_worker, work_off,
-};
 pub use handle::{FollowUp, handle};
 pub use input::{Agent, Event, HookOutput, Input, InputError, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
 pub use note::HookLog;

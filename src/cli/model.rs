@@ -1,54 +1,54 @@
-//! Which model is asked, through what, and what it may cost: the same for every command that asks one.
+//! Options about the model, the same for every command that asks one, and the runtime such commands run on.
 
 use std::path::PathBuf;
 
-use afterthought::api;
+use afterthought::api::{Model, ModelOptions, Price};
 use afterthought::config::{Config, ExtractorChoice, Partial};
-use afterthought::llm::{Budget, Price, Prices};
-use afterthought::store::Store;
+use anyhow::Context as _;
 use clap::ValueEnum;
+use tokio_util::sync::CancellationToken;
 
-use crate::cli::spend::prices;
+use super::printer::Printer;
 
 /// Options about the model.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Model options")]
-pub(in crate::cli) struct Asking {
+pub struct ModelArgs {
     /// Extract with a model, with the offline rules, or automatically
     #[arg(long, value_enum, value_name = "NAME")]
-    pub(in crate::cli) extractor: Option<ExtractorArg>,
+    pub extractor: Option<ExtractorArg>,
     /// Use this model [env: AFTERTHOUGHT_MODEL]
     #[arg(long, value_name = "NAME")]
-    pub(in crate::cli) model: Option<String>,
+    pub model: Option<String>,
     /// Use this OpenAI-compatible server [env: OPENAI_BASE_URL]
     #[arg(long, value_name = "URL")]
-    pub(in crate::cli) base_url: Option<String>,
+    pub base_url: Option<String>,
     /// Send this many requests at a time [default: 4]
     #[arg(long, value_name = "N")]
-    pub(in crate::cli) jobs: Option<usize>,
+    pub jobs: Option<usize>,
     /// Spend at most this much [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
-    pub(in crate::cli) max_cost: Option<f64>,
+    pub max_cost: Option<f64>,
     /// Use at most this many tokens [default: no limit]
     #[arg(long, value_name = "N")]
-    pub(in crate::cli) max_tokens: Option<u64>,
+    pub max_tokens: Option<u64>,
     /// Spend at most this much a day in all runs [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
-    pub(in crate::cli) max_cost_per_day: Option<f64>,
+    pub max_cost_per_day: Option<f64>,
     /// Price of a million tokens in dollars, e.g. 0.25,2.00
     #[arg(long, value_name = "PROMPT,COMPLETION", value_parser = price)]
-    pub(in crate::cli) price: Option<Price>,
+    pub price: Option<Price>,
     /// Record all requests and replies in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
-    pub(in crate::cli) record: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// Take replies from this folder of recordings, without a server
     #[arg(long, value_name = "DIR")]
-    pub(in crate::cli) replay: Option<PathBuf>,
+    pub replay: Option<PathBuf>,
 }
 
-/// What reads.
+/// Extractor on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ExtractorArg {
+pub enum ExtractorArg {
     /// The model where one is configured, else the rules
     Auto,
     /// The model
@@ -57,9 +57,9 @@ pub(in crate::cli) enum ExtractorArg {
     Rules,
 }
 
-impl Asking {
+impl ModelArgs {
     /// Returns the options as the strongest layer of the settings.
-    pub(in crate::cli) fn settings(&self) -> Partial {
+    pub fn settings(&self) -> Partial {
         Partial {
             extractor: self.extractor.map(|choice| match choice {
                 ExtractorArg::Auto => ExtractorChoice::Auto,
@@ -76,28 +76,71 @@ impl Asking {
         }
     }
 
-    /// Returns what `model` costs, if that is known. The discount for batches is that of `prices`.
-    pub(in crate::cli) fn price_of(&self, model: &str, prices: &Prices) -> Option<Price> {
-        let listed = prices.of(model);
-        let batch = listed.map_or(1.0, |price| price.batch);
-        self.price.map(|price| Price { batch, ..price }).or(listed)
+    /// Returns the options that are no settings.
+    pub fn options(&self) -> ModelOptions {
+        ModelOptions { record: self.record.clone(), replay: self.replay.clone(), price: self.price }
     }
 
-    /// Returns what may be spent on `model`, with what other runs have spent today.
-    pub(in crate::cli) fn budget(&self, config: &Config, model: &str, store: &Store) -> anyhow::Result<Budget> {
-        let price = self.price_of(model, &prices(config)?);
-        Ok(api::budget(config, model, price, store)?)
+    /// Chooses the model that the settings and the options name, and reports one that was not configured.
+    pub async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
+        let model = Model::choose(config, &self.options()).await?;
+        report_discovered(&model, out);
+        Ok(model)
     }
 }
 
+/// Reports a model that was found on this machine without being configured.
+pub fn report_discovered(model: &Model, out: &Printer) {
+    if let Some(name) = model.name().filter(|_| model.is_discovered()) {
+        out.note(format_args!(
+            "no model is configured, so {name} of the Ollama on this machine extracts; --extractor rules uses the \
+             offline rules"
+        ));
+    }
+}
+
+/// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
+pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.context("cannot start")
+}
+
+/// Lets the first interrupt, or the system's request to end, finish what is paid for, and the second end the process.
+pub fn stop_on_interrupt(cancel: CancellationToken) {
+    tokio::spawn(async move {
+        if asked_to_end().await.is_ok() {
+            cancel.cancel();
+        }
+        if asked_to_end().await.is_ok() {
+            #[expect(clippy::exit, reason = "the person asked twice")]
+            std::process::exit(130);
+        }
+    });
+}
+
+#[cfg(unix)]
+async fn asked_to_end() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        ended = tokio::signal::ctrl_c() => ended,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_end() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
 /// Reads a price as it is written on a command line.
-pub(in crate::cli) fn price(text: &str) -> Result<Price, String> {
+pub fn price(text: &str) -> Result<Price, String> {
     let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
     match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
     {
         Some((prompt, completion)) => Ok(Price::new(prompt, completion)),
-        None => Err("it is no price; write two amounts, such as 0.25,2.00".to_owned()),
+        None => Err("not a price; write two amounts, such as 0.25,2.00".to_owned()),
     }
 }
 

@@ -1,0 +1,288 @@
+//! The database as a file: backup, restore, check, repair and encryption, its runs, queue, batches and spending.
+
+use std::path::{Path, PathBuf};
+
+use jiff::{Timestamp, Zoned};
+use serde::Serialize;
+
+use transcripts::known::Machine;
+
+use super::storage::SqliteStorage;
+use super::{ApiError, Memories, prices};
+use crate::config::Config;
+use crate::pipeline::{self, Survey};
+use crate::store::{
+    AuditEntry, AuditLog, Backup, Batch, Checked, Converted, Deed, FailedWindow, Fired, Flaw, HistoryEntry, Job,
+    KeyHome, KeyPlace, Repaired, Restored as RestoredBackup, Run, RunId, Spent, Store, days_before,
+};
+
+/// Tokens and calls of one model on one day, with their cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DaySpending {
+    /// Tokens and calls.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// Dollars by the prices in force; `None` where the model has no price.
+    pub cost: Option<f64>,
+}
+
+/// Encryption of a database file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encryption {
+    /// Encrypted; the key comes from there, or from the system's keyring where none is given.
+    Encrypted(Option<KeyPlace>),
+    /// Not encrypted, though a key may be given.
+    Plain(Option<KeyPlace>),
+}
+
+impl Memories {
+    /// Copies the database to the file `path`, which must not exist. Other processes can go on using the database.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the copy cannot be written.
+    pub fn backup(&self, path: &Path) -> Result<Backup, ApiError> {
+        let (store, audit) = (self.ledger("back up memories")?, self.audit()?);
+        let made = store.backup(path, Timestamp::now())?;
+        count(audit, Deed::Backup, made.memories)?;
+        Ok(made)
+    }
+
+    /// Replaces the database of `config` with the backup `from`, after copying it beside itself.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the backup is not one, or the database cannot be written.
+    pub fn restore_backup(config: &Config, from: &Path) -> Result<RestoredBackup, ApiError> {
+        let audit = audit_of(config)?;
+        let restored = Store::restore_backup(&config.db.value, from, Timestamp::now())?;
+        count(audit, Deed::RestoreBackup, restored.memories)?;
+        Ok(restored)
+    }
+
+    /// Checks pages, links, indexes and history of the database.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn check(&self) -> Result<Checked, ApiError> {
+        Ok(self.ledger(CHECK)?.check()?)
+    }
+
+    /// Checks the pages of the database alone, which takes about a second for each gigabyte.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn check_pages(&self) -> Result<Vec<Flaw>, ApiError> {
+        Ok(self.ledger(CHECK)?.check_quickly()?)
+    }
+
+    /// Whether freed parts of the file may still contain erased text, which [`Memories::compact`] removes.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn needs_compaction(&self) -> Result<bool, ApiError> {
+        Ok(self.ledger(CHECK)?.is_unsealed()?)
+    }
+
+    /// Repairs the database of `config`, after copying it beside itself.
+    ///
+    /// # Errors
+    /// [`ApiError`] if nothing can be read, or the copy cannot be written.
+    pub fn repair(config: &Config) -> Result<Repaired, ApiError> {
+        Ok(Store::repair_file(&config.db.value, Timestamp::now())?)
+    }
+
+    /// Encrypts the database of `config` with the key in `key_file`, or the one that is given outside; `None` if it is
+    /// encrypted already.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is no key, or the file cannot be written.
+    pub fn encrypt(config: &Config, key_file: Option<&Path>) -> Result<Option<Converted>, ApiError> {
+        let audit = audit_of(config)?;
+        let done = Store::encrypt(&config.db.value, key_file, Timestamp::now())?;
+        done.as_ref().map_or(Ok(()), |done| count(audit, Deed::Encrypt, done.memories))?;
+        Ok(done)
+    }
+
+    /// Decrypts the database of `config`; `None` if it is not encrypted.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is no key, or the file cannot be written.
+    pub fn decrypt(config: &Config) -> Result<Option<Converted>, ApiError> {
+        let audit = audit_of(config)?;
+        let done = Store::decrypt(&config.db.value, Timestamp::now())?;
+        done.as_ref().map_or(Ok(()), |done| count(audit, Deed::Decrypt, done.memories))?;
+        Ok(done)
+    }
+
+    /// Makes a random key for [`Memories::encrypt`].
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is a key already, or it cannot be written.
+    pub fn make_key(home: &KeyHome) -> Result<KeyPlace, ApiError> {
+        Ok(Store::make_key(home)?)
+    }
+
+    /// Returns the file that holds the key where none is named; `None` where the platform has no folder for settings.
+    #[must_use]
+    pub fn default_key_file() -> Option<PathBuf> {
+        Store::default_key_file()
+    }
+
+    /// Returns whether the database is encrypted, and where its key comes from.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the file, or the key, cannot be read.
+    pub fn encryption(&self) -> Result<Encryption, ApiError> {
+        // An encrypted file that is open has its key, wherever that comes from.
+        Ok(if self.ledger(CHECK)?.is_encrypted()? {
+            Encryption::Encrypted(Store::key_given().ok().flatten())
+        } else {
+            Encryption::Plain(Store::key_given()?)
+        })
+    }
+
+    /// Returns files beside the database that an interrupted encryption or decryption has left.
+    #[must_use]
+    pub fn half_converted(config: &Config) -> Vec<PathBuf> {
+        Store::half_converted(&config.db.value)
+    }
+
+    /// Returns the lines of the audit log of `config`, and how many lines of it cannot be read.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the log cannot be read.
+    pub fn audit_log(config: &Config) -> Result<(Vec<AuditEntry>, usize), ApiError> {
+        Ok(AuditLog::read(&config.db.value)?)
+    }
+
+    /// Returns at most `limit` runs, the newest first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, ApiError> {
+        Ok(self.ledger("list runs")?.runs(limit)?)
+    }
+
+    /// Returns every change that a run made, the oldest first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn changes_of(&self, run: &RunId) -> Result<Vec<HistoryEntry>, ApiError> {
+        Ok(self.ledger("show a run")?.history_of_run(run)?)
+    }
+
+    /// Returns what replies of models cost on each of the last `days` days by this machine's clock, the newest day first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the prices or the database cannot be read.
+    pub fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
+        let (prices, today) = (prices(&self.config)?, Zoned::now());
+        let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
+        let priced = spent.into_iter().map(|spent| {
+            let cost = prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens);
+            DaySpending { spent, cost }
+        });
+        Ok(priced.collect())
+    }
+
+    /// Returns the batches that are out with a provider, the oldest first.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn open_batches(&self) -> Result<Vec<Batch>, ApiError> {
+        Ok(self.ledger(BATCHES)?.open_batches()?)
+    }
+
+    /// Gives up the open batch with this id, here or at its provider; returns its number of requests, which will be paid
+    /// for again, or `None` if there is no such batch.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn give_up_batch(&self, id: &str) -> Result<Option<usize>, ApiError> {
+        let store = self.ledger(BATCHES)?;
+        let open = store.open_batches()?.into_iter();
+        let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
+            return Ok(None);
+        };
+        store.end_batch(&batch.id, "given_up", &[], Timestamp::now())?;
+        Ok(Some(batch.waiting))
+    }
+
+    /// Returns the queue of logs, finished ones included.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn jobs(&self) -> Result<Vec<Job>, ApiError> {
+        Ok(self.ledger(QUEUE)?.jobs()?)
+    }
+
+    /// Returns the windows that could not be extracted.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, ApiError> {
+        Ok(self.ledger(QUEUE)?.failed_windows()?)
+    }
+
+    /// Removes a log from the queue until it grows; returns whether it waited or had failed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn cancel_job(&self, id: i64) -> Result<bool, ApiError> {
+        Ok(self.ledger(QUEUE)?.cancel_job(id, Timestamp::now())?)
+    }
+
+    /// Makes a failed log due again, or with `None` all of them and every failed window; returns the number of logs and
+    /// of windows.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be written.
+    pub fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
+        let store = self.ledger(QUEUE)?;
+        let due = store.retry_jobs(id, Timestamp::now())?;
+        let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
+        Ok((due, windows))
+    }
+
+    /// Returns a copy in memory, in which a change can be tried out.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub fn copy_in_memory(&self) -> Result<Self, ApiError> {
+        let store = self.ledger("try out a change")?.copy_in_memory()?;
+        let storage = Box::new(SqliteStorage { store, vectors: None });
+        let builder = Self::builder().config(self.config.clone()).vectors(None).through(self.through);
+        Ok(Self { namespaces: self.namespaces.clone(), ..builder.storage(storage).open()? })
+    }
+
+    /// Returns when hooks last fired, by agent and event.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn hooks_fired(&self) -> Result<Vec<Fired>, ApiError> {
+        Ok(self.ledger("look at hooks")?.hooks_fired()?)
+    }
+}
+
+const CHECK: &str = "check memories";
+const BATCHES: &str = "look at batches";
+const QUEUE: &str = "look at the queue";
+
+/// Returns the logs that each known program has on this machine, and how much of them `memories` have read.
+///
+/// `below` are folders with projects, for programs that keep their logs there. No log is opened.
+///
+/// # Errors
+/// [`ApiError`] if the database cannot be read.
+pub fn survey(machine: &Machine<'_>, below: &[PathBuf], memories: Option<&Memories>) -> Result<Vec<Survey>, ApiError> {
+    let store = memories.map(|memories| memories.ledger("list logs")).transpose()?;
+    Ok(pipeline::survey(machine, below, store.map(|store| &**store))?)
+}
+
+/// Opens the audit log, where one is kept, before the act: what cannot be recorded is not done.
+fn audit_of(config: &Config) -> Result<Option<AuditLog>, ApiError> {
+    Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
+}
+
+fn count(log: Option<AuditLog>, action: Deed, memories: usize) -> Result<(), ApiError> {
+    Ok(log.map_or(Ok(()), |mut log| log.count(action, memories, Timestamp::now()))?)
+}

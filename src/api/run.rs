@@ -1,0 +1,298 @@
+//! Runs over logs, plans and estimates of them, and the model that they ask.
+
+use std::path::PathBuf;
+
+use glob::Pattern;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::model::{model_settings, price_of, prices, reachable};
+use super::{ApiError, Memories, budget};
+use crate::config::{Config, ExtractorChoice};
+use crate::consolidate::{self, AppliedPlan, SavedPlan, SavedPlanError, apply_saved};
+use crate::extract::window::WindowBudget;
+use crate::guard::Guard;
+use crate::llm::{Budget, Client, Complete as _, DEFAULT_MODEL, Limits, Price, Recorder, Replay, Source};
+use crate::pipeline::{
+    self, Batching, Estimate, Event, Extractor, RequestCounter, Options, Pipeline, PipelineError, Planned, Reread, Selection,
+    Sources, Summary,
+};
+use crate::store::{RunId, RunStatus, StoreError};
+
+/// Access to a model beyond what the settings say.
+#[derive(Debug, Clone, Default)]
+pub struct ModelOptions {
+    /// Folder into which every exchange with the server is written.
+    pub record: Option<PathBuf>,
+    /// Folder of recorded exchanges, which answer instead of a server.
+    pub replay: Option<PathBuf>,
+    /// Price of the model, instead of that in the table of prices.
+    pub price: Option<Price>,
+}
+
+/// The model that is asked, or none where the offline rules extract and decide.
+#[derive(Debug)]
+pub struct Model {
+    pub(super) source: Option<Source>,
+    pub(super) price: Option<Price>,
+    is_discovered: bool,
+}
+
+impl Model {
+    /// Chooses a recording, the configured model, an Ollama on this machine, or the rules, as the settings ask.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the model that was asked for is not configured, or what is configured cannot be used.
+    pub async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
+        let environment = |name: &str| std::env::var(name).ok();
+        let configured = model_settings(config, &environment)?;
+        let is_configured = configured.is_some();
+        let settings = match options.replay {
+            Some(_) => configured,
+            None => reachable(config, &environment).await?,
+        };
+        let is_discovered = settings.is_some() && !is_configured;
+        if !pipeline::choose(config.extractor.value, settings.is_some() || options.replay.is_some())? {
+            return Ok(Self { source: None, price: options.price, is_discovered });
+        }
+        let source = if let Some(folder) = &options.replay {
+            let named = config.model.value.clone().or(settings.map(|settings| settings.model));
+            Source::Replayed(Replay::new(folder, named.ok_or(ApiError::UnnamedRecording)?)?)
+        } else {
+            let client = Client::new(settings.ok_or(PipelineError::NoModel)?)?;
+            match &options.record {
+                Some(folder) => Source::Recorded(Recorder::new(client, folder, &Guard::from(&config.guard))?),
+                None => Source::Server(client),
+            }
+        };
+        Ok(Self { source: Some(source), price: options.price, is_discovered })
+    }
+
+    /// Returns the name of the model; `None` where the rules extract and decide.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.source.as_ref().map(Source::model)
+    }
+
+    /// Whether it was found on this machine, and not configured.
+    #[must_use]
+    pub const fn is_discovered(&self) -> bool {
+        self.is_discovered && self.source.is_some()
+    }
+
+    pub(super) fn extractor(&self) -> Extractor<'_, Source> {
+        self.source.as_ref().map_or(Extractor::Rules, Extractor::Llm)
+    }
+}
+
+/// What a run reads, and which of it.
+#[derive(Debug, Clone, Default)]
+pub struct RunRequest {
+    /// Logs to read.
+    pub sources: Sources,
+    /// Messages, projects and files of them.
+    pub selection: Selection,
+    /// Logs that are opened even if they were finished and have not changed.
+    pub reread: Reread,
+    /// Identity of the run: an interrupted run with the same one is resumed.
+    pub arguments: Value,
+}
+
+/// An estimate of what a run would send.
+#[derive(Debug)]
+pub struct RunEstimate {
+    /// Counts, tokens and cost.
+    pub estimate: Estimate,
+    /// Whether a model would be asked.
+    pub asks: bool,
+    /// Whether the model was named; else the estimate is for [`DEFAULT_MODEL`].
+    pub is_named: bool,
+}
+
+impl Memories {
+    /// Extracts logs, consolidates what they say with what is known, and writes it as a run that [`Memories::undo`]
+    /// reverses. With `batches`, requests go out in batches, and it waits for their replies if that is true.
+    ///
+    /// What fails on the way is in the summary. Cancelling starts no new window, finishes those in flight, and writes what
+    /// is there.
+    ///
+    /// # Errors
+    /// [`ApiError`] if nothing can be read, or the database cannot be written; what was finished is kept.
+    pub async fn extract_logs(
+        &self,
+        model: &Model,
+        request: RunRequest,
+        batches: Option<bool>,
+        cancel: CancellationToken,
+        watch: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<Summary, ApiError> {
+        let (arguments, options) = self.run_options(request);
+        let budget = self.budget_of(model)?;
+        let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, model.extractor(), &budget, options);
+        let server = model.source.as_ref().and_then(Source::server);
+        let pipeline = match server.zip(batches) {
+            Some((client, waits)) => pipeline.in_batches(Batching { client, waits }),
+            None => pipeline,
+        };
+        Ok(pipeline::run(pipeline, &arguments, cancel, watch).await?)
+    }
+
+    /// Does what [`Memories::extract_logs`] does in a copy of the memories, and returns the plan of its changes. Replies of
+    /// a model are stored, so that the run that follows does not pay for them again.
+    ///
+    /// # Errors
+    /// As for [`Memories::extract_logs`].
+    pub async fn plan_logs(
+        &self,
+        model: &Model,
+        request: RunRequest,
+        cancel: CancellationToken,
+        watch: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<(Summary, SavedPlan), ApiError> {
+        let (arguments, options) = self.run_options(request);
+        let (store, budget) = (self.ledger(EXTRACT)?, self.budget_of(model)?);
+        let pipeline = Pipeline::new(store, &self.guard, model.extractor(), &budget, options);
+        let mut changes = Vec::new();
+        let mut watch = |event: &Event<'_>| {
+            if let Event::Consolidated(plan) = event {
+                changes.extend(plan.changes.iter().cloned());
+            }
+            watch(event);
+        };
+        let Planned { summary, seen, ledger } = pipeline::plan(pipeline, &arguments, cancel, &mut watch).await?;
+        let plan = SavedPlan::new(store.identity()?, seen, changes, ledger, Timestamp::now());
+        Ok((summary, plan))
+    }
+
+    /// Estimates what a run would send and cost. Sends nothing, so that a model without a server can be named.
+    ///
+    /// # Errors
+    /// [`ApiError`] if nothing can be read.
+    pub async fn estimate_logs(
+        &self,
+        request: RunRequest,
+        price: Option<Price>,
+        in_batches: bool,
+        cancel: CancellationToken,
+        watch: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<RunEstimate, ApiError> {
+        let asks = self.config.extractor.value != ExtractorChoice::Rules;
+        let configured = model_settings(&self.config, &|name| std::env::var(name).ok())?.map(|settings| settings.model);
+        let named = configured.or_else(|| self.config.model.value.clone());
+        let is_named = named.is_some() || !asks;
+        let model = if asks { named.unwrap_or_else(|| DEFAULT_MODEL.to_owned()) } else { String::new() };
+        let price = price_of(&prices(&self.config)?, &model, price);
+        let price = price.map(|price| if in_batches { price.in_batch() } else { price });
+        let (counter, budget) = (RequestCounter::new(&model), Budget::new(Limits::default(), price, &model)?);
+        let extractor = if asks { Extractor::Llm(&counter) } else { Extractor::Rules };
+        let (arguments, options) = self.run_options(request);
+        let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, extractor, &budget, options);
+        let estimate = pipeline::estimate(pipeline, price, &arguments, cancel, watch).await?;
+        Ok(RunEstimate { estimate, asks, is_named })
+    }
+
+    pub(super) fn budget_of(&self, model: &Model) -> Result<Budget, ApiError> {
+        budget(&self.config, &model.extractor().label(), model.price, self.ledger(EXTRACT)?)
+    }
+
+    /// Returns the options of a run with what the settings say about all runs.
+    pub(super) fn run_options(&self, request: RunRequest) -> (Value, Options) {
+        let RunRequest { sources, selection, reread, arguments } = request;
+        let options = Options {
+            sources,
+            selection,
+            reread,
+            namespace: self.config.namespace(),
+            categories: self.config.categories.value.clone(),
+            instructions: self.config.instructions.value.clone(),
+            window: WindowBudget { tokens: self.config.window_tokens.value, ..WindowBudget::default() },
+            jobs: self.config.jobs.value,
+        };
+        (arguments, options)
+    }
+}
+
+const EXTRACT: &str = "extract memories";
+
+/// The outcome of [`Memories::apply_plan`].
+#[derive(Debug)]
+pub struct PlanOutcome {
+    /// The run that can be undone.
+    pub run: RunId,
+    /// Changes as they were written.
+    pub done: AppliedPlan,
+    /// Counts of the run.
+    pub summary: Value,
+}
+
+impl Memories {
+    /// Returns the run that has applied a plan, if one has.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read.
+    pub fn applied_by(&self, plan: &SavedPlan) -> Result<Option<RunId>, ApiError> {
+        Ok(consolidate::applied_by(self.ledger(APPLY)?, plan)?)
+    }
+
+    /// Applies a saved plan in one transaction, as a run that [`Memories::undo`] reverses.
+    ///
+    /// # Errors
+    /// [`SavedPlanError`] if it was applied before, belongs to another database, or cannot be written.
+    pub fn apply_plan(&self, plan: &SavedPlan) -> Result<PlanOutcome, SavedPlanError> {
+        let store = self.ledger(APPLY).map_err(|_| StoreError::Missing { path: self.config.db.value.clone() })?;
+        let run = store.begin_run(consolidate::APPLY, &plan.arguments(), Timestamp::now())?.id;
+        let done = apply_saved(store, plan, &run, Timestamp::now());
+        let (status, summary) = match &done {
+            Ok(done) => (RunStatus::Finished, done.summary()),
+            Err(_) => (RunStatus::Failed, json!({})),
+        };
+        store.finish_run(&run, status, &summary, Timestamp::now())?;
+        Ok(PlanOutcome { run, done: done?, summary })
+    }
+}
+
+const APPLY: &str = "apply a plan";
+
+impl AppliedPlan {
+    /// Returns how many changes were decided again, because a memory has changed since.
+    #[must_use]
+    pub fn decided_again(&self) -> usize {
+        self.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
+    }
+
+    fn summary(&self) -> Value {
+        json!({
+            "decisions": self.applied.counts,
+            "waiting": self.changes.iter().filter(|reviewed| reviewed.change.pending).count(),
+            "decided_again": self.decided_again(),
+            "windows": self.windows,
+        })
+    }
+}
+
+/// Returns the patterns of logs and projects that the settings deny.
+///
+/// # Errors
+/// [`ApiError::Pattern`].
+pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
+    path_patterns("the setting deny", &config.guard.deny.value)
+}
+
+/// Returns patterns of paths; `~/` stands for the home folder, and `origin` names where they come from.
+///
+/// # Errors
+/// [`ApiError::Pattern`].
+pub fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Pattern>, ApiError> {
+    let home = etcetera::home_dir().ok();
+    let pattern = |text: &String| {
+        let whole = match (text.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+            _ => text.clone(),
+        };
+        let unreadable =
+            |error: glob::PatternError| ApiError::Pattern { origin, text: text.clone(), reason: error.msg };
+        Pattern::new(&whole).map_err(unreadable)
+    };
+    texts.iter().map(pattern).collect()
+}

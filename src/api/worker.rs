@@ -1,0 +1,237 @@
+//! The worker that extracts queued logs, each as a run of its own with the settings of its project.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use transcripts::{Found, Kind, Transcript};
+
+use super::model::{price_of, prices};
+use super::run::denied_paths;
+use super::{ApiError, Memories, Model, ModelOptions, RunRequest};
+use crate::config::Config;
+use crate::guard::Guard;
+use crate::llm::{Budget, Limits};
+use crate::pipeline::{self, Event, Fault, Pipeline, Reread, Scan, Selection, Shift, Sources, Summary, Worked};
+use crate::store::{Job, Leased, Spent};
+
+/// Agent of logs that stand in a folder that a person named.
+pub const NAMED_FILES: &str = "files";
+/// Memories whose vectors are made beside other work; the rest waits for a command of its own.
+pub const EMBEDDED_ASIDE: usize = 256;
+/// Dollars that work in the background may spend a day where nothing else is set.
+const COST_PER_DAY: f64 = 1.0;
+/// Least dollars with which a log is begun.
+const LEAST_SLICE: f64 = 0.001;
+
+/// What a [`Worker`] reports beside the end of each log.
+#[derive(Debug)]
+pub enum WorkerEvent<'a> {
+    /// The model that is about to be asked.
+    Model(&'a Model),
+    /// A detail for people who want to know.
+    Detail(String),
+}
+
+/// Extracts queued logs.
+pub struct Worker<'a> {
+    /// Returns the settings in a folder, or else in the working directory; `Err` with the reason why there are none.
+    pub settings: &'a dyn Fn(Option<&Path>) -> Result<Config, String>,
+    /// Access to the model.
+    pub options: ModelOptions,
+    /// Logs that are extracted at a time, among which the day's money is divided.
+    pub at_a_time: usize,
+    /// Stops after the windows in flight.
+    pub cancel: CancellationToken,
+    /// Called with each event.
+    pub report: &'a dyn Fn(WorkerEvent<'_>),
+    /// Dollars that logs in progress may spend, so that together they stay within the day's limit.
+    pub slices: RefCell<HashMap<i64, f64>>,
+}
+
+impl Worker<'_> {
+    /// Extracts the log of a job; `Ok(Err)` says why that was not done.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the log cannot be read, or the database cannot be written.
+    pub async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
+        // On the heap, since it contains a whole run.
+        let outcome = Box::pin(self.extract_log(job)).await;
+        self.slices.borrow_mut().remove(&job.id);
+        outcome
+    }
+
+    async fn extract_log(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
+        let folder = job.project.as_deref().map(Path::new).filter(|folder| folder.is_dir());
+        let config = match (self.settings)(folder) {
+            Ok(config) => config,
+            Err(why) => return Ok(Err(Fault::Failed(why))),
+        };
+        let extraction = &config.memory.extraction;
+        if !config.memory.enabled.value || !extraction.auto_extract.value {
+            let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
+            return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
+        }
+        if is_too_short(job, extraction.min_messages_for_extraction.value, &config).await? {
+            return Ok(Ok(()));
+        }
+        let model = Model::choose(&config, &self.options).await?;
+        (self.report)(WorkerEvent::Model(&model));
+        // A connection of its own: logs that are extracted at the same time are written in transactions of their own.
+        let memories = Memories::builder().config(config).writable().open()?;
+        let budget = match self.budget(job, &model, &memories)? {
+            Ok(budget) => budget,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let store = memories.ledger("extract memories")?;
+        let exclude = denied_paths(&memories.config)?;
+        let (arguments, options) = memories.run_options(RunRequest {
+            sources: sources(job),
+            selection: Selection { zone: Some(Zoned::now().time_zone().clone()), exclude, ..Selection::default() },
+            reread: Reread::Nothing,
+            arguments: json!({"paths": [job.path], "by": "jobs"}),
+        });
+        let pipeline = Pipeline::new(store, &memories.guard, model.extractor(), &budget, options);
+        let mut watch = |event: &Event<'_>| {
+            if let Event::Warning(text) = event {
+                (self.report)(WorkerEvent::Detail((*text).to_owned()));
+            }
+        };
+        let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
+        if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, self.cancel.clone()).await {
+            // The memories are stored, and wait for `db embed` or the next log.
+            (self.report)(WorkerEvent::Detail(format!("no vectors were made: {error}")));
+        }
+        Ok(judge(job, &summary, &budget))
+    }
+
+    /// Returns what this log may spend: its share of what is left of the day, or when there is money again.
+    fn budget(&self, job: &Job, model: &Model, memories: &Memories) -> Result<Result<Budget, Fault>, ApiError> {
+        let (config, label) = (&memories.config, model.extractor().label());
+        if model.name().is_none() {
+            return Ok(Ok(Budget::new(Limits::default(), None, &label)?));
+        }
+        let prices = prices(config)?;
+        let price = price_of(&prices, &label, model.price);
+        let limit = config.max_cost_per_day.value.or_else(|| price.map(|_| COST_PER_DAY));
+        let mut limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: None };
+        if let Some(limit) = limit {
+            let today = Zoned::now();
+            let cost = |one: Spent| {
+                let price = prices.of(&one.model).or(model.price);
+                price.map_or(0.0, |price| price.cost(one.prompt_tokens, one.completion_tokens))
+            };
+            let spent = memories.ledger("extract memories")?.spending(today.date(), today.time_zone())?;
+            let spent: f64 = spent.into_iter().map(cost).sum();
+            let mut slices = self.slices.borrow_mut();
+            let left = limit - spent - slices.values().sum::<f64>();
+            if left < LEAST_SLICE {
+                let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
+                return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} is spent"))));
+            }
+            #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
+            let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
+            slices.insert(job.id, slice);
+            limits.max_cost = Some(limits.max_cost.map_or(slice, |cost| cost.min(slice)));
+        }
+        Ok(Ok(Budget::new(limits, price, &label)?))
+    }
+}
+
+impl Memories {
+    /// Extracts queued logs with `work`, unless another process does.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read or written; claimed logs are free again when their lease is over.
+    pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
+        &self,
+        shift: Shift<'_>,
+        work: impl Fn(Job) -> F,
+    ) -> Result<Worked, ApiError> {
+        Ok(pipeline::work_off(self.ledger(QUEUE)?, shift, work).await?)
+    }
+
+    /// Queues those of the `logs`, each with its agent, that are finished and not yet read; returns how many.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the queue cannot be written.
+    pub fn queue_finished(
+        &self,
+        logs: impl IntoIterator<Item = (String, Found)>,
+        scan: &Scan,
+    ) -> Result<usize, ApiError> {
+        Ok(pipeline::scan(self.ledger(QUEUE)?, logs, scan, Timestamp::now())?)
+    }
+
+    /// Takes or renews the lease `name` for `owner`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn lease(&self, name: &str, owner: &str) -> Result<Leased, ApiError> {
+        Ok(self.ledger(QUEUE)?.lease(name, owner, Timestamp::now())?)
+    }
+
+    /// Gives up the lease `name` of `owner`.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be written.
+    pub fn end_lease(&self, name: &str, owner: &str) -> Result<(), ApiError> {
+        Ok(self.ledger(QUEUE)?.end_lease(name, owner)?)
+    }
+}
+
+const QUEUE: &str = "extract queued logs";
+
+/// Whether every conversation of the log has fewer messages than `least`; it is looked at again when it has grown.
+async fn is_too_short(job: &Job, least: usize, config: &Config) -> Result<bool, ApiError> {
+    let read = pipeline::conversations(&sources(job), &Guard::from(&config.guard)).await?;
+    let said = |transcript: &Transcript| transcript.messages.iter().filter(|one| one.kind == Kind::Prose).count();
+    Ok(!read.transcripts.is_empty() && read.transcripts.iter().all(|transcript| said(transcript) < least))
+}
+
+fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
+    if summary.interrupted {
+        return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));
+    }
+    if let Some(why) = &summary.halted {
+        // What was spent counts against the day by itself; the next attempt finds out whether anything is left.
+        let is_spent = budget.is_limited() && why.contains("the limit of");
+        return Err(if is_spent { Fault::Later(soon(), why.clone()) } else { Fault::Failed(why.clone()) });
+    }
+    if let Some(failure) = summary.failures.first() {
+        return Err(Fault::Failed(failure.why.clone()));
+    }
+    match summary.windows.failed {
+        0 => {}
+        1 => return Err(Fault::Failed("1 window could not be extracted".to_owned())),
+        many => return Err(Fault::Failed(format!("{many} windows could not be extracted"))),
+    }
+    if summary.windows.held > 0 {
+        return Err(Fault::Later(soon(), "another process extracts it".to_owned()));
+    }
+    // In a folder that a person named, files that are no logs are left alone; an agent's log is one, unless it is empty.
+    let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
+    let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
+    if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {
+        return Err(Fault::Failed(format!("{} is not a log that can be read", job.path)));
+    }
+    Ok(())
+}
+
+fn soon() -> Timestamp {
+    Timestamp::now() + SignedDuration::from_mins(2)
+}
+
+/// Returns the first moment of the next day by this machine's clock.
+fn tomorrow(today: &Zoned) -> Timestamp {
+    let next = today.start_of_day().and_then(|start| start.checked_add(1.day()));
+    next.map_or_else(|_| Timestamp::now() + SignedDuration::from_hours(24), |next| next.timestamp())
+}
+
+fn sources(job: &Job) -> Sources {
+    let found = vec![Found { path: PathBuf::from(&job.path), named: false }];
+    Sources { found, ..Sources::default() }
+}

@@ -1,0 +1,448 @@
+//! Commands on the database as a whole: backup, check, repair, maintenance, audit log and encryption.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use afterthought::api::{
+    ApiError, AuditEntry, Converted, Deed, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories, Report, StoreError,
+    Through, Upkeep,
+};
+use afterthought::memory::MemoryId;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::args::{Context, time};
+use super::exit::ExitStatus;
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, size};
+
+/// Back up the database to a file
+///
+/// Other processes can go on using the database. The backup is readable by you only, and --db can open it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
+pub struct BackupArgs {
+    /// File to write; it must not exist
+    file: PathBuf,
+}
+
+/// Replace the database with a backup
+///
+/// The current database is copied beside itself first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
+pub struct RestoreBackupArgs {
+    /// Backup made by `db backup`
+    file: PathBuf,
+}
+
+pub fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if context.existing_memories()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    let made = context.memories()?.backup(&args.file)?;
+    if context.out.is_json() {
+        context.out.json(&made)?;
+    } else {
+        context.out.line(format_args!(
+            "{}: {}, {}",
+            made.path.display(),
+            counted(made.memories, "memory"),
+            size(made.bytes)
+        ))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    let restored = Memories::restore_backup(&config, &args.file)?;
+    if context.out.is_json() {
+        context.out.json(&restored)?;
+    } else {
+        context.out.line(format_args!(
+            "restored {} to {}",
+            counted(restored.memories, "memory"),
+            config.db.value.display()
+        ))?;
+        if let Some(former) = &restored.former {
+            context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", former.display()));
+        }
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Check the database: pages, links, indexes, and history
+///
+/// Reads only. Exits 3 when it finds a fault; `db repair` fixes what can be fixed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db check")]
+pub struct CheckArgs {}
+
+/// Repair the database
+///
+/// Makes a copy beside the database first, then rebuilds the indexes and moves orphaned rows to a file. Where pages are
+/// damaged, every readable row goes to a new file, and lost rows are reported by table; close other programs that use the
+/// database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db repair")]
+pub struct RepairArgs {}
+
+pub fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if context.existing_memories()?.is_none() {
+        return Ok(ExitStatus::NoMatch);
+    }
+    // Opened for writing, so that a file of an earlier version is brought up to date first.
+    let checked = context.memories()?.check()?;
+    if context.out.is_json() {
+        context.out.json(&checked)?;
+    } else {
+        print_flaws(&checked.flaws, context.out)?;
+        let (memories, lines) = (checked.memories, checked.history);
+        context.out.line(format_args!(
+            "{DIM}checked {} and {}{DIM:#}",
+            counted(memories, "memory"),
+            counted(lines, "history entry")
+        ))?;
+    }
+    Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
+}
+
+pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    if !config.db.value.exists() {
+        return Ok(context.existing_memories()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
+    }
+    let repaired = Memories::repair(&config)?;
+    if context.out.is_json() {
+        context.out.json(&repaired)?;
+    } else {
+        context.out.note(format_args!("{DIM}the previous database is {}{DIM:#}", repaired.backup.display()));
+        if let Some(path) = &repaired.put_aside {
+            context.out.line(format_args!("{} moved to {}", counted(repaired.rows, "orphaned row"), path.display()))?;
+        } else if repaired.rows > 0 {
+            context
+                .out
+                .line(format_args!("{} removed; that copy still has them", counted(repaired.rows, "orphaned row")))?;
+        }
+        for loss in &repaired.lost {
+            context.out.line(format_args!("{REMOVED}✗{REMOVED:#} {}", loss_line(loss)))?;
+        }
+        print_flaws(&repaired.left.flaws, context.out)?;
+    }
+    let is_whole = repaired.left.flaws.is_empty() && repaired.lost.is_empty();
+    Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
+}
+
+/// Describes a table that could not be read completely.
+fn loss_line(loss: &Loss) -> String {
+    let Loss { table, kept, restored } = loss;
+    let restored = if *restored > 0 { format!(", {restored} restored from the history") } else { String::new() };
+    format!("{table}: not completely readable; {} kept{restored}", counted(*kept, "row"))
+}
+
+fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
+    for flaw in flaws {
+        let remedy = match flaw.kind {
+            FlawKind::Damaged => {
+                "`afterthought db repair` saves what can be read, `afterthought db restore FILE` restores a backup"
+            }
+            FlawKind::History => "see `afterthought memory history ID`",
+            FlawKind::Dangling
+            | FlawKind::Uncounted
+            | FlawKind::WordIndex
+            | FlawKind::NearIndex
+            | FlawKind::Vectors => "`afterthought db repair` fixes it",
+        };
+        out.line(format_args!("{REMOVED}✗{REMOVED:#} {} ({}); {remedy}", flaw.what, flaw.count))?;
+    }
+    if flaws.is_empty() {
+        out.line(format_args!("{ADDED}✓{ADDED:#} no faults found"))?;
+    }
+    Ok(())
+}
+
+/// Time between two full passes where maintenance repeats; in between, only what expired and is to be purged.
+const FULL_EVERY: Duration = Duration::from_hours(1);
+
+/// Run scheduled maintenance: expire, fade, retire, promote and purge memories
+///
+/// Never touches pinned memories. Everything is one run that `undo` takes back, except the purge of memories that were
+/// forgotten or retired more than 30 days ago.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
+pub struct MaintainArgs {
+    /// Purge what was forgotten more than this many days ago [default: 30]
+    #[arg(long, value_name = "N")]
+    days: Option<u32>,
+    /// Show what would be done and why, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep running, and repeat after this time, e.g. 60s or 5m
+    #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
+    every: Option<Duration>,
+}
+
+pub fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (memories, out) = (context.memories()?, context.out);
+    if args.dry_run {
+        let due = memories.maintenance_due(args.days)?;
+        print_maintenance(&Report { run: None, done: due }, Tense::Would, &memories, out)?;
+        return Ok(ExitStatus::Success);
+    }
+    let report = memories.maintain(Maintenance::Full, args.days)?;
+    memories.compact()?;
+    print_maintenance(&report, Tense::Did, &memories, out)?;
+    if let Some(every) = args.every {
+        repeat_maintenance(every, args.days, &memories, out)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Does what is due again and again, until the process is ended; each time is one transaction.
+fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let mut last_full = Instant::now();
+    loop {
+        std::thread::sleep(every);
+        let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
+        match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
+            Ok(report) if report.done.is_empty() => {}
+            Ok(report) => print_maintenance(&report, Tense::Did, memories, out)?,
+            // Another process may lock the file for long; there is a next time.
+            Err(error) => out.warn(error),
+        }
+        last_full = if is_full { Instant::now() } else { last_full };
+    }
+}
+
+/// Whether it was done or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    Did,
+    Would,
+}
+
+fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let Upkeep { steps, purges, replies } = &report.done;
+    let counts = report.done.counts();
+    let count = |act: &str| counts.get(act).copied().unwrap_or(0);
+    if out.is_json() {
+        let value = json!({
+            "run": report.run, "dry_run": tense == Tense::Would, "steps": steps, "expired": count("expire"),
+            "faded": count("fade"), "united": count("unite"), "retired": count("retire"),
+            "promoted": count("promote"), "demoted": count("demote"), "purged": purges.len(), "replies": replies,
+        });
+        return Ok(out.json(&value)?);
+    }
+    for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
+        let said =
+            memories.get_memory(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        let (act, id) = (step.act.action(), memories.short_id(&step.memory)?);
+        out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
+        out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
+    }
+    for id in purges.iter().filter(|_| tense == Tense::Would) {
+        let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
+        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", memories.short_id(id)?))?;
+        out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
+    }
+    let would = if tense == Tense::Would { "would be " } else { "" };
+    let names = ["expire", "fade", "unite", "retire", "promote", "demote"];
+    let others = names[1..].iter().filter(|name| count(name) > 0);
+    let others: Vec<String> = others.map(|name| format!("{} {would}{}", count(name), past(name))).collect();
+    let more = if others.is_empty() { String::new() } else { format!(", {}", others.join(", ")) };
+    out.line(format_args!(
+        "{} {would}expired{more}, {} {would}purged",
+        counted(count("expire"), "memory"),
+        purges.len()
+    ))?;
+    if let Some(run) = &report.run {
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
+    }
+    Ok(())
+}
+
+fn past(act: &str) -> String {
+    if act.ends_with('e') { format!("{act}d") } else { format!("{act}ed") }
+}
+
+/// Reads a pause between two times, such as `60s`, of at least a second.
+fn pause(text: &str) -> Result<Duration, String> {
+    let wrong = || "it is no time between two; write it like 60s, 5m or 1h".to_owned();
+    let pause: SignedDuration = text.parse().map_err(|_| wrong())?;
+    let pause = Duration::try_from(pause).map_err(|_| wrong())?;
+    if pause < Duration::from_secs(1) { Err(wrong()) } else { Ok(pause) }
+}
+
+/// Show the audit log: who changed, exported or erased memories, and when
+///
+/// The log is written when `audit = true` is set. It holds ids and counts, never the text of a memory. Exits 1 when it is
+/// empty.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
+pub struct AuditArgs {
+    /// Entries since, e.g. 2027-01-31
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Entries about this memory: its id, or the start of it
+    #[arg(long, value_name = "ID")]
+    memory: Option<String>,
+}
+
+pub fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (config, out) = (context.settings()?, context.out);
+    let (mut entries, broken) = Memories::audit_log(&config)?;
+    entries.retain(|entry| is_wanted(args, entry));
+    let memories = context.memories_if_any()?;
+    for entry in &entries {
+        if out.is_json() {
+            out.json(entry)?;
+        } else {
+            out.line(audit_line(entry, memories.as_ref()))?;
+        }
+    }
+    if broken > 0 {
+        out.warn(format_args!("{} of the log cannot be read", counted(broken, "line")));
+    }
+    if !entries.is_empty() {
+        return Ok(ExitStatus::Success);
+    }
+    Ok(out.nothing(if config.audit.value {
+        "no such entry in the audit log"
+    } else {
+        "no audit log is kept; `audit = true` in your settings, or AFTERTHOUGHT_AUDIT=true, starts one"
+    }))
+}
+
+fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
+    let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
+    args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
+}
+
+fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
+    let short =
+        |id: &MemoryId| memories.and_then(|memories| memories.short_id(id).ok()).unwrap_or_else(|| id.to_string());
+    let through = match entry.through {
+        Through::Command => "by command",
+        Through::Agent => "by an agent",
+        Through::Library => "by a program",
+    };
+    let did = match entry.did {
+        Deed::Update => "update",
+        Deed::Forget => "forget",
+        Deed::Restore => "restore",
+        Deed::Export => "export",
+        Deed::Erase => "erase",
+        Deed::Purge => "purge",
+        Deed::Undo => "undo",
+        Deed::Backup => "backup",
+        Deed::RestoreBackup => "restore-backup",
+        Deed::Encrypt => "encrypt",
+        Deed::Decrypt => "decrypt",
+    };
+    let count = counted(entry.memories, "memory");
+    let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
+    let ids: Vec<_> = entry.ids.iter().take(5).map(short).collect();
+    let more = if entry.ids.len() > ids.len() { " …" } else { "" };
+    format!(
+        "{:.0} {BOLD}{did}{BOLD:#} {count}{} {DIM}user {}, {through}{DIM:#} {}{more}",
+        entry.at,
+        conversations.unwrap_or_default(),
+        entry.who,
+        ids.join(" "),
+    )
+    .trim_end()
+    .to_owned()
+}
+
+/// Encrypt the database
+///
+/// The key comes from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside your
+/// settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. No other process may use
+/// the database. A new file is written and checked before it replaces the old one, which is overwritten. Needs a build with
+/// the feature `encryption`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
+pub struct EncryptArgs {
+    /// Make a random key: in the system `keyring`, in `file` (db.key beside your settings), or in a file of this path
+    #[arg(long, value_name = "WHERE")]
+    new_key: Option<String>,
+}
+
+/// Decrypt the database
+///
+/// Takes the key from where `db encrypt` does. Anyone who can read the file can read your memories afterwards.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought db decrypt")]
+pub struct DecryptArgs {}
+
+pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    let path = &config.db.value;
+    let mut key_file = None;
+    if let Some(text) = &args.new_key {
+        anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
+        let home = key_home(text)?;
+        let place = Memories::make_key(&home)?;
+        context.out.note(format_args!(
+            "the new key is in {place}; keep a copy elsewhere, since the memories are lost without it"
+        ));
+        if let KeyHome::File(file) = home
+            && Memories::default_key_file().as_ref() != Some(&file)
+        {
+            let file = std::path::absolute(&file)?;
+            context.out.note(format_args!("from now on: AFTERTHOUGHT_DB_KEY_FILE={}", file.display()));
+            key_file = Some(file);
+        }
+    }
+    let done = Memories::encrypt(&config, key_file.as_deref()).map_err(|error| match error {
+        ApiError::Store(error @ StoreError::NoKey { .. }) => {
+            anyhow::anyhow!("{error}; `afterthought db encrypt --new-key keyring` makes one, or `--new-key file`")
+        }
+        error => error.into(),
+    })?;
+    print_converted(done, "encrypted", context)
+}
+
+pub fn decrypt(_: &DecryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    print_converted(Memories::decrypt(&context.settings()?)?, "decrypted", context)
+}
+
+fn key_home(text: &str) -> anyhow::Result<KeyHome> {
+    Ok(match text {
+        "keyring" => KeyHome::Keyring,
+        "file" => {
+            KeyHome::File(Memories::default_key_file().ok_or_else(|| {
+                anyhow::anyhow!("this platform has no folder for settings; name a file: --new-key PATH")
+            })?)
+        }
+        path => KeyHome::File(PathBuf::from(path)),
+    })
+}
+
+fn print_converted(done: Option<Converted>, word: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let out = context.out;
+    let Some(done) = done else {
+        return Ok(out.nothing(format_args!("the database is already {word}")));
+    };
+    if out.is_json() {
+        out.json(&done)?;
+        return Ok(ExitStatus::Success);
+    }
+    let Converted { path, bytes, memories, key, copies } = &done;
+    out.line(format_args!(
+        "{} is {word}: {}, {}, key from {key}",
+        path.display(),
+        counted(*memories, "memory"),
+        size(*bytes)
+    ))?;
+    let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
+    for copy in copies {
+        // What a repair took out is no database.
+        let remedy = match copy.extension() {
+            Some(ending) if ending == "jsonl" => "remove it".to_owned(),
+            Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),
+        };
+        out.note(format_args!("{DIM}{} is as it was: {remedy}{DIM:#}", copy.display()));
+    }
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,51 @@
+//! The model of an evaluation, and the recordings it is answered from.
+
+use std::path::Path;
+
+use afterthought::api;
+use afterthought::config::Config;
+use afterthought::guard::Guard;
+use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source};
+use anyhow::Context as _;
+
+/// Folders of recorded exchanges.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tape<'a> {
+    /// To write into.
+    pub record: Option<&'a Path>,
+    /// To answer from.
+    pub replay: Option<&'a Path>,
+}
+
+/// Returns where replies come from: a server, a server that is recorded, or a recording.
+pub(super) fn exchange(
+    tape: Tape<'_>,
+    config: &Config,
+    settings: Option<ModelSettings>,
+    guard: &Guard,
+) -> anyhow::Result<Source> {
+    if let Some(folder) = tape.replay {
+        let named = config.model.value.clone().or(settings.map(|settings| settings.model));
+        let model = named.context("a recording is made with one model; name it with --model")?;
+        return Ok(Source::Replayed(Replay::new(folder, model)?));
+    }
+    let client = Client::new(settings.context("no model is configured")?)?;
+    Ok(match tape.record {
+        Some(folder) => Source::Recorded(Recorder::new(client, folder, guard)?),
+        None => Source::Server(client),
+    })
+}
+
+/// Returns how to reach the model; `None` if neither a key nor a server is configured.
+pub(super) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
+    Ok(api::model_settings(config, &variable)?)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns the guard that the settings ask for.
+pub(super) fn guard_of(config: &Config) -> Guard {
+    Guard::from(&config.guard)
+}

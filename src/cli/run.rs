@@ -1,0 +1,411 @@
+//! Runs over logs: `run`, `run --estimate` and `runs plan`.
+
+use std::path::{Path, PathBuf};
+
+use afterthought::api::{
+    Basis, DEFAULT_MODEL, Event, Memories, Model, Reread, RunEstimate, RunId, RunRequest, Selection, Sources, Summary,
+    Through, denied_paths, named_project, path_patterns,
+};
+use afterthought::config::{Config, ExtractorChoice, Partial};
+use anyhow::{Context as _, anyhow, ensure};
+use indicatif::ProgressBar;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use transcripts::known;
+
+use super::apply;
+use super::args::{Context, machine, must_be_folder, now};
+use super::exit::ExitStatus;
+use super::model::{ModelArgs, runtime, stop_on_interrupt};
+use super::printer::{BOLD, Printer, counted};
+use super::report::{self, RunReporter};
+use super::when::{End, moment};
+
+/// Turn conversation logs into memories
+///
+/// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
+/// interrupted and failed work is resumed. One Ctrl-C finishes the windows in progress and writes their memories; a second
+/// one stops at once. Exits 3 when some work is left or failed.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
+)]
+pub struct RunArgs {
+    #[command(flatten)]
+    logs: LogArgs,
+    /// Show what would change, and write no memory
+    #[arg(long)]
+    dry_run: bool,
+    /// Save the plan that --dry-run shows, for `runs apply`
+    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    out: Option<PathBuf>,
+    /// Show what would be sent and what it would cost; send nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
+    estimate: bool,
+    #[command(flatten)]
+    batches: Batches,
+}
+
+/// Whether questions are gathered.
+#[derive(Debug, clap::Args)]
+struct Batches {
+    /// Send requests in batches, at about half the price, within a day
+    #[arg(long, conflicts_with_all = ["dry_run", "record", "replay"])]
+    batch_api: bool,
+    /// Do not wait for batches; exits 3 while replies are outstanding
+    #[arg(long, requires = "batch_api", conflicts_with = "estimate")]
+    no_wait: bool,
+}
+
+/// Show what `run` would change, as a diff, and write no memory
+///
+/// Replies of a model are stored, so that the run that follows does not pay for them again. With --out, the plan is saved with
+/// one line a change; delete the lines that you do not want, and pass the file to `runs apply`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought runs plan ~/.claude/projects\n  afterthought runs plan ~/.claude/projects --out plan.json"
+)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    logs: LogArgs,
+    /// Save the plan, for `runs apply`
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Whether it writes, rather than shows what it would.
+    pub fn writes(&self) -> bool {
+        !self.dry_run && !self.estimate
+    }
+}
+
+/// Logs to read, and how.
+#[derive(Debug, clap::Args)]
+struct LogArgs {
+    /// Log files, folders, glob patterns, or - for standard input
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read the logs of this program, see `log list`, or of `all`
+    #[arg(long, value_name = "NAME")]
+    from: Vec<String>,
+    /// Search this folder for programs that log into projects, such as aider
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    below: Vec<PathBuf>,
+    /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Skip messages after this time; a date includes its day
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Read only this project: its name or folder
+    #[arg(long, value_name = "NAME|PATH")]
+    project: Vec<String>,
+    /// Skip files and projects that match, e.g. 'private-*'
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Read unchanged logs again; finished windows are not paid for again
+    #[arg(long)]
+    reread: bool,
+    /// Read all logs again, including conversations that were erased
+    #[arg(long)]
+    reread_erased: bool,
+    /// Read every log as this format, see `log formats`
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Tokens of conversation in one request [default: 8000]
+    #[arg(long, value_name = "N")]
+    window_tokens: Option<usize>,
+    /// File with instructions on what to keep and what never to keep
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// Redact, keep or drop cards, ibans, ids, emails, phones or addresses
+    #[arg(long, value_name = "KIND=ACTION")]
+    pii: Vec<String>,
+}
+
+impl LogArgs {
+    fn sources(&self) -> anyhow::Result<Sources> {
+        ensure!(
+            !self.paths.is_empty() || !self.from.is_empty(),
+            "no log is named; give a PATH, or --from NAME with a name from `afterthought log list`"
+        );
+        self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
+        let found = known::logs_of(&self.from, &machine(), &self.below)?;
+        Ok(Sources { paths: self.paths.clone(), found, format: self.format.clone(), ..Sources::default() })
+    }
+
+    fn settings(&self, context: &Context<'_>) -> anyhow::Result<Config> {
+        let instructions = self.instructions.as_ref().map(|path| {
+            std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read instructions {}; check the path and its permissions", path.display())
+            })
+        });
+        let mut config = context.global.settings(Partial {
+            window_tokens: self.window_tokens,
+            instructions: instructions.transpose()?.map(Some),
+            ..self.model.settings()
+        })?;
+        for text in &self.pii {
+            config.guard.change(text).map_err(|why| anyhow!("--pii {text}: {why}"))?;
+        }
+        Ok(config)
+    }
+
+    fn selection(&self, config: &Config, now: &Zoned) -> anyhow::Result<Selection> {
+        let time = |flag: &str, text: &Option<String>, end| {
+            let moment = text.as_deref().map(|text| moment(text, end, now).map_err(|why| anyhow!("{flag} {why}")));
+            moment.transpose()
+        };
+        let (since, until) = (time("--since", &self.since, End::Since)?, time("--until", &self.until, End::Until)?);
+        if let (Some(since), Some(until)) = (since, until) {
+            let (from, to) = (self.since.as_deref().unwrap_or_default(), self.until.as_deref().unwrap_or_default());
+            ensure!(since < until, "nothing lies between --since {from} and --until {to}; give the earlier time first");
+        }
+        for (flag, texts) in [("--project", &self.project), ("--exclude", &self.exclude)] {
+            ensure!(
+                !texts.iter().any(|text| text.trim().is_empty()),
+                "{flag} is empty; name something, or leave it out"
+            );
+        }
+        let directory = std::env::current_dir().context("cannot find the working directory")?;
+        let home = machine().home;
+        Ok(Selection {
+            since,
+            until,
+            zone: Some(now.time_zone().clone()),
+            namespaces: Vec::new(),
+            projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
+            exclude: [path_patterns("--exclude", &self.exclude)?, denied_paths(config)?].concat(),
+        })
+    }
+
+    fn request(&self, config: &Config, is_verbose: bool) -> anyhow::Result<RunRequest> {
+        Ok(RunRequest {
+            sources: self.sources()?,
+            selection: self.selection(config, &now().to_zoned(TimeZone::system()))?,
+            // The records that -v names because they could not be used are found by reading them again.
+            reread: match (self.reread, is_verbose) {
+                _ if self.reread_erased => Reread::Erased,
+                (true, _) => Reread::All,
+                (false, true) => Reread::Flawed,
+                (false, false) => Reread::Nothing,
+            },
+            // An interrupted run with the same arguments is resumed.
+            arguments: json!({
+                "paths": self.paths,
+                "from": self.from,
+                "since": self.since,
+                "until": self.until,
+                "project": self.project,
+                "exclude": self.exclude,
+                "format": self.format,
+                "namespace": config.namespace.value,
+            }),
+        })
+    }
+}
+
+/// How a run ends: written, or as a plan.
+#[derive(Debug, Clone, Copy)]
+enum Mode<'a> {
+    /// Written; with `Some`, requests go out in batches, and the run waits for the replies or not.
+    Write(Option<bool>),
+    /// Shown, and saved in this file.
+    Plan(Option<&'a Path>),
+}
+
+pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if args.estimate {
+        return estimate(&args.logs, args.batches.batch_api, context);
+    }
+    let mode = match (args.dry_run, args.batches.batch_api) {
+        (true, _) => Mode::Plan(args.out.as_deref()),
+        (false, false) => Mode::Write(None),
+        (false, true) => Mode::Write(Some(!args.batches.no_wait)),
+    };
+    extract(&args.logs, mode, context)
+}
+
+pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    extract(&args.logs, Mode::Plan(args.out.as_deref()), context)
+}
+
+fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (config, out, runtime) = (args.settings(context)?, context.out, runtime()?);
+    let model = runtime.block_on(args.model.choose(&config, out))?;
+    ensure!(
+        !matches!(mode, Mode::Write(Some(_))) || model.name().is_some(),
+        "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules"
+    );
+    // A mistake in what to read is reported before a database is created.
+    let request = args.request(&config, out.is_verbose())?;
+    let mut hint = without_model(&model, &config);
+    let memories = open(config, mode, &model)?;
+    let bar = out.progress();
+    let mut reporter = RunReporter::new(out, &memories, matches!(mode, Mode::Plan(_)));
+    let mut watch = |event: &Event<'_>| {
+        let is_under_way = !matches!(event, Event::Failure(_));
+        if let Some(hint) = hint.take_if(|_| is_under_way) {
+            bar.suspend(|| out.note(hint));
+        }
+        follow(event, &bar, out, &mut reporter);
+    };
+    let work = async {
+        let cancel = CancellationToken::new();
+        stop_on_interrupt(cancel.clone());
+        match mode {
+            Mode::Write(batches) => {
+                let summary = memories.extract_logs(&model, request, batches, cancel, &mut watch).await?;
+                Ok::<_, anyhow::Error>((summary, None))
+            }
+            Mode::Plan(_) => {
+                let (summary, plan) = memories.plan_logs(&model, request, cancel, &mut watch).await?;
+                Ok((summary, Some(plan)))
+            }
+        }
+    };
+    let (summary, plan) = runtime.block_on(work)?;
+    bar.finish_and_clear();
+    let run = summary.run.clone().map(|run| memories.short_run_id(&RunId::from_stored(run))).transpose()?;
+    reporter.print_summary(&summary, run.as_deref())?;
+    if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
+        apply::save(path, &plan, out)?;
+    }
+    Ok(exit_status(&summary))
+}
+
+/// Returns a note for runs that use the rules only for want of a model, to be printed once there is something to read.
+fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
+    let fell_back = model.name().is_none() && config.extractor.value == ExtractorChoice::Auto;
+    fell_back.then_some(
+        "no model is configured and no Ollama answers, so the offline rules extract; `afterthought status --check` \
+         says how to set one",
+    )
+}
+
+/// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not create one.
+fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memories> {
+    let creates_none = matches!(mode, Mode::Plan(None)) && model.name().is_none() && !config.db.value.exists();
+    let builder = Memories::builder().config(config).through(Through::Command);
+    Ok(if creates_none { builder.path("memory:").open()? } else { builder.writable().open()? })
+}
+
+fn exit_status(summary: &Summary) -> ExitStatus {
+    let nothing_was_read = summary.files.failed > 0 && summary.files.read + summary.files.unchanged == 0;
+    let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
+    let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
+    if nothing_was_read || nothing_was_answered {
+        ExitStatus::Error
+    } else if summary.has_failures() {
+        ExitStatus::Failures
+    } else {
+        ExitStatus::Success
+    }
+}
+
+/// Reports an event. The progress bar is suspended while a line is printed; moving it meanwhile would deadlock.
+fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut RunReporter<'_>) {
+    match event {
+        Event::File(report) => bar.suspend(|| {
+            for skipped in &report.skipped {
+                out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
+            }
+        }),
+        Event::Window(summary) => bar.set_message(format!(
+            "{} conversations, {} messages, {} windows, {} calls",
+            summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
+        )),
+        Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
+        Event::Batch(text) => bar.suspend(|| out.note(text)),
+        Event::Warning(text) => bar.suspend(|| out.warn(text)),
+        Event::Failure(failure) => bar.suspend(|| {
+            if failure.why.contains(&failure.what) {
+                out.error_text(&failure.why);
+            } else {
+                out.error_text(&format!("{}: {}", failure.what, failure.why));
+            }
+        }),
+    }
+}
+
+/// Prints what the run would send and cost. No key is needed, and a model without a server can be named.
+fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (config, out) = (args.settings(context)?, context.out);
+    let request = args.request(&config, false)?;
+    let exists = config.db.value.exists();
+    let builder = Memories::builder().config(config).through(Through::Command);
+    let memories = if exists { builder.read_only().open()? } else { builder.path("memory:").open()? };
+    let bar = out.progress();
+    let mut reporter = RunReporter::new(out, &memories, true);
+    let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut reporter);
+    let counting = async {
+        let cancel = CancellationToken::new();
+        stop_on_interrupt(cancel.clone());
+        memories.estimate_logs(request, args.model.price, in_batches, cancel, &mut watch).await
+    };
+    let estimated = runtime()?.block_on(counting)?;
+    bar.finish_and_clear();
+    reporter.end().context("cannot write the output")?;
+    print_estimate(&estimated, out)?;
+    let estimate = &estimated.estimate;
+    let nothing_was_read = estimate.files.failed > 0 && estimate.files.seen() == 0;
+    Ok(match (nothing_was_read, estimate.interrupted || !estimate.failures.is_empty()) {
+        (true, _) => ExitStatus::Error,
+        (_, true) => ExitStatus::Failures,
+        (false, false) => ExitStatus::Success,
+    })
+}
+
+fn print_estimate(estimated: &RunEstimate, out: &Printer) -> anyhow::Result<()> {
+    let RunEstimate { estimate, is_named, .. } = estimated;
+    if !is_named {
+        out.note(format_args!("no model is configured, so this is for {DEFAULT_MODEL}; --model names another"));
+    }
+    if out.is_json() {
+        return Ok(out.json(estimate)?);
+    }
+    let windows = estimate.windows;
+    out.line(format_args!(
+        "{}, {}, {}: {} to read, {} known, {} without a person's words",
+        counted(estimate.transcripts, "conversation"),
+        counted(estimate.messages, "message"),
+        counted(windows.total, "window"),
+        windows.new,
+        windows.known,
+        windows.no_signal,
+    ))?;
+    report::print_files(out, estimate.files, estimate.filtered, estimate.transcripts);
+    if estimate.interrupted {
+        out.warn("interrupted; the rest is not counted");
+    }
+    if estimate.llm_calls + estimate.cached_replies == 0 {
+        out.line(format_args!("{BOLD}no call{BOLD:#}: {} would send nothing", estimate.extractor))?;
+        return Ok(());
+    }
+    let basis = match estimate.completion_tokens_from {
+        Basis::Ledger => "the average so far",
+        Basis::Assumed => "an assumption",
+    };
+    out.line(format_args!(
+        "{} ({} answered from the ledger), {} tokens to send, about {} to receive ({} a reply, {basis})",
+        counted(estimate.llm_calls, "call"),
+        estimate.cached_replies,
+        estimate.prompt_tokens,
+        estimate.completion_tokens,
+        estimate.completion_tokens_per_call,
+    ))?;
+    match estimate.cost {
+        Some(cost) => out.line(format_args!("{BOLD}about ${cost:.4}{BOLD:#} with {}", estimate.extractor))?,
+        None => out.line(format_args!(
+            "the price of {} is not known; --price PROMPT,COMPLETION sets it, in dollars for a million tokens",
+            estimate.extractor
+        ))?,
+    }
+    out.note("not counted: retries, and about one call for every 20 to 40 memories that are found, on how they relate");
+    Ok(())
+}

@@ -1,0 +1,610 @@
+//! The state of everything: what is stored, due and failed, what it cost, and whether settings, file and hooks work.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use afterthought::api::{
+    DaySpending, Encryption, Fired, Health, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
+};
+use afterthought::config::{Config, Layer};
+use afterthought::serve::hook::{Agent, HookLog, Installed, commands_in};
+use jiff::{Timestamp, Zoned};
+use serde::Serialize;
+use serde_json::json;
+
+use super::agent::{parsed, settings_of};
+use super::args::{Context, now};
+use super::exit::ExitStatus;
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, spelled};
+
+/// Show what is stored, what is due, what failed and what it cost
+///
+/// Reads only, and asks no server. Exits 1 when there is no database yet.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
+)]
+pub struct StatusArgs {
+    /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
+    #[arg(long, conflicts_with = "days")]
+    check: bool,
+    /// Show instead what models cost on each of this many days, the last of which is today
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    days: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Note,
+    Bad,
+}
+
+struct Check {
+    name: &'static str,
+    state: State,
+    finding: String,
+}
+
+impl Check {
+    fn new(name: &'static str, state: State, finding: impl Into<String>) -> Self {
+        Self { name, state, finding: finding.into() }
+    }
+}
+
+pub fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    match args.days {
+        Some(days) => spending_by_day(days, context),
+        None if args.check => check(context),
+        None => overview(context),
+    }
+}
+
+fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let (statistics, out) = (memories.statistics()?, context.out);
+    let spending = Spending::of(&memories)?;
+    if out.is_json() {
+        out.json(&All { statistics: &statistics, spending })?;
+        return Ok(ExitStatus::Success);
+    }
+    let Statistics { stats, census, health } = &statistics;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", counted(stats.memories, "memory")))?;
+    let groups = [
+        ("status", &stats.by_status),
+        ("type", &stats.by_type),
+        ("category", &stats.by_category),
+        ("namespace", &stats.by_namespace),
+        ("windows", &stats.windows),
+    ];
+    for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
+        out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+    }
+    for (name, counts) in [("tier", &census.by_tier), ("heat", &census.by_heat)] {
+        if !counts.is_empty() {
+            out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
+        }
+    }
+    if census.near_expiry + census.fading > 0 {
+        let (near, fading) = (census.near_expiry, census.fading);
+        out.line(format_args!("{near} expire within {NEAR_DAYS} days, {fading} have lost half their confidence"))?;
+    }
+    out.line(format_args!(
+        "{}, {}, {}, {}, {}, {}",
+        counted(stats.evidence, "quote"),
+        counted(stats.relations, "relation"),
+        counted(stats.transcripts, "conversation"),
+        counted(stats.replies, "stored reply"),
+        counted(stats.runs, "run"),
+        size(stats.bytes),
+    ))?;
+    print_work(health, spending, context, now())?;
+    if let Some(waiting) = stats.by_status.get("pending") {
+        out.line(format_args!("{waiting} pending in the inbox; see `afterthought inbox list`"))?;
+    }
+    if stats.batch_requests > 0 {
+        let waiting = counted(stats.batch_requests, "request");
+        out.line(format_args!("{waiting} outstanding in batches; see `afterthought runs batches`"))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// All that is counted.
+#[derive(Serialize)]
+struct All<'a> {
+    #[serde(flatten)]
+    statistics: &'a Statistics,
+    spending: Spending,
+}
+
+/// Returns the counts, greatest first.
+fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" · ")
+}
+
+fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let checks = match context.settings() {
+        Ok(config) => all(&config),
+        Err(error) => vec![Check::new("settings", State::Bad, spelled(&error))],
+    };
+    checks.iter().try_for_each(|check| print_check(check, context.out))?;
+    let is_faulty = checks.iter().any(|check| check.state == State::Bad);
+    Ok(if is_faulty { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+fn print_check(check: &Check, out: &Printer) -> std::io::Result<()> {
+    let (mark, style, word) = match check.state {
+        State::Good => ("✓", ADDED, "good"),
+        State::Note => ("·", CHANGED, "note"),
+        State::Bad => ("✗", REMOVED, "bad"),
+    };
+    if out.is_json() {
+        return out.json(&json!({"check": check.name, "state": word, "finding": check.finding}));
+    }
+    out.line(format_args!("{style}{mark}{style:#} {DIM}{:<12}{DIM:#} {}", check.name, check.finding))
+}
+
+fn all(config: &Config) -> Vec<Check> {
+    let mut checks = vec![settings(config), model(config), vectors(config)];
+    let path = &config.db.value;
+    let reader = Memories::builder().config(config.clone()).read_only();
+    let memories = if path.exists() { reader.open().ok() } else { None };
+    let of_hooks = hook_checks(memories.as_ref(), path, now());
+    // The connection that closes last removes the files of the write-ahead log, which one for reading cannot.
+    drop(memories);
+    checks.extend(database(path, config));
+    checks.extend(of_hooks);
+    checks
+}
+
+fn settings(config: &Config) -> Check {
+    let set = config.each().into_iter().filter(|(_, _, layer)| **layer != Layer::Default);
+    let set: Vec<_> = set.map(|(name, value, layer)| format!("{name} = {value} from {layer}")).collect();
+    let finding = if set.is_empty() {
+        "all defaults; `afterthought config init` explains them".to_owned()
+    } else {
+        set.join(", ")
+    };
+    Check::new("settings", State::Good, finding)
+}
+
+fn model(config: &Config) -> Check {
+    let key = &config.api_key_env.value;
+    let has_key = std::env::var(key).is_ok_and(|value| !value.is_empty());
+    let name = config.model.value.as_deref().unwrap_or("the default model");
+    match (&config.base_url.value, has_key) {
+        (Some(url), _) if config.model.value.is_none() && !url.contains("//api.openai.com") => {
+            Check::new("model", State::Bad, format!("{url} is set but no model; set AFTERTHOUGHT_MODEL"))
+        }
+        (Some(url), true) => Check::new("model", State::Good, format!("{name} at {url}, key from {key}")),
+        (Some(url), false) => Check::new("model", State::Good, format!("{name} at {url}, without a key")),
+        (None, true) => Check::new("model", State::Good, format!("{name} at OpenAI, key from {key}")),
+        (None, false) => {
+            let finding = format!(
+                "none: an Ollama on this machine extracts, else the offline rules; set {key} or OPENAI_BASE_URL"
+            );
+            Check::new("model", State::Note, finding)
+        }
+    }
+}
+
+fn vectors(config: &Config) -> Check {
+    match super::embed::finding(config) {
+        Ok(finding) => Check::new("vectors", State::Good, finding),
+        Err(fault) => Check::new("vectors", State::Bad, fault),
+    }
+}
+
+fn database(path: &Path, config: &Config) -> Vec<Check> {
+    let layer = &config.db.layer;
+    if !path.exists() {
+        let finding = format!("{} ({layer}) does not exist yet; the first `run` makes it", path.display());
+        return vec![Check::new("database", State::Note, finding)];
+    }
+    let memories = match Memories::builder().config(config.clone()).writable().open() {
+        Ok(memories) => memories,
+        Err(error) => return vec![Check::new("database", State::Bad, spelled(&error.into()))],
+    };
+    let mut checks = vec![Check::new("database", State::Good, format!("{} ({layer}) opens", path.display()))];
+    checks.push(permissions(path));
+    checks.push(encryption(&memories));
+    checks.push(pages(&memories));
+    match memories.statistics() {
+        Ok(Statistics { stats, health, .. }) => {
+            checks.push(Check::new(
+                "memories",
+                State::Good,
+                format!("{} in {} conversations", stats.memories, stats.transcripts),
+            ));
+            checks.extend(work(&memories, &health));
+            checks.push(inbox(stats.by_status.get("pending").copied().unwrap_or(0)));
+            if stats.batch_requests > 0 {
+                let waiting = counted(stats.batch_requests, "request");
+                let finding = format!("{waiting} outstanding; `run --batch-api` over their logs collects the replies");
+                checks.push(Check::new("batches", State::Note, finding));
+            }
+        }
+        Err(error) => checks.push(Check::new("memories", State::Bad, spelled(&error.into()))),
+    }
+    checks
+}
+
+/// How the work goes, with what it has cost.
+fn work(memories: &Memories, health: &Health) -> Vec<Check> {
+    let note = |is_noted: bool| if is_noted { State::Note } else { State::Good };
+    let failed = health.failures() > 0 || health.halted.is_some();
+    let spent = match Spending::of(memories) {
+        Ok(spending) => Check::new("spent", State::Good, spending.spelled()),
+        Err(error) => Check::new("spent", State::Bad, spelled(&error)),
+    };
+    vec![
+        Check::new("backlog", note(health.backlog() > 0), backlog(health)),
+        Check::new("failures", note(failed), failures(health)),
+        Check::new("last run", note(health.last_failure > health.last_success), last_run(health, now())),
+        spent,
+    ]
+}
+
+/// Checks whether the file is encrypted as intended.
+fn encryption(memories: &Memories) -> Check {
+    let check = |state, finding: String| Check::new("encryption", state, finding);
+    let left = Memories::half_converted(memories.config());
+    if let Some(left) = left.first() {
+        let left = left.display();
+        return check(State::Bad, format!("{left} was left by an interrupted encryption or decryption; remove it"));
+    }
+    match memories.encryption() {
+        Ok(Encryption::Encrypted(Some(place))) => check(State::Good, format!("encrypted, key from {place}")),
+        Ok(Encryption::Encrypted(None)) => check(State::Good, "encrypted, key from the system keyring".to_owned()),
+        Ok(Encryption::Plain(None)) => check(State::Good, "none; whoever can read the file can read it all".to_owned()),
+        Ok(Encryption::Plain(Some(place))) => {
+            check(State::Note, format!("none, though {place} holds a key; `afterthought db encrypt` encrypts"))
+        }
+        Err(error) => check(State::Bad, spelled(&error.into())),
+    }
+}
+
+/// Checks the pages alone; `db check` checks everything.
+fn pages(memories: &Memories) -> Check {
+    match (memories.check_pages(), memories.needs_compaction()) {
+        (Ok(flaws), Ok(unsealed)) => match flaws.first() {
+            Some(flaw) => {
+                let remedy =
+                    "`afterthought db repair` saves what can be read, `afterthought db restore FILE` restores a backup";
+                Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
+            }
+            None if unsealed => {
+                let finding = "freed parts may contain erased text; `afterthought db maintain` rewrites the file";
+                Check::new("pages", State::Note, finding)
+            }
+            None => {
+                Check::new("pages", State::Good, "readable and consistent; `afterthought db check` checks the rest")
+            }
+        },
+        (Err(error), _) | (_, Err(error)) => Check::new("pages", State::Bad, spelled(&error.into())),
+    }
+}
+
+fn inbox(waiting: usize) -> Check {
+    match waiting {
+        0 => Check::new("inbox", State::Good, "empty"),
+        count => Check::new("inbox", State::Note, format!("{count} pending; see `afterthought inbox list`")),
+    }
+}
+
+#[cfg(unix)]
+fn permissions(path: &Path) -> Check {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(path).map_or(0, |data| data.permissions().mode() & 0o777);
+    if mode & 0o077 == 0 {
+        Check::new("permissions", State::Good, "readable by you only")
+    } else {
+        let finding = format!("{mode:o}: others can read it; `chmod 600 {}`", path.display());
+        Check::new("permissions", State::Bad, finding)
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &Path) -> Check {
+    Check::new("permissions", State::Note, "left to the folder's on this platform")
+}
+
+/// Checks each agent whose settings are there, and what is behind the hooks.
+fn hook_checks(memories: Option<&Memories>, path: &Path, now: Timestamp) -> Vec<Check> {
+    let fired = memories.and_then(|memories| memories.hooks_fired().ok()).unwrap_or_default();
+    let mut checks: Vec<Check> =
+        Agent::ALL.iter().copied().flat_map(|agent| agent_checks(agent, &fired, now)).collect();
+    checks.extend(memories.into_iter().flat_map(|memories| queue(memories, now)));
+    let log = HookLog::beside(path);
+    if let Some(last) = fs::read_to_string(log.path()).ok().and_then(|text| text.lines().next_back().map(str::to_owned))
+    {
+        checks.push(Check::new("hook log", State::Note, format!("{}; last: {last}", log.path().display())));
+    }
+    checks
+}
+
+fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
+    let name = if agent == Agent::ClaudeCode { "claude-code" } else { "codex" };
+    let mut installed: Vec<Installed> = Vec::new();
+    for is_project in [false, true] {
+        let Ok(path) = settings_of(agent, is_project) else { continue };
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        match parsed(&text, &path) {
+            Ok(settings) => installed.extend(commands_in(&settings)),
+            Err(error) => return vec![Check::new(name, State::Bad, spelled(&error))],
+        }
+    }
+    let fired: Vec<&Fired> = fired.iter().filter(|one| one.agent == agent.as_str()).collect();
+    if installed.is_empty() {
+        let finding = format!("no hooks; `afterthought agent install {}` installs them", agent.as_str());
+        return vec![Check::new(name, State::Note, finding)];
+    }
+    if let Some(gone) = installed.iter().find(|one| !is_there(&one.program)) {
+        let finding = format!(
+            "the hooks call {}, which is not there; run `afterthought agent install {}` again",
+            gone.program,
+            agent.as_str()
+        );
+        return vec![Check::new(name, State::Bad, finding)];
+    }
+    let missing: Vec<&str> = agent
+        .events()
+        .iter()
+        .filter(|event| event.as_str() != "subagent-stop")
+        .map(|event| event.wire())
+        .filter(|event| installed.iter().all(|one| one.event != *event))
+        .collect();
+    let there = format!("{} in place", counted(installed.len(), "hook"));
+    let state = if missing.is_empty() {
+        Check::new(name, State::Good, there)
+    } else {
+        let finding = format!(
+            "{there}, {} missing; run `afterthought agent install {}` again",
+            missing.join(", "),
+            agent.as_str()
+        );
+        Check::new(name, State::Note, finding)
+    };
+    vec![state, fires(agent, &fired, now)]
+}
+
+fn fires(agent: Agent, fired: &[&Fired], now: Timestamp) -> Check {
+    if fired.is_empty() {
+        let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
+        return Check::new("fired", State::Note, format!("none of them yet; begin a session{trust}"));
+    }
+    let times = fired.iter().map(|one| format!("{} {} ago", one.event, age(one.at, now)));
+    Check::new("fired", State::Good, times.collect::<Vec<_>>().join(", "))
+}
+
+fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
+    let Ok(jobs) = memories.jobs() else { return Vec::new() };
+    let count = |status: JobStatus| jobs.iter().filter(|job| job.status == status).count();
+    let (waiting, failed) = (count(JobStatus::Waiting), count(JobStatus::Failed));
+    let last = jobs.iter().filter(|job| job.status == JobStatus::Done).map(|job| job.updated_at).max();
+    let last = last.map_or_else(|| "none done yet".to_owned(), |last| format!("the last done {} ago", age(last, now)));
+    let (state, remedy) = if failed > 0 {
+        (State::Note, "; see `afterthought runs queue`; `afterthought runs retry` tries again")
+    } else {
+        (State::Good, "")
+    };
+    let mut checks = vec![Check::new("jobs", state, format!("{waiting} waiting, {failed} failed, {last}{remedy}"))];
+    let holder = |lease: &str| memories.lease_holder(lease, now).ok().flatten();
+    checks.push(match (holder(WATCH_LEASE), holder(WORKER_LEASE)) {
+        (Some(pid), _) => Check::new("worker", State::Good, format!("process {pid} watches")),
+        (None, Some(pid)) => Check::new("worker", State::Good, format!("process {pid} works")),
+        (None, None) => Check::new("worker", State::Good, "none; hooks start one when there is work"),
+    });
+    checks
+}
+
+fn is_there(program: &str) -> bool {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
+}
+
+/// Days over which spending is added up.
+const DAYS: u32 = 30;
+
+/// What was spent, as far as prices are known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Spending {
+    /// Dollars of today.
+    today: f64,
+    /// Dollars of the last thirty days, today included.
+    thirty_days: f64,
+    /// Calls of those days.
+    calls: u64,
+    /// Whether some of them were of models without a price.
+    is_partial: bool,
+}
+
+impl Spending {
+    fn of(memories: &Memories) -> anyhow::Result<Self> {
+        let (days, today) = (memories.spending(DAYS)?, Zoned::now().date());
+        let of_today: Vec<_> = days.iter().filter(|one| one.spent.day == today).cloned().collect();
+        let (thirty_days, is_partial) = known_cost(&days);
+        let calls = days.iter().map(|one| one.spent.calls).sum();
+        Ok(Self { today: known_cost(&of_today).0, thirty_days, calls, is_partial })
+    }
+
+    fn spelled(&self) -> String {
+        let partial = if self.is_partial { ", without the models that have no price" } else { "" };
+        format!(
+            "${:.4} today, ${:.4} in {DAYS} days for {}{partial}",
+            self.today,
+            self.thirty_days,
+            counted(self.calls, "call")
+        )
+    }
+}
+
+/// Returns what has yet to be done, and what does it.
+fn backlog(health: &Health) -> String {
+    let parts = [
+        (health.jobs_waiting, "waiting"),
+        (health.jobs_running, "running"),
+        (health.windows_open, "started"),
+        (health.windows_unwritten, "to be written"),
+    ];
+    if health.backlog() == 0 {
+        return "nothing".to_owned();
+    }
+    let word = |place: usize| if place < 2 { "job" } else { "window" };
+    let counts = parts.into_iter().enumerate().filter(|(_, (count, _))| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(place, (count, what))| format!("{} {what}", counted(count, word(place)))).collect();
+    let mut remedies = Vec::new();
+    if health.jobs_waiting > 0 {
+        remedies.push("`afterthought runs work` extracts them now");
+    }
+    if health.windows_open + health.windows_unwritten > 0 {
+        remedies.push("the next `run` over their logs finishes them");
+    }
+    [vec![counts.join(", ")], remedies.into_iter().map(str::to_owned).collect()].concat().join("; ")
+}
+
+/// Returns what failed, and the remedy.
+fn failures(health: &Health) -> String {
+    let mut failed = Vec::new();
+    if health.windows_failed > 0 {
+        failed.push(counted(health.windows_failed, "window"));
+    }
+    if health.jobs_failed > 0 {
+        failed.push(counted(health.jobs_failed, "job"));
+    }
+    let halted = health.halted.as_ref().map(|why| format!("; the last run stopped asking: {why}"));
+    if failed.is_empty() {
+        return format!("none{}", halted.unwrap_or_default());
+    }
+    let remedy = "see `afterthought runs queue`; `afterthought runs retry` tries again";
+    format!("{} failed; {remedy}{}", failed.join(" and "), halted.unwrap_or_default())
+}
+
+/// Returns when a run last came to its end, and whether one failed since.
+fn last_run(health: &Health, now: Timestamp) -> String {
+    match (health.last_success, health.last_failure) {
+        (None, None) => "none has ended yet; `afterthought run PATH`".to_owned(),
+        (None, Some(failed)) => format!("none has ended well, the last failure was {} ago", age(failed, now)),
+        (Some(good), Some(failed)) if failed > good => {
+            format!("ended well {} ago, something failed {} ago", age(good, now), age(failed, now))
+        }
+        (Some(good), _) => format!("ended well {} ago", age(good, now)),
+    }
+}
+
+/// Spells a time that has passed, in the unit that fits.
+fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(at).as_secs().max(0);
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Prints backlog, failures, the last run and spending.
+fn print_work(health: &Health, spending: Spending, context: &Context<'_>, now: Timestamp) -> anyhow::Result<()> {
+    let lines = [
+        ("backlog", backlog(health)),
+        ("failures", failures(health)),
+        ("last run", last_run(health, now)),
+        ("spent", spending.spelled()),
+    ];
+    for (name, said) in lines {
+        context.out.line(format_args!("{DIM}{name:>10}{DIM:#}  {said}"))?;
+    }
+    Ok(())
+}
+
+/// Prints the cost of each of the last `days` days, by this machine's clock and today's prices.
+fn spending_by_day(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let spent = memories.spending(days)?;
+    if context.out.is_json() {
+        spent.iter().try_for_each(|day| context.out.json(day))?;
+    } else if !spent.is_empty() {
+        let header = ["day", "model", "calls", "sent", "received", "cost"];
+        context.out.table(header, spent.iter().map(day_row).collect())?;
+        context.out.line(total(&spent))?;
+    }
+    if spent.is_empty() {
+        return Ok(context.out.nothing(format_args!("no model was asked in the last {}", counted(days, "day"))));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the cost of the models that have a price, and whether there are others.
+fn known_cost(days: &[DaySpending]) -> (f64, bool) {
+    // The sum of no floats is -0.0, which would be printed with its sign.
+    let known = days.iter().filter_map(|day| day.cost).fold(0.0, |all, cost| all + cost);
+    (known, days.iter().any(|day| day.cost.is_none()))
+}
+
+fn day_row(DaySpending { spent, cost }: &DaySpending) -> [String; 6] {
+    [
+        spent.day.to_string(),
+        spent.model.clone(),
+        spent.calls.to_string(),
+        spent.prompt_tokens.to_string(),
+        spent.completion_tokens.to_string(),
+        cost.map_or_else(|| "no price".to_owned(), |cost| format!("${cost:.4}")),
+    ]
+}
+
+fn total(days: &[DaySpending]) -> String {
+    let tokens: u64 = days.iter().map(|day| day.spent.prompt_tokens + day.spent.completion_tokens).sum();
+    let calls: u64 = days.iter().map(|day| day.spent.calls).sum();
+    let (known, unknown) = known_cost(days);
+    let unpriced = if unknown { ", without the models that have no price" } else { "" };
+    format!("{BOLD}${known:.4}{BOLD:#} for {}, {}{unpriced}", counted(calls, "call"), counted(tokens, "token"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_in_the_unit_that_fits() {
+        let at = |seconds| age(Timestamp::UNIX_EPOCH, Timestamp::from_second(seconds).unwrap());
+        assert_eq!([at(5), at(600), at(7_200), at(900_000)], ["5 s", "10 min", "2 h", "10 d"]);
+    }
+
+    #[test]
+    fn each_finding_comes_with_its_remedy() {
+        let health = Health {
+            jobs_waiting: 2,
+            jobs_running: 1,
+            jobs_failed: 1,
+            windows_open: 1,
+            windows_unwritten: 3,
+            windows_failed: 2,
+            last_success: Some(Timestamp::UNIX_EPOCH),
+            last_failure: Timestamp::from_second(100).ok(),
+            halted: Some("the key is not valid".into()),
+        };
+        assert_eq!(
+            backlog(&health),
+            "2 jobs waiting, 1 job running, 1 window started, 3 windows to be written; `afterthought runs work` extracts \
+             them now; the next `run` over their logs finishes them"
+        );
+        assert_eq!(
+            failures(&health),
+            "2 windows and 1 job failed; see `afterthought runs queue`; `afterthought runs retry` tries again; the last \
+             run stopped asking: the key is not valid"
+        );
+        let now = Timestamp::from_second(300).unwrap();
+        assert_eq!(last_run(&health, now), "ended well 5 min ago, something failed 3 min ago");
+        let quiet = Health::default();
+        assert_eq!([backlog(&quiet), failures(&quiet)], ["nothing", "none"]);
+        assert_eq!(last_run(&quiet, now), "none has ended yet; `afterthought run PATH`");
+    }
+}

@@ -1,0 +1,308 @@
+//! Commands that extract queued logs: `runs work`, and `log watch`, which also queues them and runs maintenance.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use afterthought::api::{
+    Fault, Job, LINGER, Leased, Maintenance, Memories, NAMED_FILES, Scan, Shift, Until, WATCH_LEASE, Worked, Worker,
+    WorkerEvent, lower_priority,
+};
+use afterthought::config::Config;
+use afterthought::serve::hook::HookLog;
+use anyhow::{bail, ensure};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use transcripts::known::{self, KNOWN};
+use transcripts::{Found, discover};
+
+use super::args::{Context, machine, now};
+use super::embed::catch_up;
+use super::exit::ExitStatus;
+use super::model::{ModelArgs, report_discovered, runtime, stop_on_interrupt};
+use super::printer::{counted, one_line, spelled};
+
+/// Pause between two renewals of the lease.
+const TICK: Duration = Duration::from_secs(15);
+/// Pause between two scans of the folders, and between two rounds of maintenance.
+const ROUND: SignedDuration = SignedDuration::from_mins(1);
+/// Pause between two rounds of full maintenance.
+const FULL: SignedDuration = SignedDuration::from_hours(1);
+/// Pause before it is checked again whether another process is done.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Process the queue of logs that are due
+///
+/// Does nothing while another process works on the queue.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
+pub struct WorkArgs {
+    /// Extract this many logs at a time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    at_a_time: usize,
+    /// Wait for sessions that are about to finish, at low priority
+    #[arg(long, hide = true)]
+    detached: bool,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+/// Watch log folders and extract finished sessions
+///
+/// Watches the folders of all known programs, or those given, and runs maintenance, until interrupted. One Ctrl-C finishes
+/// the work in progress; a second one stops at once. Where no limit is set, at most $1.00 is spent a day.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
+)]
+pub struct WatchArgs {
+    /// Folders to watch [default: those of all known programs]
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Watch only this program, see `log list`
+    #[arg(long, value_name = "NAME")]
+    from: Vec<String>,
+    /// Minutes without a change after which a session is finished
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    idle: u32,
+    /// Ignore logs unchanged for more than this many days
+    #[arg(long, value_name = "N", default_value_t = 14)]
+    max_age: u32,
+    /// Extract this many logs at a time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    at_a_time: usize,
+    /// Include logs of sub-agents
+    #[arg(long)]
+    subagents: bool,
+    /// Stop when every finished session is extracted
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    if args.detached {
+        lower_priority();
+        // Memories from prompts wait for their vectors.
+        catch_up(context);
+    }
+    let memories = context.memories()?;
+    let cancel = CancellationToken::new();
+    let until = Until::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
+    let worked = runtime()?.block_on(async {
+        stop_on_interrupt(cancel.clone());
+        work(&memories, &args.model, args.at_a_time, until, cancel, &mut || {}, context).await
+    });
+    if let Err(error) = &worked
+        && args.detached
+    {
+        // Nobody reads its standard error.
+        HookLog::beside(&memories.config().db.value).note("worker", &spelled(error), now());
+    }
+    let worked = worked?;
+    if let Some(pid) = worked.busy {
+        context.out.note(format_args!("process {pid} is working on the queue"));
+    } else if context.out.is_json() {
+        context.out.json(&json!({"done": worked.done, "left": worked.left}))?;
+    } else {
+        let done = counted(worked.done, "log");
+        context.out.line(format_args!("{done} extracted, {} left", worked.left))?;
+    }
+    Ok(if worked.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+/// Extracts what is due, and calls `tick` from time to time.
+async fn work(
+    memories: &Memories,
+    model: &ModelArgs,
+    at_a_time: usize,
+    until: Until,
+    cancel: CancellationToken,
+    tick: &mut dyn FnMut(),
+    context: &Context<'_>,
+) -> anyhow::Result<Worked> {
+    let settings = |folder: Option<&Path>| settings_in(folder, model, context).map_err(|error| spelled(&error));
+    let report = |event: WorkerEvent<'_>| match event {
+        WorkerEvent::Model(model) => report_discovered(model, context.out),
+        WorkerEvent::Detail(text) => context.out.detail(text),
+    };
+    let worker = Worker {
+        settings: &settings,
+        options: model.options(),
+        at_a_time,
+        cancel: cancel.clone(),
+        report: &report,
+        slices: RefCell::new(HashMap::new()),
+    };
+    let mut report_end = |job: &Job, fault: Option<&Fault>| print_end(context, job, fault);
+    let shift = Shift { at_a_time, until, cancel, every: Some((TICK, tick)), report: &mut report_end };
+    let extract = async |job: Job| {
+        let outcome = worker.extract(&job).await;
+        outcome.unwrap_or_else(|error| Err(Fault::Failed(spelled(&error.into()))))
+    };
+    Ok(memories.work_off(shift, extract).await?)
+}
+
+fn settings_in(folder: Option<&Path>, model: &ModelArgs, context: &Context<'_>) -> anyhow::Result<Config> {
+    match folder {
+        Some(folder) => context.global.settings_at(folder, model.settings()),
+        None => context.global.settings(model.settings()),
+    }
+}
+
+/// Prints how a job ended.
+fn print_end(context: &Context<'_>, job: &Job, fault: Option<&Fault>) {
+    match fault {
+        None => context.out.note(format_args!("extracted {}", job.path)),
+        Some(Fault::Failed(why)) => context.out.error_text(&format!("{}: {}", job.path, one_line(why, 300))),
+        Some(Fault::Later(until, why)) => {
+            context.out.note(format_args!("{} is put off until {until:.0}: {}", job.path, one_line(why, 300)));
+        }
+    }
+}
+
+pub fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    for folder in &args.folders {
+        ensure!(folder.is_dir(), "{}: there is no such folder; check the path", folder.display());
+    }
+    args.from.iter().filter(|name| *name != "all").try_for_each(|name| known::by_name(name).map(drop))?;
+    ensure!(args.folders.is_empty() || args.from.is_empty(), "name folders, or programs with --from, not both");
+    lower_priority();
+    let memories = context.memories()?;
+    let owner = uuid::Uuid::now_v7().to_string();
+    if let Leased::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
+        bail!("process {pid} is watching with this database; stop it first");
+    }
+    let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
+    memories.end_lease(WATCH_LEASE, &owner)?;
+    outcome
+}
+
+async fn watch_logs(
+    args: &WatchArgs,
+    context: &Context<'_>,
+    memories: &Memories,
+    owner: &str,
+) -> anyhow::Result<ExitStatus> {
+    let cancel = CancellationToken::new();
+    stop_on_signals(cancel.clone());
+    let mut rounds = Rounds { args, context, memories, owner, next: Timestamp::MIN, next_full: Timestamp::MIN };
+    let mut total = Worked::default();
+    if !args.once {
+        context.out.note("watching; press Ctrl-C to stop");
+    }
+    loop {
+        let until = if args.once { Until::NothingIn(SignedDuration::ZERO) } else { Until::Cancelled };
+        let mut tick = || rounds.tick();
+        let worked = work(memories, &args.model, args.at_a_time, until, cancel.clone(), &mut tick, context).await?;
+        total = Worked { done: total.done + worked.done, left: total.left + worked.left, busy: worked.busy };
+        if cancel.is_cancelled() || (args.once && worked.busy.is_none()) {
+            break;
+        }
+        // A worker that a hook has started is at work, and ends soon now that somebody watches.
+        tokio::time::sleep(BUSY).await;
+        rounds.tick();
+    }
+    let done = counted(total.done, "log");
+    context.out.note(format_args!("{done} extracted, {} left", total.left));
+    Ok(if args.once && total.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
+}
+
+/// What is done from time to time while logs are watched.
+struct Rounds<'a> {
+    args: &'a WatchArgs,
+    context: &'a Context<'a>,
+    memories: &'a Memories,
+    owner: &'a str,
+    next: Timestamp,
+    next_full: Timestamp,
+}
+
+impl Rounds<'_> {
+    fn tick(&mut self) {
+        let (now, out, memories) = (now(), self.context.out, self.memories);
+        if let Err(error) = memories.lease(WATCH_LEASE, self.owner) {
+            out.warn(format_args!("cannot renew the lease of this process: {error}"));
+        }
+        if now < self.next {
+            return;
+        }
+        self.next = now + ROUND;
+        let scan = Scan {
+            idle: SignedDuration::from_mins(i64::from(self.args.idle)),
+            max_age: SignedDuration::from_hours(24 * i64::from(self.args.max_age)),
+            subagents: self.args.subagents,
+        };
+        match memories.queue_finished(self.logs(), &scan) {
+            Ok(0) => {}
+            Ok(count) => out.detail(format_args!("{} queued", counted(count, "finished log"))),
+            Err(error) => out.warn(format_args!("cannot scan the folders: {error}")),
+        }
+        // Once an hour all memories are looked through; in between, only what has expired.
+        let is_full = now >= self.next_full;
+        match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, None) {
+            Ok(report) if report.done.is_empty() => {}
+            Ok(report) => out.detail(format_args!("maintained: {}", json!(report.done.counts()))),
+            // Another process may lock the file for long; there is a next time.
+            Err(error) => out.warn(format_args!("cannot run maintenance: {error}")),
+        }
+        if is_full {
+            self.next_full = now + FULL;
+        }
+    }
+
+    /// Returns every log in the folders, with the program that keeps it.
+    fn logs(&self) -> Vec<(String, Found)> {
+        if !self.args.folders.is_empty() {
+            // A folder that is empty, or gone, has no logs.
+            let found =
+                self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
+            return found.map(|found| (NAMED_FILES.to_owned(), Found { named: false, ..found })).collect();
+        }
+        let wanted =
+            |name: &str| self.args.from.is_empty() || self.args.from.iter().any(|one| one == name || one == "all");
+        let known = KNOWN.iter().filter(|known| wanted(known.name));
+        known
+            .flat_map(|known| {
+                let folders = known.folders(&machine(), &[]);
+                folders.into_iter().flat_map(|folder| folder.files()).map(|found| (known.name.to_owned(), found))
+            })
+            .collect()
+    }
+}
+
+/// Lets the first signal finish what is under way, and the second end the process.
+fn stop_on_signals(cancel: CancellationToken) {
+    tokio::spawn(async move {
+        signalled().await;
+        cancel.cancel();
+        signalled().await;
+        #[expect(clippy::exit, reason = "somebody asked twice")]
+        std::process::exit(130);
+    });
+}
+
+#[cfg(unix)]
+async fn signalled() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        // Without handlers a signal ends the process, which loses nothing.
+        _ => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
