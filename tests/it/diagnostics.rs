@@ -46,7 +46,7 @@ fn where_everything_fails_what_was_said_is_not_told_either() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("zwickmuehle"), "{output:?}");
     // What is left is told with its remedy.
     let stats = world.good(&["status"]);
-    assert!(stats.contains("1 window failed; `afterthought runs queue` tells why"), "{stats}");
+    assert!(stats.contains("1 window failed; see `afterthought runs queue`"), "{stats}");
     let doctor = world.done(&["status", "--check"]);
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
     for line in ["backlog", "failures", "last run", "spent"] {

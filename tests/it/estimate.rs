@@ -99,7 +99,7 @@ fn without_a_key_the_price_of_the_default_model_is_told() {
     let told = desk.run(&run);
     assert_eq!(told.code, 0, "{told:?}");
     assert!(told.out.contains("1 call (0 answered from the ledger), "), "{}", told.out);
-    assert!(told.out.contains("1000 an answer, an assumption"), "{}", told.out);
+    assert!(told.out.contains("1000 a reply, an assumption"), "{}", told.out);
     assert!(told.out.contains("about $0.00") && told.out.contains("gpt-5-mini"), "{}", told.out);
     assert!(told.err.contains("no model is configured, so this is for gpt-5-mini"), "{}", told.err);
     let unknown = desk.run(&[&run[..], &["--model", "house-blend"]].concat());

@@ -702,7 +702,7 @@ fn one_process_watches_and_a_signal_ends_it_cleanly() {
     }
     let second = desk.world.done(&["log", "watch", folder]);
     assert_eq!(second.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("watches this database already"), "{second:?}");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("is watching with this database"), "{second:?}");
     // Hooks leave the work to it.
     desk.session("s1", 0);
     desk.hook("session-end", "s1", &json!({}));
@@ -722,7 +722,7 @@ fn jobs_that_fail_are_told_and_tried_again_on_demand() {
     desk.hook("session-end", "s1", &json!({}));
     desk.settle();
     let listed = desk.world.good(&["runs", "queue"]);
-    assert!(listed.contains("waiting") && listed.contains("is no log that can be read"), "{listed}");
+    assert!(listed.contains("waiting") && listed.contains("is not a log that can be read"), "{listed}");
     desk.session("s1", 0);
     assert!(desk.world.good(&["runs", "retry"]).starts_with("1 job due again"));
     desk.world.good(&["runs", "queue"]);
@@ -778,7 +778,7 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     assert_eq!(desk.world.done(&watch).status.code(), Some(3));
     let job: Value = serde_json::from_str(&desk.world.good(&["runs", "queue", "--json"])).unwrap();
     let (status, error) = (job["status"].as_str(), job["error"].as_str());
-    assert_eq!((status, error), (Some("waiting"), Some("the $0.0005 of the day are spent")));
+    assert_eq!((status, error), (Some("waiting"), Some("the daily limit of $0.0005 is spent")));
     assert_eq!(server.count(), 0, "nothing was asked");
     // With money, it goes on.
     assert_eq!(

@@ -180,7 +180,7 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
     assert_eq!((server.batches().len(), open_batches(&world)), (1, 1));
     let listed = world.good(&["runs", "batches"]);
     assert!(listed.contains("batch_0"), "{listed}");
-    assert!(world.good(&["status"]).contains("out in batches"));
+    assert!(world.good(&["status"]).contains("outstanding in batches"));
     assert!(world.good(&["status", "--check"]).contains("run --batch-api"));
 
     // What is known has changed meanwhile, which must not change what was asked.
