@@ -15,8 +15,8 @@ use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Client, Complete as _, DEFAULT_MODEL, Limits, Price, Recorder, Replay, Source};
 use crate::pipeline::{
-    self, Batching, Estimate, Event, Extractor, RequestCounter, Options, Pipeline, PipelineError, Planned, Reread, Selection,
-    Sources, Summary,
+    self, Batching, Estimate, Event, Extractor, Options, Pipeline, PipelineError, Planned, RequestCounter, Reread,
+    Selection, Sources, Summary,
 };
 use crate::store::{RunId, RunStatus, StoreError};
 

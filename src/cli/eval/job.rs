@@ -30,8 +30,8 @@ use super::suites;
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
-use crate::cli::printer::{Printer, counted, spelled};
 use crate::cli::model::{runtime, stop_on_interrupt};
+use crate::cli::printer::{Printer, counted, spelled};
 
 pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
