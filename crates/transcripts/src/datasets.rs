@@ -1,12 +1,9 @@
 //! Conversations gathered to train or to measure models.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
-use jiff::tz::Offset;
-use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::json::Json;
@@ -58,10 +55,6 @@ impl Ingestor for HfChat {
         }
         Ok(())
     }
-
-    fn is_dataset(&self) -> bool {
-        true
-    }
 }
 
 fn is_chat_row(value: &Value) -> bool {
@@ -103,8 +96,9 @@ fn row_messages(row: &Value) -> Vec<Message> {
 
 /// Splits `\n\nHuman: …\n\nAssistant: …`.
 fn split_text(text: &str) -> Vec<Message> {
-    static TURN: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("\n\n(Human|Assistant):").expect("the pattern is constant"));
+    patterns! {
+        TURN = "\n\n(Human|Assistant):";
+    }
     let mut messages: Vec<Message> = Vec::new();
     let mut turns = TURN.captures_iter(text).peekable();
     while let Some(turn) = turns.next() {
@@ -144,10 +138,6 @@ impl Ingestor for Locomo {
             }
         }
         Ok(())
-    }
-
-    fn is_dataset(&self) -> bool {
-        true
     }
 }
 
@@ -203,7 +193,7 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
 fn locomo_start(text: &str) -> Option<MessageTime> {
     let time = strtime::parse(START, text.trim()).ok()?;
     let civil: DateTime = time.to_datetime().ok()?;
-    Some(MessageTime { at: Offset::UTC.to_timestamp(civil).ok()?, offset_seconds: None, source: TimeSource::Derived })
+    MessageTime::local(civil, TimeSource::Derived)
 }
 
 /// Returns what a turn says, and the photo that it shows, described.
@@ -251,10 +241,6 @@ impl Ingestor for LongMemEval {
             }
         }
         Ok(())
-    }
-
-    fn is_dataset(&self) -> bool {
-        true
     }
 }
 
@@ -317,7 +303,7 @@ fn longmemeval_start(text: &str) -> Option<MessageTime> {
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     let plain = format!("{} {}", words.next()?, words.next().unwrap_or("00:00"));
     let civil: DateTime = strtime::parse("%Y/%m/%d %H:%M", plain).ok()?.to_datetime().ok()?;
-    Some(MessageTime { at: Offset::UTC.to_timestamp(civil).ok()?, offset_seconds: None, source: TimeSource::Derived })
+    MessageTime::local(civil, TimeSource::Derived)
 }
 
 // `OpenAssistant`: trees of messages by volunteers, whole or as flat rows, of which the path ranked best is read.
@@ -362,10 +348,6 @@ impl Ingestor for Oasst {
         }
         read_group(&group, origin, 0, sink);
         Ok(())
-    }
-
-    fn is_dataset(&self) -> bool {
-        true
     }
 }
 
@@ -474,10 +456,6 @@ impl Ingestor for ShareGpt {
         }
         Ok(())
     }
-
-    fn is_dataset(&self) -> bool {
-        true
-    }
 }
 
 fn is_sharegpt_row(value: &Value) -> bool {
@@ -532,10 +510,6 @@ impl Ingestor for WildChat {
             pieces.hand_over(&object, objects.layout, &stem, sink);
         }
         Ok(())
-    }
-
-    fn is_dataset(&self) -> bool {
-        true
     }
 }
 

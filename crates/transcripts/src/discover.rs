@@ -108,6 +108,7 @@ pub fn true_path(path: &Path) -> PathBuf {
 /// A folder that cannot be looked into is another, so that reading it reports why, and the rest is read all the same.
 pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    // Links are not followed, so that a circle of them ends.
     let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
     std::iter::from_fn(move || {
         loop {

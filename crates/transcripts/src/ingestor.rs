@@ -50,7 +50,7 @@ pub trait Ingestor: Sync {
     /// Whether this is the conversation of other people, gathered to train or to measure models. Such a file is read
     /// only where a person names it, never because it stands in a folder.
     fn is_dataset(&self) -> bool {
-        false
+        self.family() == "datasets"
     }
 }
 
@@ -91,6 +91,15 @@ pub struct Skipped {
     pub record: usize,
     /// Why, without the record's text.
     pub reason: String,
+}
+
+/// Declares regular expressions that are compiled when they are first used.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {$(
+        $(#[$doc])*
+        static $name: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("the pattern is constant"));
+    )*};
 }
 
 /// Implements the three methods of [`Ingestor`] that describe a format: its name, what it is, how it is recognised.

@@ -257,6 +257,7 @@ fn safe_cuts(text: &str, string: Cut) -> Vec<(usize, String)> {
             break;
         }
         if cuts.len() > 64 {
+            // Only the last few cuts are ever tried.
             cuts.drain(..32);
         }
     }

@@ -157,6 +157,7 @@ impl Machine<'_> {
     /// Returns the folder that `name` holds; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
+        // A shell does not expand the tilde inside quotes, and people quote.
         Some(match (value.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(value),
@@ -291,6 +292,10 @@ const fn place(root: Root, below: &'static str, endings: &'static [&'static str]
     Place { root, below, endings }
 }
 
+const fn known(name: &'static str, about: &'static str, places: &'static [Place]) -> Known {
+    Known { name, about, places }
+}
+
 const JSONL: &[&str] = &[".jsonl"];
 const JSON: &[&str] = &[".json"];
 const EITHER: &[&str] = &[".json", ".jsonl"];
@@ -298,104 +303,80 @@ const ANY: &[&str] = &[];
 
 /// Every known program, in the order in which they are listed.
 pub const KNOWN: &[Known] = &[
-    Known {
-        name: "claude-code",
-        about: "Claude Code",
-        places: &[place(Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL)],
-    },
-    Known {
-        name: "claude-desktop",
-        about: "Claude Desktop",
-        places: &[place(Root::Config, "Claude/local-agent-mode-sessions", JSONL)],
-    },
-    Known {
-        name: "codex",
-        about: "Codex",
-        // Rollouts are compressed when they are a week old.
-        places: &[
+    known("claude-code", "Claude Code", &[place(Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL)]),
+    known("claude-desktop", "Claude Desktop", &[place(Root::Config, "Claude/local-agent-mode-sessions", JSONL)]),
+    // Rollouts are compressed when they are a week old.
+    known(
+        "codex",
+        "Codex",
+        &[
             place(Root::Variable("CODEX_HOME", ".codex"), "sessions", &[".jsonl", ".jsonl.zst"]),
             place(Root::Variable("CODEX_HOME", ".codex"), "archived_sessions", &[".jsonl", ".jsonl.zst"]),
         ],
-    },
-    Known { name: "gemini-cli", about: "Gemini CLI", places: &[place(Root::Home, ".gemini/tmp/*/chats", EITHER)] },
-    Known { name: "qwen-code", about: "Qwen Code", places: &[place(Root::Home, ".qwen/projects/*/chats", JSONL)] },
-    Known {
-        name: "cursor",
-        about: "Cursor",
-        places: &[
+    ),
+    known("gemini-cli", "Gemini CLI", &[place(Root::Home, ".gemini/tmp/*/chats", EITHER)]),
+    known("qwen-code", "Qwen Code", &[place(Root::Home, ".qwen/projects/*/chats", JSONL)]),
+    known(
+        "cursor",
+        "Cursor",
+        &[
             place(Root::Config, "Cursor/User/globalStorage/state.vscdb", ANY),
             place(Root::Home, ".cursor-server/data/User/globalStorage/state.vscdb", ANY),
         ],
-    },
-    Known {
-        name: "cursor-agent",
-        about: "Cursor agents",
-        places: &[
+    ),
+    known(
+        "cursor-agent",
+        "Cursor agents",
+        &[
             place(Root::Home, ".cursor/projects/*/agent-transcripts", JSONL),
             place(Root::Home, ".cursor/chats", &["store.db"]),
         ],
-    },
-    Known {
-        name: "copilot",
-        about: "GitHub Copilot",
-        places: &[
+    ),
+    known(
+        "copilot",
+        "GitHub Copilot",
+        &[
             place(Root::Editors, "User/workspaceStorage/*/chatSessions", EITHER),
             place(Root::Editors, "User/globalStorage/emptyWindowChatSessions", EITHER),
         ],
-    },
-    Known { name: "copilot-cli", about: "Copilot CLI", places: &[place(Root::Home, ".copilot/session-state", JSONL)] },
-    Known {
-        name: "cline",
-        about: "Cline",
-        places: &[
+    ),
+    known("copilot-cli", "Copilot CLI", &[place(Root::Home, ".copilot/session-state", JSONL)]),
+    known(
+        "cline",
+        "Cline",
+        &[
             place(Root::Editors, "User/globalStorage/saoudrizwan.claude-dev/tasks", JSON),
             place(Root::Home, ".cline/data/tasks", JSON),
         ],
-    },
-    Known {
-        name: "roo-code",
-        about: "Roo Code",
-        places: &[place(Root::Editors, "User/globalStorage/rooveterinaryinc.roo-cline/tasks", JSON)],
-    },
-    Known {
-        name: "kilo-code",
-        about: "Kilo Code",
-        places: &[place(Root::Editors, "User/globalStorage/kilocode.kilo-code/tasks", JSON)],
-    },
-    Known { name: "continue", about: "Continue", places: &[place(Root::Home, ".continue/sessions", JSON)] },
-    Known {
-        name: "opencode",
-        about: "opencode",
-        places: &[place(Root::XdgData, "opencode/opencode.db", ANY), place(Root::XdgData, "opencode/storage", JSON)],
-    },
-    Known {
-        name: "goose",
-        about: "goose",
-        places: &[
+    ),
+    known("roo-code", "Roo Code", &[place(Root::Editors, "User/globalStorage/rooveterinaryinc.roo-cline/tasks", JSON)]),
+    known("kilo-code", "Kilo Code", &[place(Root::Editors, "User/globalStorage/kilocode.kilo-code/tasks", JSON)]),
+    known("continue", "Continue", &[place(Root::Home, ".continue/sessions", JSON)]),
+    known(
+        "opencode",
+        "opencode",
+        &[place(Root::XdgData, "opencode/opencode.db", ANY), place(Root::XdgData, "opencode/storage", JSON)],
+    ),
+    known(
+        "goose",
+        "goose",
+        &[
             place(Root::XdgData, "goose/sessions", &[".jsonl", "sessions.db"]),
             place(Root::Config, "Block/goose/data/sessions", &[".jsonl", "sessions.db"]),
         ],
-    },
-    Known { name: "hermes", about: "Hermes Agent", places: &[place(Root::Home, ".hermes/state.db", ANY)] },
-    Known {
-        name: "zed",
-        about: "Zed",
-        places: &[place(Root::Data, "zed/threads/threads.db", ANY), place(Root::Data, "Zed/threads/threads.db", ANY)],
-    },
-    Known { name: "devin", about: "Devin CLI", places: &[place(Root::XdgData, "devin/cli/sessions.db", ANY)] },
-    Known { name: "grok", about: "Grok Build", places: &[place(Root::Home, ".grok/sessions", JSONL)] },
-    Known { name: "pi", about: "pi", places: &[place(Root::Home, ".pi/agent/sessions", JSONL)] },
-    Known {
-        name: "open-interpreter",
-        about: "Open Interpreter",
-        places: &[place(Root::Home, ".openinterpreter/sessions", JSONL)],
-    },
-    Known {
-        name: "lm-studio",
-        about: "LM Studio",
-        places: &[place(Root::Home, ".lmstudio/conversations", &[".conversation.json"])],
-    },
-    Known { name: "aider", about: "aider", places: &[place(Root::Projects, ".aider.chat.history.md", ANY)] },
+    ),
+    known("hermes", "Hermes Agent", &[place(Root::Home, ".hermes/state.db", ANY)]),
+    known(
+        "zed",
+        "Zed",
+        &[place(Root::Data, "zed/threads/threads.db", ANY), place(Root::Data, "Zed/threads/threads.db", ANY)],
+    ),
+    known("devin", "Devin CLI", &[place(Root::XdgData, "devin/cli/sessions.db", ANY)]),
+    known("grok", "Grok Build", &[place(Root::Home, ".grok/sessions", JSONL)]),
+    known("pi", "pi", &[place(Root::Home, ".pi/agent/sessions", JSONL)]),
+    known("open-interpreter", "Open Interpreter", &[place(Root::Home, ".openinterpreter/sessions", JSONL)]),
+    known("lm-studio", "LM Studio", &[place(Root::Home, ".lmstudio/conversations", &[".conversation.json"])]),
+    known("aider", "aider", &[place(Root::Projects, ".aider.chat.history.md", ANY)]),
 ];
 
 #[cfg(test)]

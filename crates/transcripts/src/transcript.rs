@@ -196,6 +196,7 @@ impl Message {
         let head = format!("{:?}\u{1f}{:?}\u{1f}{}\u{1f}", self.role, self.kind, self.speaker.as_deref().unwrap_or(""));
         hasher.update(head.as_bytes());
         hasher.update(self.text.as_bytes());
+        // Separators keep `ab` + `c` from hashing like `a` + `bc`.
         hasher.update(b"\x1e");
     }
 }

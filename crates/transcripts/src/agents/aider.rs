@@ -128,6 +128,7 @@ impl Chat {
             (Voice::Assistant, line)
         };
         let blank_before = self.last_line > 0 && record.number > self.last_line + 1;
+        // A prompt of several lines repeats its mark on each, so only a blank line before it begins another.
         let is_new = voice != self.voice || voice == Voice::User && blank_before;
         if is_new || self.text.len() > MAX_RECORD_BYTES {
             self.say(sink);
@@ -159,6 +160,7 @@ impl Chat {
         });
         let message = match self.voice {
             Voice::User => typed(&text),
+            // What the program prints, the output of commands among it, is all written as quotations.
             Voice::Program => {
                 self.note_model(&text);
                 Message::answer(text)
@@ -183,9 +185,10 @@ impl Chat {
     }
 }
 
-/// Tells a command from words; the argument of a command that asks the model is words too.
+/// Classifies what the user typed; the argument of a command that asks the model counts as words.
 fn typed(text: &str) -> Message {
     let text = text.trim();
+    // Aider writes this for an empty prompt.
     if text == "<blank>" {
         return Message::user("");
     }

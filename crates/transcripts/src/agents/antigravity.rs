@@ -34,6 +34,7 @@ impl Ingestor for Antigravity {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // In the short transcript long texts are cut.
         if name == "transcript.jsonl" && input.sibling(FULL).is_some() {
             sink.skip(1, format!("the conversation is read from the {FULL} beside it"));
             return Ok(());
@@ -82,6 +83,7 @@ impl Steps {
 
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
         let index = step["step_index"].as_i64();
+        // A step is written when it starts and once more when it ends; only the last version is whole.
         if index.is_some() && index == self.last.0 {
             self.held = self.last.1;
             self.draft.truncate(self.held);
@@ -130,7 +132,7 @@ fn messages(step: &Value) -> Vec<Message> {
     }
 }
 
-/// Tells what was typed from what was put around it.
+/// Separates what was typed from what was put around it.
 fn typed(content: &str) -> Vec<Message> {
     let Some(request) = between(content, REQUEST) else { return user_words(content) };
     let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
@@ -139,6 +141,7 @@ fn typed(content: &str) -> Vec<Message> {
 
 fn call_of(call: &Value) -> String {
     let name = call["name"].as_str().unwrap_or("tool");
+    // Its tools name their arguments in capitals, unlike those of every other agent.
     let target = ["CommandLine", "TargetFile", "AbsolutePath", "SearchPath", "Query", "Url"];
     match target.into_iter().find_map(|key| call["args"][key].as_str()) {
         Some(target) => call_line(name, target),
@@ -156,6 +159,7 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
     draft.meta().created_at = time.map(|time| time.at);
     let (mut voice, mut said) = (None, String::new());
     let markdown = text("markdown").unwrap_or_default();
+    // The heading added at the end hands over what stands under the last one.
     for line in markdown.lines().chain([HEADINGS[0].0]) {
         if let Some((_, role)) = HEADINGS.iter().find(|(heading, _)| line.trim_end() == *heading) {
             let before = std::mem::take(&mut said);

@@ -81,6 +81,7 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
         } else {
             (&call["function"]["name"], &call["function"]["arguments"])
         };
+        // Arguments are JSON inside a string, or plain JSON.
         let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
         (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments))
     }));

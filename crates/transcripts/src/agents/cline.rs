@@ -4,9 +4,7 @@
 //! in tags; `ui_messages.json` is what the screen showed. Where both are there the first is read.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::json::Json;
@@ -39,6 +37,7 @@ impl Ingestor for Cline {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let is_screen = Head::of(&input).objects().any(is_shown);
+        // What the screen showed leaves out the surroundings, from which folder and clock are known.
         if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
             sink.skip(1, format!("the task is read from the {HISTORY} beside it"));
             return Ok(());
@@ -238,6 +237,7 @@ impl HistoryReader {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or("tool");
                 let id = block["id"].string();
+                // An answer names its call by id alone, and which tool it was decides whether it is the user's.
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
                 match spoken.filter(|_| SPEAKING.contains(&name)) {
@@ -300,6 +300,7 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
     text.match_indices('<').find_map(|(start, _)| {
         let begins_line =
             text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
+        // A tag is looked for near its bracket only: a file in the text may hold thousands of them.
         let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
         let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
         let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
@@ -469,12 +470,10 @@ fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
 
 /// Reads the folder and the clock from the text about the surroundings.
 fn surroundings(text: &str) -> Place {
-    static FOLDER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"# Current (?:Working|Workspace) Directory \((.{1,1000}?)\) Files")
-            .expect("the pattern is constant")
-    });
-    static CLOCK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\bUTC([+-])(\d{1,2})(?::(\d{2}))?\b").expect("the pattern is constant"));
+    patterns! {
+        FOLDER = r"# Current (?:Working|Workspace) Directory \((.{1,1000}?)\) Files";
+        CLOCK = r"\bUTC([+-])(\d{1,2})(?::(\d{2}))?\b";
+    }
     let Some((_, text)) = text.split_once("<environment_details>") else { return Place::default() };
     let time = text.split_once("# Current Time").map(|(_, time)| time.lines().take(4).collect::<Vec<_>>().join("\n"));
     let offset = time.as_deref().and_then(|time| CLOCK.captures(time)).and_then(|found| {

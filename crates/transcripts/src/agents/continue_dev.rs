@@ -66,6 +66,7 @@ fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let head = Head::of(index);
     let entry = head.document.as_ref()?.as_array()?.iter().find(|entry| entry["sessionId"] == id)?;
     let date = &entry["dateCreated"];
+    // The index keeps milliseconds as a number in a string.
     let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
     let at = identity::instant(number.as_ref().unwrap_or(date))?;
     Some(MessageTime::logged(at).derived())
@@ -98,6 +99,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
+    // Older sessions hold one call an item, newer ones a list of them.
     let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
     let calls: Vec<Value> = list(&said["toolCalls"]);
     for call in &calls {

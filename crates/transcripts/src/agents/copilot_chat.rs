@@ -73,6 +73,7 @@ struct File {
 /// Returns the workspace of which the session is, which stands in a file one folder further up.
 fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
+    // Sessions of windows without a folder stand elsewhere and have no workspace.
     let above = folder.parent().filter(|_| folder.ends_with("chatSessions"))?;
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<Value>(&text).ok()?;
@@ -99,6 +100,7 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
         draft.meta().model = draft.meta().model.take().or(model);
         let stamped = identity::stamp(&request["timestamp"]);
         let asked_at = clock.next(stamped);
+        // Only the request is stamped; its answer comes some time after.
         let answered_at = asked_at.map(MessageTime::derived);
         for said in messages_of(request) {
             let message = Message { time: if said.is_asked { asked_at } else { answered_at }, ..said.message };
@@ -158,6 +160,7 @@ impl Replay {
             3 => 0,
             _ => weight(&value),
         };
+        // The log is now and then begun anew with the whole state.
         if kind == 0 {
             (self.state, self.held) = (value, added);
             return Ok(());
@@ -362,6 +365,7 @@ impl Answer {
                 self.add_all(vec![Message::reasoning(thought)]);
             }
             Some("toolInvocationSerialized") => self.add_all(tool(item)),
+            // The edits themselves are bookkeeping of the editor; the path says what was changed.
             Some("textEditGroup" | "notebookEditGroup") => {
                 let path = item["uri"]["path"].text().or_else(|| item["uri"]["fsPath"].text()).unwrap_or_default();
                 self.add_all(vec![call("edit", &Value::String(path.to_owned()))]);

@@ -27,7 +27,7 @@ impl Ingestor for CopilotCli {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.any_line(is_telling) && head.most_lines(is_event) || head.document.as_ref().is_some_and(is_telling)
+        head.any_line(is_distinctive) && head.most_lines(is_event) || head.document.as_ref().is_some_and(is_distinctive)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
@@ -51,7 +51,7 @@ fn is_event(line: &Value) -> bool {
 }
 
 /// Whether no other log has such a line.
-fn is_telling(line: &Value) -> bool {
+fn is_distinctive(line: &Value) -> bool {
     let known = ["session.start", "session.resume", "user.message", "assistant.message", "assistant.turn_start"];
     is_event(line) && line["type"].as_str().is_some_and(|kind| known.contains(&kind))
 }
@@ -102,6 +102,7 @@ impl Session {
             "session.start" => {
                 let context = &data["context"];
                 let place = [&context["cwd"], &context["gitRoot"], &context["repository"]].into_iter().find_map(owned);
+                // A session that is resumed elsewhere begins once more; its first folder stays the project.
                 meta.project = meta.project.take().or(place);
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));
                 meta.model = meta.model.take().or_else(|| owned(&data["selectedModel"]));
@@ -145,6 +146,7 @@ fn user(data: &Value) -> Vec<Message> {
         sent.replace(words, "").contains(CROSS_SESSION)
     };
     let mut messages = match data["source"].text().unwrap_or("user") {
+        // The program writes its notifications into the user's turn, without another source.
         "user" if words.starts_with(NOTIFICATION) => vec![Message::context(words)],
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),

@@ -108,6 +108,7 @@ fn read_one(
     let listed = composer["fullConversationHeadersOnly"].as_array().filter(|headers| !headers.is_empty());
     let inside = composer["conversation"].as_array().filter(|bubbles| !bubbles.is_empty());
     let mut missing = 0;
+    // Newer versions list the bubbles and keep each in a row; older ones keep them inside.
     match (listed, inside) {
         (Some(headers), _) => {
             for header in headers {

@@ -45,6 +45,7 @@ impl Ingestor for CursorAgent {
                 continue;
             }
             let mut messages = messages_of(&line);
+            // Nothing names the project but the first note that the program writes to the agent.
             project = project.or_else(|| messages.iter().find_map(workspace));
             if is_sub_agents {
                 turn::of_sub_agent(&mut messages);
@@ -63,6 +64,7 @@ impl Ingestor for CursorAgent {
 
 fn is_line(line: &Value) -> bool {
     let content = &line["message"]["content"];
+    // Claude Code and others write the same two fields, and more beside them.
     let is_foreign = ["uuid", "sessionId", "type", "mapping"].iter().any(|key| line.get(*key).is_some());
     line["role"].is_string() && (content.is_array() || content.is_string()) && !is_foreign
 }
@@ -98,7 +100,7 @@ fn spoken(role: &str, words: &str) -> Vec<Message> {
     if role == "user" { typed(words) } else { turn::spoken(role, words) }
 }
 
-/// Tells what the user typed from what the program put around it.
+/// Separates what the user typed from what the program put around it.
 fn typed(text: &str) -> Vec<Message> {
     let Some(query) = between(text, QUERY) else { return user_words(text) };
     let (open, close) = (format!("<{QUERY}>"), format!("</{QUERY}>"));

@@ -90,11 +90,13 @@ fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Resul
     database.each(sql, &[&session_id], |row| {
         if let Ok(node) = row.get::<_, i64>(0) {
             parents.insert(node, row.get::<_, i64>(1).ok());
+            // A message that is written anew keeps its id and gets a later node.
             last.insert(database::text(row, 2).unwrap_or_else(|| format!("node {node}")), node);
         }
         Ok(())
     })?;
     let chain = chain_to(leaf, &parents);
+    // Answers are kept, since in a long session the same nodes are walked through again and again.
     let mut left: HashMap<i64, bool> = chain.iter().map(|node| (*node, false)).collect();
     Ok(last.into_values().filter(|node| !is_left(*node, &parents, &chain, &mut left)).collect())
 }

@@ -51,6 +51,7 @@ impl Ingestor for GeminiCli {
         if is_array {
             return read_prompts(input, sink);
         }
+        // A recording of 2025 goes on in a JSONL file of the same name, and the old file stays.
         if !is_lines && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
             sink.skip(1, "the recording goes on in the JSONL file beside it, which is read instead");
             return Ok(());
@@ -110,6 +111,7 @@ fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             sink.skip(number, "not a prompt");
             continue;
         };
+        // The names of recordings hold only the start of the id.
         let key = session.get(..ID_DIGITS).unwrap_or(session);
         prompts.take(number, Prompt { session, key, project: None, message: prompt(&value) }, sink);
     }
@@ -226,6 +228,7 @@ impl Session {
         if head["kind"] == "subagent" {
             self.author = Author::Agent;
         }
+        // The note may be of another project that once had this folder; the hash in the recording decides.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
         let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
         let meta = self.draft.meta();
@@ -253,6 +256,7 @@ impl Session {
             self.draft.meta().model = Some(model.to_owned());
         }
         let id = record["id"].string().to_owned();
+        // What was handed over cannot be changed any more.
         if self.gone.contains(&id) {
             sink.skip(number, "changes a message of a part that was read already");
             return;
@@ -420,15 +424,17 @@ fn gemini(record: &Value) -> Vec<Message> {
     thoughts.chain(words).chain(calls).collect()
 }
 
-/// Tells what was typed to the model from commands of the program and from what was injected.
+/// Classifies text in the user's turn: typed to the model, a command to the program, or injected.
 fn typed(text: &str) -> Message {
     let trimmed = text.trim();
+    // What a person asks to be remembered is said, although it is a command.
     if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
         return Message::user(fact);
     }
     if is_only_injected(trimmed) || trimmed.starts_with(OPENING) {
         return Message::context(text.to_owned());
     }
+    // A question mark alone opens the help.
     if trimmed == "?" {
         return Message::new(Role::User, Kind::ToolCall, text.to_owned());
     }

@@ -40,6 +40,7 @@ impl Ingestor for Goose {
             return read_database(&database, &origin, sink);
         }
         let stem = input.stem();
+        // An export is one document of many lines, and an old log one object a line.
         let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
         let mut records = if is_export { Records::elements(input) } else { Records::lines(input) };
         let mut session = Session::new(stem, origin);
@@ -153,6 +154,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
             return Ok(());
         };
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
+        // Earlier versions give the sessions of an editor the hidden type as well.
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
             sink.skip(number, "a session that was not to be kept; nothing of it is read");
             return Ok(());
@@ -241,6 +243,7 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
 
 fn request(tool_call: &Value) -> Message {
     match &tool_call["value"] {
+        // A call that the model spelled wrongly is kept as an error.
         Value::Null => call("invalid call", &tool_call["error"]),
         value => call(value["name"].string(), &value["arguments"]),
     }

@@ -73,6 +73,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
     let config = database::value(row, 8);
     let source = database::text(row, 7).unwrap_or_default();
     let delegated_by = config["_delegate_from"].text();
+    // Runs of a sub-agent belong to the session that delegated to it.
     let identity = delegated_by.map_or_else(|| id.clone(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let began = stamped(row, 2);
@@ -93,6 +94,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
 }
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    // A branch starts with a copy of all rows of the session that it left.
     let copied = session.branched_from.take().map_or(Ok(0), |parent| shared(database, &session.id, &parent))?;
     // The order of the columns is what `messages_of` reads.
     let columns = ["tool_calls", "reasoning_content", "reasoning", "observed", "active", "compacted"];
@@ -133,6 +135,7 @@ fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestErro
 /// Whether the user went back to before the message; one that was only compacted has been said all the same.
 fn is_taken_back(row: &Row<'_>) -> bool {
     let is = |column, number: &str| database::text(row, column).as_deref() == Some(number);
+    // Rows are never deleted: going back and compacting both only mark them inactive.
     is(8, "0") && !is(9, "1")
 }
 

@@ -102,6 +102,7 @@ impl Session {
         let parent = info["parentID"].text();
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, origin);
+        // Until a title was generated, the date of the start stands in its place.
         let is_own = |title: &&str| !PLACEHOLDER_TITLES.iter().any(|start| title.starts_with(start));
         let meta = draft.meta();
         meta.title = info["title"].text().filter(is_own).map(str::to_owned);
@@ -133,6 +134,7 @@ impl Session {
 
     /// Returns the parts that were not taken back.
     fn kept(&mut self, id: &str, mut parts: Vec<Value>) -> Option<Vec<Value>> {
+        // Undoing only notes from where on; the messages stay.
         if self.is_undone {
             return None;
         }
@@ -177,6 +179,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
 /// Spells a row as an export does.
 fn info_of(row: &Row<'_>) -> Value {
     json!({
+        // Column names differ from the fields of an export, which is what the rest of this file reads.
         "id": database::text(row, 0),
         "directory": database::text(row, 1),
         "title": database::text(row, 2),
@@ -231,6 +234,7 @@ struct Listing<'a> {
 }
 
 fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
+    // Ids grow with time, so the order of names is the order of messages.
     let mut names = folder.all_files();
     names.sort();
     let listing = Listing { folder, names };

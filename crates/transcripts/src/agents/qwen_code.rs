@@ -67,6 +67,7 @@ impl Session {
     fn take(&mut self, line: &Value, sink: &mut Sink<'_>) {
         self.take_head(line);
         let messages = messages(line);
+        // A tool's answer is written as a user line too and must not count as going back.
         if line["type"] == "user" && messages.iter().any(Message::is_human) {
             self.rewind(line["parentUuid"].as_str());
         }
@@ -81,6 +82,7 @@ impl Session {
         if self.draft.is_full() {
             self.draft.hand_over(sink);
             self.held = 0;
+            // What was handed over can no longer be taken back.
             self.ends.clear();
         }
     }

@@ -10,6 +10,7 @@ use crate::{Message, Role};
 /// Returns what stands in the user's turn: the blocks that a program put first, and the words that were typed.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
+    // Only blocks at the start are the program's; one further down may be pasted by the user.
     while let Some(after) = without_leading_block(rest) {
         messages.push(Message::context(&rest[..rest.len() - after.len()]));
         rest = after.trim_start();

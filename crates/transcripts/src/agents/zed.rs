@@ -62,6 +62,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
     let mut text = Vec::new();
     match kind.as_str() {
         "json" => text.extend_from_slice(&stored[..stored.len().min(limit + 1)]),
+        // A small row may unpack to any size, so reading stops behind the limit.
         "zstd" => {
             let unpacked = zstd::stream::read::Decoder::new(stored).map(|reader| reader.take(limit as u64 + 1));
             let read = unpacked.and_then(|mut reader| reader.read_to_end(&mut text));
@@ -83,6 +84,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];
     let folders = database::text(row, 7);
+    // The column lists one folder a line.
     let folder = folders.as_deref().and_then(|all| all.lines().next()).map(str::to_owned);
     let worktree = || snapshot["worktree_snapshots"][0]["worktree_path"].owned();
     let written = |column| database::text(row, column).and_then(|text| identity::instant(&Value::String(text)));
@@ -111,6 +113,7 @@ fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     if entry["role"].is_string() {
         return ("", older(entry));
     }
+    // Rust's enums are written as an object with the variant as its only key.
     let Some((who, body)) = entry.as_object().and_then(|fields| fields.iter().next()) else { return ("", Vec::new()) };
     let messages = match who.as_str() {
         "User" => user(&body["content"]),

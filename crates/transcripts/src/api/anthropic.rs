@@ -39,6 +39,7 @@ impl Ingestor for Anthropic {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
+        // Cline and its kin keep the same messages in files of their own, which their format reads.
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }

@@ -116,6 +116,7 @@ impl Other {
             // A file of one line is a document.
             !head.objects().chain(&head.lines).filter_map(line).any(|(_, pieces)| matches!(pieces, Line::Request(_)))
         };
+        // A compressed file has a second ending.
         let is_lines = |name: &String| name.to_ascii_lowercase().contains(".jsonl");
         for name in input.siblings().iter().filter(|name| is_lines(name)).take(MAX_SIBLINGS) {
             let Some(file) = input.sibling(name) else { continue };
@@ -124,6 +125,7 @@ impl Other {
                 line(value).is_some_and(|(_, pieces)| matches!(pieces, Line::Request(_)) == wants_requests)
             };
             if head.objects().chain(&head.lines).any(is_half) {
+                // The head borrows the file, which is read on from here.
                 drop(head);
                 other.collect(file, line, wants_requests);
             }

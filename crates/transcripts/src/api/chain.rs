@@ -56,22 +56,23 @@ impl Chains {
         if turn.messages.iter().all(|message| message.text.trim().is_empty()) {
             return sink.skip(number, "a response without any text");
         }
+        // Logs of a program that retries hold the same response more than once.
         if !self.known.insert(turn.id.clone()) {
             return sink.skip(number, "the same response once more");
         }
         self.bytes += turn.weight();
         self.turns.push(turn);
         if self.bytes >= MAX_RECORD_BYTES {
-            self.settle(sink);
+            self.assemble(sink);
         }
     }
 
     /// Hands over what is left.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
-        self.settle(sink);
+        self.assemble(sink);
     }
 
-    fn settle(&mut self, sink: &mut Sink<'_>) {
+    fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut turns = std::mem::take(&mut self.turns);
         self.bytes = 0;
         // Sorting is stable: without times, turns stay in file order.

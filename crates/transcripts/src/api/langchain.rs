@@ -74,6 +74,7 @@ fn is_run(value: &Value) -> bool {
 /// Takes a run as a call to a model, if it is one, or the root of a trace, which may have recorded no model's run.
 fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let is_root = run["parent_run_id"].is_null();
+    // Chains and tools between the root and the model repeat what the model's own run holds.
     if run["run_type"] != "llm" && !is_root {
         return;
     }

@@ -101,6 +101,7 @@ fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
         any = true;
         add(generation, trace, object, threads, sink);
     }
+    // A trace may be recorded by hand, without the calls inside it.
     if !any {
         add(trace, trace, object, threads, sink);
     }

@@ -106,6 +106,7 @@ fn listed(value: &Value) -> Option<Vec<&Value>> {
         return None;
     }
     let mut items: Vec<&Value> = data.iter().collect();
+    // The order of the request is not part of the answer; only some programs note it.
     let is_reversed = match value["order"].as_str() {
         Some(order) => order == "desc",
         None => is_newest_first(&items),
@@ -146,6 +147,7 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
     let conversation =
         facts.iter().find_map(|fact| fact["conversation"]["id"].as_str().or(fact["conversation"].as_str()));
+    // Text is a prompt only beside a model, so both are passed on together.
     let sent = serde_json::json!({"model": request["model"].string(), "input": request["input"]});
     let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };

@@ -190,6 +190,7 @@ fn stamp(record: &Value) -> Option<MessageTime> {
 }
 
 fn time(value: &Value) -> Option<MessageTime> {
+    // OTLP writes 64-bit numbers as strings, since JavaScript cannot hold them; some exporters do not.
     let nanoseconds: i128 = value.as_str().map_or_else(|| value.as_i64().map(i128::from), |text| text.parse().ok())?;
     let known = Some(nanoseconds).filter(|nanoseconds| *nanoseconds > 0)?;
     Timestamp::from_nanosecond(known).ok().map(MessageTime::logged)
@@ -349,6 +350,7 @@ fn any_value(value: &Value) -> Value {
 fn plain(value: &Value, depth: usize) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|fields| fields.iter().next()) else { return Value::Null };
     match (kind.as_str(), depth.checked_sub(1)) {
+        // Whole numbers are written as strings here, too, and nothing that is read needs them as numbers.
         ("stringValue" | "boolValue" | "doubleValue" | "intValue", _) => inner.clone(),
         ("arrayValue", Some(depth)) => {
             let values = inner["values"].list();

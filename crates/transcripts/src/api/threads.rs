@@ -83,13 +83,13 @@ impl Threads {
         let output = output.into_iter().map(|message| self.shared(message)).collect();
         self.held.push(Held { call, input, output });
         if self.bytes >= MAX_RECORD_BYTES {
-            self.settle(sink);
+            self.assemble(sink);
         }
     }
 
     /// Hands over the conversations.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
-        self.settle(sink);
+        self.assemble(sink);
         self.open.into_iter().for_each(|thread| thread.draft.finish(sink));
     }
 
@@ -105,7 +105,7 @@ impl Threads {
         Shared { hash, message }
     }
 
-    fn settle(&mut self, sink: &mut Sink<'_>) {
+    fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.bytes = 0;
         // Of calls that started together, the one that was sent the most is nearest to the whole conversation.
@@ -114,6 +114,7 @@ impl Threads {
             let place = self.place_of(&one.call);
             self.open[place].take(one, sink);
         }
+        // Hashes stay in each conversation; the messages themselves are no longer needed.
         self.pool.clear();
     }
 

@@ -10,19 +10,8 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Fields of a chunk that hold a file, and what to call it.
-const FILES: &[(&str, &str)] = &[
-    ("driveDocument", "document"),
-    ("driveImage", "image"),
-    ("driveAudio", "audio"),
-    ("driveVideo", "video"),
-    ("inlineFile", "file"),
-    ("inlineDocument", "document"),
-    ("inlineImage", "image"),
-    ("inlineAudio", "audio"),
-    ("inlineVideo", "video"),
-    ("youtubeVideo", "video"),
-];
+/// Kinds of files in a chunk: each has a field of where the file is kept and its kind, such as `driveImage`.
+const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
 
 /// Reads prompts of Google AI Studio.
 pub(crate) struct AiStudio;
@@ -74,6 +63,7 @@ fn read_prompt(
         let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
+    // What was typed and not sent was said to nobody.
     let drafts = prompt["chunkedPrompt"]["pendingInputs"].list();
     if drafts.iter().any(|draft| !words(draft, false).trim().is_empty()) {
         sink.skip(number, "a draft that was not sent");
@@ -83,6 +73,7 @@ fn read_prompt(
     let mut draft = Assembler::new("ai-studio", id, origin);
     draft.meta().title =
         prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
+    // The name of the resource begins so; people use the bare one.
     draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);
     draft.extend(messages, sink);
@@ -138,12 +129,14 @@ fn messages_of(chunk: &Value, time: Option<MessageTime>, number: usize, sink: &m
         (Role::Tool, Kind::ToolResult, without_data(output)),
         (role, Kind::Context, chunk["errorMessage"].string().to_owned()),
     ];
-    for (field, noun) in FILES {
-        let file = &chunk[*field];
-        let kind = file["mimeType"].string();
-        let noun = if kind.starts_with("image/") { "image" } else { noun };
-        if file.is_object() {
-            said.push((role, Kind::Attachment, file_label(noun, file["name"].as_str())));
+    for file in ["drive", "inline", "youtube"] {
+        for noun in FILES {
+            let file = &chunk[format!("{file}{noun}")];
+            let is_image = file["mimeType"].string().starts_with("image/");
+            let noun = if is_image { "image".to_owned() } else { noun.to_lowercase() };
+            if file.is_object() {
+                said.push((role, Kind::Attachment, file_label(&noun, file["name"].as_str())));
+            }
         }
     }
     let id = chunk["id"].string();

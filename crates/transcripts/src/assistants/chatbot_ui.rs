@@ -51,6 +51,7 @@ fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     if messages.is_empty() {
         return sink.skip(number, "a chat without messages");
     }
+    // Early versions count chats from one.
     let id = chat["id"].owned().filter(|id| id.len() >= SHORTEST_ID).unwrap_or_else(|| {
         let first = messages.first().map(Message::content_hash).unwrap_or_default();
         identity::of_parts(&[&chat["id"].to_string(), &first])

@@ -1,9 +1,8 @@
 //! The ChatGPT data export: conversations as trees of nodes, of which one branch was the one last shown.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
 
 use crate::assistants::deepseek;
@@ -58,15 +57,8 @@ fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Opti
         let messages = conversation["messages"].as_array()?;
         return Some(messages.iter().filter(|message| message.is_object()).collect());
     };
-    let nodes: Vec<Node<'_>> = mapping
-        .iter()
-        .map(|(id, node)| Node {
-            id,
-            parent: node["parent"].as_str(),
-            before: None,
-            time: identity::instant(&node["message"]["create_time"]),
-        })
-        .collect();
+    let time = |node: &Value| identity::instant(&node["message"]["create_time"]);
+    let nodes: Vec<Node<'_>> = mapping.iter().map(|(id, node)| Node::new(id, &node["parent"], time(node))).collect();
     let messages: Vec<&Value> = mapping.values().map(|node| &node["message"]).collect();
     let is_users = |place: usize| match messages_of(messages[place], None) {
         Placed::Said(said) => said.iter().any(Message::is_human),
@@ -88,6 +80,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let meta = draft.meta();
     meta.title = conversation["title"].owned();
     meta.model = model(conversation, &said);
+    // The same field names a custom GPT, which is no project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
     let earliest =
@@ -171,6 +164,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
         time,
         ..Message::prose(role, text)
     };
+    // The root of each tree, and every system prompt that is hidden, is empty.
     let said = (!text.trim().is_empty()).then(|| made(kind, without_marks(&text)));
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
     Placed::Said(said.into_iter().chain(files).collect())
@@ -199,6 +193,7 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         (Role::System, _) => Kind::Context,
         // What the assistant wrote into its own memory is its reading of the user, not the user's words.
         (Role::Assistant, _) if recipient == "bio" => Kind::Context,
+        // Whatever is not addressed to all goes to a tool of that name.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
         (Role::Assistant, _) if matches!(message["channel"].as_str(), Some("analysis" | "commentary")) => {
@@ -284,10 +279,9 @@ fn attachments(message: &Value) -> Vec<String> {
 
 /// Takes out citation marks; a mark that carries shown words leaves them.
 fn without_marks(text: &str) -> String {
-    static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("\u{e200}([^\u{e200}\u{e201}]{0,800})\u{e201}|[\u{e200}-\u{e202}]|【[0-9:]+†[^】\n]{0,200}】")
-            .expect("the pattern is constant")
-    });
+    patterns! {
+        MARKS = "\u{e200}([^\u{e200}\u{e201}]{0,800})\u{e201}|[\u{e200}-\u{e202}]|【[0-9:]+†[^】\n]{0,200}】";
+    }
     MARKS
         .replace_all(text, |found: &Captures<'_>| {
             found.get(1).and_then(|body| shown(body.as_str())).unwrap_or_default()

@@ -1,9 +1,8 @@
 //! The data export of claude.ai: conversations as lists of messages, which in newer exports know their parents.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
 
 use crate::assistants::export::{self, Node};
@@ -151,6 +150,7 @@ fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) ->
             _ => sink.skip(number, "a block of a kind that is not known"),
         }
     }
+    // A citation ends one block of text and begins the next in the middle of a sentence.
     said.dedup_by(|(kind, text), (kind_before, before)| {
         let goes_on = (*kind, *kind_before) == (Kind::Prose, Kind::Prose);
         if goes_on {
@@ -173,13 +173,11 @@ fn call(block: &Value) -> String {
 
 /// Splits words from the reasoning and the documents that older answers carry in tags of their own.
 fn of_text(text: &str) -> Vec<(Kind, String)> {
-    static THOUGHTS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("(?s)<antThinking>(.*?)</antThinking>").expect("the pattern is constant"));
-    static DOCUMENTS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("(?s)<antArtifact\\b([^>]*)>.*?(?:</antArtifact>|\\z)").expect("the pattern is constant")
-    });
-    static TITLE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("title=\"([^\"]*)\"").expect("the pattern is constant"));
+    patterns! {
+        THOUGHTS = "(?s)<antThinking>(.*?)</antThinking>";
+        DOCUMENTS = "(?s)<antArtifact\\b([^>]*)>.*?(?:</antArtifact>|\\z)";
+        TITLE = "title=\"([^\"]*)\"";
+    }
     let thoughts: Vec<&str> = THOUGHTS.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
     let spoken = THOUGHTS.replace_all(text, "");
     let spoken = DOCUMENTS.replace_all(&spoken, |found: &Captures<'_>| {
@@ -197,6 +195,7 @@ fn files(message: &Value) -> Vec<(Kind, String)> {
         for file in message[field].list() {
             let name = file["file_name"].as_str().or_else(|| file.as_str());
             let label = (Kind::Attachment, file_label(noun(name.unwrap_or_default()), name));
+            // The same file is listed under two fields in newer exports.
             if !said.contains(&label) {
                 said.push(label);
             }

@@ -40,15 +40,8 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         return sink.skip(number, "no conversation: it has no `mapping`");
     };
     let messages: Vec<(&str, &Value)> = mapping.iter().map(|(id, node)| (id.as_str(), &node["message"])).collect();
-    let nodes: Vec<Node<'_>> = mapping
-        .iter()
-        .map(|(id, node)| Node {
-            id,
-            parent: node["parent"].as_str(),
-            before: None,
-            time: identity::stamp(&node["message"]["inserted_at"]).map(|time| time.at),
-        })
-        .collect();
+    let time = |node: &Value| identity::instant(&node["message"]["inserted_at"]);
+    let nodes: Vec<Node<'_>> = mapping.iter().map(|(id, node)| Node::new(id, &node["parent"], time(node))).collect();
     let is_users = |place: usize| {
         let (_, message) = messages[place];
         message["fragments"].list().iter().any(|fragment| fragment["type"] == "REQUEST") || is_users(message)
@@ -107,6 +100,7 @@ fn messages_of(
     if let Some(words) = message["content"].as_str() {
         said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
+    // A fragment names no role, so the files of a message follow its words.
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());

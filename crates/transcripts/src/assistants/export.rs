@@ -68,6 +68,13 @@ pub(crate) struct Node<'a> {
     pub(crate) time: Option<Timestamp>,
 }
 
+impl<'a> Node<'a> {
+    /// Returns a message that is a first one unless `parent` names another.
+    pub(crate) fn new(id: &'a str, parent: &'a Value, time: Option<Timestamp>) -> Self {
+        Self { id, parent: parent.as_str(), before: None, time }
+    }
+}
+
 /// Returns the places in `nodes` of the branch that was shown last, first message first.
 ///
 /// The branch ends at `current`. Where that is missing or leads into a loop, it ends at the newest leaf, or at the last

@@ -3,13 +3,11 @@
 //! Names and verbs are in the language of the account. What one entry follows within half an hour is taken for one
 //! conversation.
 
-use std::sync::LazyLock;
-
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 use mail_parser::decoders::html::html_to_text;
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
 
 use crate::json::Json;
@@ -44,6 +42,7 @@ impl Ingestor for GeminiTakeout {
             read(&text, origin, sink);
             return Ok(());
         }
+        // The verb is in the language of the account and stands in no other field.
         let verb = {
             let head = Head::of(&input);
             Verb::of(head.objects().filter(|entry| is_ours(entry)).filter_map(|entry| entry["title"].as_str()))
@@ -203,6 +202,7 @@ impl Conversations {
         if !is_ascending {
             entries.reverse();
         }
+        // Sorting is stable, so entries of one moment stay in the order of the file.
         entries.sort_by_key(at);
         let Some(first) = entries.first() else { return };
         // Google gives no name to a conversation; the same prompt is asked on other days, so its time belongs to it.
@@ -237,10 +237,9 @@ fn at(activity: &Activity) -> Option<Timestamp> {
 
 /// Returns the words of `html`, a line for each paragraph, heading, list item and row.
 fn to_text(html: &str) -> String {
-    static BLOCKS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)<(li|/li|/div|/h[1-6]|/tr|/pre|/blockquote|/ul|/ol|/td|/th)(?:\s[^<>]*)?>")
-            .expect("the pattern is constant")
-    });
+    patterns! {
+        BLOCKS = r"(?i)<(li|/li|/div|/h[1-6]|/tr|/pre|/blockquote|/ul|/ol|/td|/th)(?:\s[^<>]*)?>";
+    }
     let marked = BLOCKS.replace_all(html, |found: &Captures<'_>| match found[1].to_lowercase().as_str() {
         "li" => "<br>- ",
         "/td" | "/th" => " ",
@@ -263,48 +262,13 @@ const NEXT_CELL: &str = "<div class=\"content-cell";
 const LONGEST_DATE: usize = 100;
 
 /// Starts of the names of months in the languages that write them in Latin letters.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "jän", "ene", "gen", "oca"],
-    &["feb", "fév", "fev", "feb", "şub"],
-    &["mar", "mär", "mrt", "maa"],
-    &["apr", "avr", "abr", "nis"],
-    &["may", "mai", "maj", "mei", "mag"],
-    &["jun", "juin", "giu", "haz"],
-    &["jul", "juil", "lug", "tem"],
-    &["aug", "aoû", "ago", "ağu"],
-    &["sep", "set", "eyl"],
-    &["oct", "okt", "ott", "out", "eki"],
-    &["nov", "kas"],
-    &["dec", "dez", "déc", "dic", "des", "ara"],
-];
+const MONTHS: &str = "\
+    jan|jän|ene|gen|oca feb|fév|fev|şub mar|mär|mrt|maa apr|avr|abr|nis may|mai|maj|mei|mag jun|juin|giu|haz \
+    jul|juil|lug|tem aug|aoû|ago|ağu sep|set|eyl oct|okt|ott|out|eki nov|kas dec|dez|déc|dic|des|ara";
 /// Names of clocks and their offsets in minutes; one that several places use for different clocks is left out.
-const ZONES: &[(&str, i32)] = &[
-    ("UTC", 0),
-    ("GMT", 0),
-    ("WET", 0),
-    ("WEST", 60),
-    ("BST", 60),
-    ("CET", 60),
-    ("MEZ", 60),
-    ("CEST", 120),
-    ("MESZ", 120),
-    ("EET", 120),
-    ("EEST", 180),
-    ("MSK", 180),
-    ("SGT", 480),
-    ("HKT", 480),
-    ("JST", 540),
-    ("KST", 540),
-    ("AEST", 600),
-    ("AEDT", 660),
-    ("BRT", -180),
-    ("EDT", -240),
-    ("EST", -300),
-    ("MDT", -360),
-    ("MST", -420),
-    ("PDT", -420),
-    ("PST", -480),
-];
+const ZONES: &str = "\
+    UTC=0 GMT=0 WET=0 WEST=60 BST=60 CET=60 MEZ=60 CEST=120 MESZ=120 EET=120 EEST=180 MSK=180 SGT=480 HKT=480 \
+    JST=540 KST=540 AEST=600 AEDT=660 BRT=-180 EDT=-240 EST=-300 MDT=-360 MST=-420 PDT=-420 PST=-480";
 
 /// Whether `head`, the start of a file, is such a page with entries of Gemini Apps.
 fn is_page(head: &str) -> bool {
@@ -346,6 +310,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     while let Some((line, behind)) = rest.split_once("<br>") {
         rest = behind;
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
+        // A prompt may begin with a date; the date of an entry never stands first.
         if !lines.is_empty() && is_date(&words) {
             dated = Some(words);
             break;
@@ -372,19 +337,18 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
 }
 
 fn is_date(words: &str) -> bool {
-    static CLOCK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\d{1,2}[:.]\d{2}[:.]\d{2}").expect("the pattern is constant"));
-    static YEAR: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?:^|[^0-9])20\d\d(?:[^0-9]|$)").expect("the pattern is constant"));
+    patterns! {
+        CLOCK = r"\d{1,2}[:.]\d{2}[:.]\d{2}";
+        YEAR = r"(?:^|[^0-9])20\d\d(?:[^0-9]|$)";
+    }
     CLOCK.is_match(words) && YEAR.is_match(words)
 }
 
 /// Reads a date as pages write it, e.g. `Nov 3, 2025, 9:15:02 PM CET`.
 fn written_time(words: &str) -> Option<MessageTime> {
-    static PARTS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(.+?)[,\s]+(\d{1,2})[:.](\d{2})[:.](\d{2})\s*([AaPp]\.?\s?[Mm]\.?)?\s*(\S*)$")
-            .expect("the pattern is constant")
-    });
+    patterns! {
+        PARTS = r"^(.+?)[,\s]+(\d{1,2})[:.](\d{2})[:.](\d{2})\s*([AaPp]\.?\s?[Mm]\.?)?\s*(\S*)$";
+    }
     let words = words.replace(['\u{a0}', '\u{202f}'], " ");
     let found = PARTS.captures(words.trim())?;
     let number = |index: usize| found[index].parse::<i8>().ok();
@@ -405,7 +369,7 @@ fn date(words: &str) -> Option<Date> {
         words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
     let month = words.split(|c: char| !c.is_alphabetic()).find_map(|word| {
         let word = word.to_lowercase();
-        MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start)))
+        MONTHS.split(' ').position(|starts| starts.split('|').any(|start| word.starts_with(start)))
     });
     let (year, month, day) = match (month.and_then(|index| i16::try_from(index + 1).ok()), &numbers[..]) {
         (Some(month), [year, day] | [day, year, ..]) if *year > 31 => (*year, month, *day),
@@ -418,8 +382,8 @@ fn date(words: &str) -> Option<Date> {
 
 /// Returns the offset in seconds of a clock's name, or of `GMT+1` and `UTC-03:30`.
 fn zone(name: &str) -> Option<i32> {
-    if let Some((_, minutes)) = ZONES.iter().find(|(known, _)| *known == name) {
-        return Some(minutes * 60);
+    if let Some((_, minutes)) = ZONES.split(' ').filter_map(|zone| zone.split_once('=')).find(|zone| zone.0 == name) {
+        return minutes.parse::<i32>().ok().map(|minutes| minutes * 60);
     }
     let offset = name.strip_prefix("GMT").or_else(|| name.strip_prefix("UTC"))?.replace('\u{2212}', "-");
     let (sign, digits) = match offset.strip_prefix('-') {

@@ -96,6 +96,7 @@ fn id_of(response: &Value) -> &str {
 
 /// Reads a written time, or the number that the database's own spelling wraps twice.
 fn time(value: &Value) -> Option<MessageTime> {
+    // The export is a dump of the database, in its extended JSON.
     let wrapped = &value["$date"];
     let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok());
     number.map(Value::from).map_or_else(

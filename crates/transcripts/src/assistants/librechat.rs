@@ -287,6 +287,7 @@ impl Scan<'_> {
 
     /// Reads on in the innermost object.
     fn inside(&mut self, byte: u8) {
+        // A character is taken whole: cutting one in two would panic.
         let end = match byte {
             b'"' => self.end_of_string(),
             _ => self.at + self.document[self.at..].chars().next().map_or(1, char::len_utf8),
@@ -302,6 +303,7 @@ impl Scan<'_> {
         }
         open.text.push_str(piece);
         if let Some(behind) = behind {
+            // The list is read by itself, so that no value is nested as deep as the conversation is long.
             open.text.push_str(":[]");
             open.in_list = true;
             self.at = behind;

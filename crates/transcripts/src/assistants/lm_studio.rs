@@ -47,6 +47,7 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     }
     let mut model = conversation["lastUsedModel"]["identifier"].owned();
     for message in conversation["messages"].list() {
+        // Regenerating an answer adds a version; only one of them is on show.
         let Some(version) = selected(message) else {
             sink.skip(number, "a message without a version");
             continue;

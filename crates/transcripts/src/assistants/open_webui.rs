@@ -82,15 +82,9 @@ fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str
         let flat = chat["messages"].list().iter().filter(|message| message.is_object());
         return flat.map(|message| (message["id"].string(), message)).collect();
     }
-    let nodes: Vec<Node<'_>> = messages
-        .iter()
-        .map(|(id, message)| Node {
-            id,
-            parent: message["parentId"].as_str(),
-            before: None,
-            time: identity::stamp(&message["timestamp"]).map(|time| time.at),
-        })
-        .collect();
+    let time = |message: &Value| identity::instant(&message["timestamp"]);
+    let nodes: Vec<Node<'_>> =
+        messages.iter().map(|(id, message)| Node::new(id, &message["parentId"], time(message))).collect();
     let is_users = |place: usize| messages[place].1["role"] == "user";
     let branch = export::choose(&nodes, chat["history"]["currentId"].as_str(), is_users, number, sink);
     branch.into_iter().map(|place| messages[place]).collect()
@@ -130,6 +124,7 @@ fn words(content: &Value) -> String {
 /// Returns what an answer consists of: from the list of its steps, or else out of its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
     let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
+    // Not every version writes the steps, and not all steps hold the words.
     let answers = steps.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty());
     if answers { steps } else { of_text(&words(&message["content"])) }
 }
@@ -152,12 +147,14 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
         let pattern = "(?s)<details\\s+([^>]*)>(.*?)(?:</details>|\\z)";
         Regex::new(pattern).expect("the pattern is constant")
     });
-    static SUMMARY: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("(?s)<summary>.*?</summary>").expect("the pattern is constant"));
+    patterns! {
+        SUMMARY = "(?s)<summary>.*?</summary>";
+    }
     let (mut said, mut spoken) = (Vec::new(), String::new());
     let mut end = 0;
     for found in BLOCK.captures_iter(text) {
         let (whole, attributes) = (found.get_match(), &found[1]);
+        // The program escapes what it puts into the block, so that Markdown does not touch it.
         let inner = unescaped(SUMMARY.replace(&found[2], "").trim());
         let pieces = match attribute(attributes, "type").as_deref() {
             Some("reasoning") => vec![(Kind::Reasoning, inner)],
@@ -194,8 +191,9 @@ fn of_call(attributes: &str, inner: String) -> Vec<(Kind, String)> {
 }
 
 fn attribute(attributes: &str, name: &str) -> Option<String> {
-    static ATTRIBUTE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("([a-z_]+)=\"([^\"]*)\"").expect("the pattern is constant"));
+    patterns! {
+        ATTRIBUTE = "([a-z_]+)=\"([^\"]*)\"";
+    }
     let found = ATTRIBUTE.captures_iter(attributes).find(|found: &Captures<'_>| &found[1] == name)?;
     Some(unescaped(&found[2]))
 }

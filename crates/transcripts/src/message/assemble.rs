@@ -141,6 +141,7 @@ impl Assembler {
 
     fn unique_id(&mut self, id: String) -> String {
         let id = if id.is_empty() { self.count.to_string() } else { id };
+        // The blocks of one record share its id, and evidence must name exactly one message.
         let seen = self.ids.entry(id.clone()).or_insert(0);
         *seen += 1;
         if *seen == 1 { id } else { format!("{id}~{seen}") }
@@ -317,6 +318,7 @@ impl Replies {
         if self.shown.insert(message.id.clone(), shown).is_none() {
             self.order.push_back(message.id.clone());
         }
+        // A channel may have millions of messages; replies reach back far less.
         if self.order.len() > REMEMBERED {
             let oldest = self.order.pop_front();
             oldest.and_then(|id| self.shown.remove(&id));

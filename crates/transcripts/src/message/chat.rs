@@ -46,6 +46,7 @@ pub(crate) fn role_named(name: &str) -> Role {
     match name.to_ascii_lowercase().as_str() {
         "user" | "human" | "prompter" => Role::User,
         "assistant" | "ai" | "gpt" | "model" | "bot" | "chatgpt" | "bard" | "bing" | "chatbot" => Role::Assistant,
+        // OpenAI renamed the system role for its reasoning models.
         "system" | "developer" => Role::System,
         "tool" | "function" | "observation" | "function_response" => Role::Tool,
         _ => Role::Other,
@@ -109,6 +110,7 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
     let calls = calls.map_or(&[][..], Vec::as_slice);
     let content = if body["content"].is_null() { &body["parts"] } else { &body["content"] };
     match content {
+        // A tool's answer may be any JSON and is shown as it is.
         _ if role == Role::Tool && body["parts"].is_null() => {
             pieces.push((role, Kind::ToolResult, plain(content)));
         }

@@ -99,6 +99,7 @@ pub(crate) fn preamble(value: &Value) -> Option<Message> {
 
 /// Parses text that is itself JSON, as telemetry writes messages.
 pub(crate) fn embedded(text: &str) -> Option<Value> {
+    // Parsing every text would cost far more than looking at its first character.
     let starts = text.trim_start().starts_with(['{', '[']);
     let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
     (value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Value::is_object))).then_some(value)

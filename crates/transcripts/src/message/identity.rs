@@ -33,6 +33,7 @@ pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
 /// Returns the time in the file's name, or else when the file was last changed.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
+        // Copying a file may cut fractions of a second off its time.
         at: at.round(jiff::Unit::Second).unwrap_or(at),
         offset_seconds: None,
         source: TimeSource::File,
@@ -80,6 +81,7 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     }
     let number = value.as_f64().filter(|number| *number >= FIRST_SECONDS)?;
     let seconds = match number {
+        // The four ranges do not overlap for any year from 1973 to 5138.
         _ if number > 1e17 => number / 1e9,
         _ if number > 1e14 => number / 1e6,
         _ if number > 1e11 => number / 1e3,

@@ -179,6 +179,7 @@ pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
 }
 
 fn label(line: usize, text: &str) -> Option<Label> {
+    // Indented lines, table rows and quotations are somebody's text.
     if text.starts_with([' ', '\t', '|', '>']) {
         return None;
     }

@@ -30,6 +30,7 @@ pub(crate) struct Cue<'a> {
 
 /// Turns cues into what each speaker said; words of one speaker in neighbouring cues come as one speech.
 pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
+    // YouTube repeats the last line of each cue in the next, for the effect of rolling.
     let is_rolling = cues.iter().flat_map(|cue| &cue.lines).any(|line| line.contains("<c>") && line.contains("<0"));
     let names = names(cues);
     let (mut spoken, mut previous): (Vec<Speech>, HashSet<String>) = (Vec::new(), HashSet::new());
@@ -243,6 +244,7 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     for (index, line) in text.split('\n').enumerate() {
         if line.trim().is_empty() {
             (in_cue, in_block) = (false, false);
+        // Notes and styles end at a blank line, whatever stands in them.
         } else if in_block {
         } else if let Some((start, end)) = line.split_once("-->") {
             let times = clock(start).zip(clock(end.split_whitespace().next().unwrap_or_default()));

@@ -1,11 +1,10 @@
 //! Channels of Discord, as `DiscordChatExporter` writes them in JSON.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::{Map, Value};
 
 use crate::json::Json;
@@ -25,8 +24,9 @@ const SAID: &[&str] = &["Default", "Reply", "ThreadStarterMessage", "0", "19", "
 /// What programs answer to a command.
 const ANSWERED: &[&str] = &["ChatInputCommand", "ApplicationCommand", "ContextMenuCommand", "20", "23"];
 
-static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"<@!?(\d{1,20})>|<a?(:\w{1,64}:)\d{1,20}>").expect("the pattern is constant"));
+patterns! {
+    REFERENCE = r"<@!?(\d{1,20})>|<a?(:\w{1,64}:)\d{1,20}>";
+}
 
 /// Reads channels of Discord.
 pub(crate) struct Discord;
@@ -92,6 +92,7 @@ impl Channel {
         let speaker = author["nickname"].as_str().filter(|name| !name.is_empty()).or(author["name"].as_str());
         let kind = value["type"].as_str().unwrap_or("Default");
         let is_answer = ANSWERED.contains(&kind);
+        // An answer to a command is the program's, even where it bears a person's name.
         let role = if author["isBot"] == true || is_answer { Role::Other } else { Role::User };
         let id = value["id"].string();
         let by = |kind: Kind, id: String, text: String| Message {

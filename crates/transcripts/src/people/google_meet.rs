@@ -46,6 +46,7 @@ impl Ingestor for GoogleMeet {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let first = lines.iter().position(|line| marker(line).is_some());
         let begin = first.or_else(|| lines.iter().position(|line| is_heading(line))).unwrap_or(0);
+        // Behind the end stands a note that the text was made by a program.
         let end = lines.iter().position(|line| is_end(line)).filter(|end| *end > begin).unwrap_or(lines.len());
         let header = &lines[..begin];
         meeting.start = header.iter().find_map(|line| written_in(line)).or(meeting.start);

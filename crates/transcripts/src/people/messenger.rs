@@ -108,6 +108,7 @@ impl Thread {
                 None => sink.skip(number, "no message: it lacks a sender or a time"),
             }
         }
+        // The file is newest first; messages of one millisecond keep their order that way.
         dated.reverse();
         dated.sort_by_key(|(at, _)| *at);
         let mut messages = dated.into_iter().flat_map(|(_, sent)| sent).peekable();
@@ -119,7 +120,7 @@ impl Thread {
 
     /// Starts the conversation that `fields` describe; its path names it, or else its title and oldest message.
     fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
-        let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(mended);
+        let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(repaired);
         let title = field(&["title", "threadName"]);
         let own = field(&["thread_path", "threadName"]);
         let id = own.unwrap_or_else(|| {
@@ -136,7 +137,7 @@ impl Thread {
 
 /// Returns what was sent: files as placeholders, and the words.
 fn sent(message: &Value, at: i64) -> Vec<Message> {
-    let speaker = sender(message).map(mended);
+    let speaker = sender(message).map(repaired);
     let by = |kind: Kind, text: String| Message {
         // No message has an id, and its place changes with what is downloaded; its time stays.
         id: at.to_string(),
@@ -145,14 +146,14 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
         time: jiff::Timestamp::from_millisecond(at).ok().map(MessageTime::logged),
         ..Message::prose(Role::User, text)
     };
-    let name = |file: &Value| file["uri"].as_str().map(|uri| mended(uri.rsplit('/').next().unwrap_or(uri)));
+    let name = |file: &Value| file["uri"].as_str().map(|uri| repaired(uri.rsplit('/').next().unwrap_or(uri)));
     let listed = ATTACHED.iter().flat_map(|(key, kind)| {
         let files = message[*key].list().iter();
         files.map(move |file| parts::file_label(kind, name(file).as_deref()))
     });
     let sticker = message["sticker"].is_object().then(|| parts::file_label("sticker", None));
     let mut sent: Vec<Message> = listed.chain(sticker).map(|label| by(Kind::Attachment, label)).collect();
-    let words = message["content"].as_str().or(message["text"].as_str()).map(mended).unwrap_or_default();
+    let words = message["content"].as_str().or(message["text"].as_str()).map(repaired).unwrap_or_default();
     let is_note = is_note(message, &words, speaker.as_deref().unwrap_or_default());
     sent.push(by(if is_note { Kind::Context } else { Kind::Prose }, words));
     if let Some(link) = message["share"]["link"].as_str() {
@@ -160,7 +161,7 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
     }
     // What is shared is somebody else's text.
     if let Some(text) = message["share"]["share_text"].as_str() {
-        sent.push(by(Kind::Context, format!("shared: {}", mended(text))));
+        sent.push(by(Kind::Context, format!("shared: {}", repaired(text))));
     }
     sent
 }
@@ -177,10 +178,10 @@ fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
 /// Undoes what the download does to text beyond ASCII: each byte of its UTF-8 stands there as a character of its own.
 ///
 /// Text to which that was not done cannot be read so, and is left alone.
-fn mended(text: &str) -> String {
+fn repaired(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-    let mended = bytes.filter(|_| !text.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok());
-    mended.unwrap_or_else(|| text.to_owned())
+    let repaired = bytes.filter(|_| !text.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok());
+    repaired.unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_mended_only_where_it_is_broken() {
+    fn text_is_repaired_only_where_it_is_broken() {
         let rows = [
             ("\u{c3}\u{a9} isso \u{f0}\u{9f}\u{91}\u{8d}", "é isso 👍"),
             ("é isso 👍", "é isso 👍"),
@@ -221,7 +222,7 @@ mod tests {
             ("Ã©, then 👍", "Ã©, then 👍"),
         ];
         for (text, expected) in rows {
-            assert_eq!(mended(text), expected, "{text}");
+            assert_eq!(repaired(text), expected, "{text}");
         }
     }
 

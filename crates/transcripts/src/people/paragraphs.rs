@@ -34,6 +34,7 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     let name = head.trim_end();
     // What `rsplit_once` took was one white space more.
     let gap = &text[name.len()..text.len() - time.len()];
+    // One space would make every sentence that ends in a time a caption.
     let is_apart = gap.contains('\t') || gap.chars().count() >= 2;
     let is_guest = name.starts_with('(') && name.contains(") ");
     let is_name = (is_guest || name.starts_with(|c: char| c.is_alphanumeric() || is_picture(c) || is_mark(c)))

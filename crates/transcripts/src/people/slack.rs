@@ -596,7 +596,8 @@ impl Names {
         for file in PEOPLE {
             each_listed(folder, file, sink, &mut |user| names.add_person(user))?;
         }
-        names.tell_apart();
+        // Two people of one name would become one speaker.
+        names.distinguish_namesakes();
         for file in CHANNELS {
             each_listed(folder, file, sink, &mut |channel| names.add_channel(file, channel))?;
         }
@@ -630,7 +631,7 @@ impl Names {
     }
 
     /// Puts the id behind a name that several people bear.
-    fn tell_apart(&mut self) {
+    fn distinguish_namesakes(&mut self) {
         let mut bearers: HashMap<String, usize> = HashMap::new();
         self.people.values().for_each(|person| *bearers.entry(person.name.clone()).or_default() += 1);
         for (id, person) in &mut self.people {
@@ -654,6 +655,7 @@ impl Names {
         };
         let channel = Channel { id: id.to_owned(), title, is_project };
         self.channels.insert(name.unwrap_or(id).to_owned(), channel.clone());
+        // Folders of private conversations are named by id.
         self.channels.insert(id.to_owned(), channel);
     }
 }

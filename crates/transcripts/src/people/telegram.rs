@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
 use crate::json::Json;
@@ -124,6 +123,7 @@ impl Chat {
     }
 
     fn said(&self, entry: &Value) -> Message {
+        // Ids were numbers before they got a prefix such as `user`.
         let id = entry["from_id"].as_str().map_or_else(|| entry["from_id"].to_string(), str::to_owned);
         // Of a deleted account only the number is left.
         let speaker = entry["from"].as_str().map(str::to_owned).or_else(|| (id != "null").then(|| id.clone()));
@@ -225,8 +225,7 @@ fn time(entry: &Value) -> Option<MessageTime> {
         let offset_seconds = local.and_then(|local| identity::offset_of_clock(local, at)).or(Some(0));
         return Some(MessageTime { at, offset_seconds, source: TimeSource::Log });
     }
-    let at = Offset::UTC.to_timestamp(local?).ok()?;
-    Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
+    MessageTime::local(local?, TimeSource::Log)
 }
 
 #[cfg(test)]

@@ -1,24 +1,18 @@
 //! The chat of a Zoom meeting: saved by a participant with the time of day, or with the recording.
 
-use std::sync::LazyLock;
-
 use jiff::SignedDuration;
 use jiff::tz::Offset;
-use regex::Regex;
 
 use crate::message::identity;
 use crate::message::speaker::{is_of_a_log, looks_like_name};
 use crate::people::meeting::clock;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
-static SAVED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$")
-        .expect("the pattern is constant")
-});
-static RECORDED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(\d\d:\d\d:\d\d)\t([^\t:]{1,100}):\t(.*)$").expect("the pattern is constant"));
-static PRIVATE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\s*\((?:direct message|privately)\)$").expect("the pattern is constant"));
+patterns! {
+    SAVED = r"^(?:\d{4}-\d\d-\d\d )?(\d{1,2}:\d\d:\d\d)\s+From\s+(.{1,200}?)\s*:(?:\s+(.*))?$";
+    RECORDED = r"^(\d\d:\d\d:\d\d)\t([^\t:]{1,100}):\t(.*)$";
+    PRIVATE = r"(?i)\s*\((?:direct message|privately)\)$";
+}
 /// A clock that goes back by more than this has passed midnight.
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
@@ -104,6 +98,7 @@ fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
     for (index, text) in text.lines().enumerate() {
         match (header(text.trim_end()), lines.last_mut()) {
             (Some(line), _) => lines.push(line),
+            // A message of several lines has its header on the first alone.
             (None, Some(last)) => last.words.extend(["\n", text.trim()]),
             (None, None) if text.trim().is_empty() => {}
             (None, None) => sink.skip(index + 1, "text before the first name"),

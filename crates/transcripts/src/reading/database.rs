@@ -275,6 +275,7 @@ pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
 fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = if is_immutable {
+        // The path is part of a URI, in which these characters have a meaning.
         let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         Connection::open_with_flags(
             format!("file:{escaped}?mode=ro&immutable=1"),

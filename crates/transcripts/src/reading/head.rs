@@ -98,5 +98,6 @@ fn sample_lines(text: &str) -> Vec<Value> {
             objects.extend(json::parse::<Value>(line).ok().map(|(value, _)| value));
         }
     }
+    // A JSONL file may begin with a line that a program printed into it.
     if objects.len() * 2 >= filled { objects } else { Vec::new() }
 }

@@ -92,6 +92,7 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
         Box::new(raw)
     };
     let mut head = take(&mut plain, HEAD_BYTES)?;
+    // Windows tools save text in UTF-16; such files are small enough to be converted as a whole.
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         let mut rest = head;
         plain.read_to_end(&mut rest)?;
@@ -450,7 +451,9 @@ impl Archive {
 /// Returns entry `index` unless it is a folder or a desktop's own note beside the files.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
     let file = zip.by_index_raw(index)?;
+    // Some Windows programs write backslashes, against the standard.
     let name = file.name()?.replace('\\', "/");
+    // macOS packs its own notes beside every file.
     if file.is_dir() || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") {
         return Ok(None);
     }
@@ -523,6 +526,7 @@ fn decoded(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes();
         let is_cut = error.utf8_error().error_len().is_none();
+        // Old exports of Windows programs are in its own code page and declare nothing.
         let is_western = !is_cut && bytes.utf8_chunks().all(|chunk| chunk.valid().is_ascii());
         if is_western {
             encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()

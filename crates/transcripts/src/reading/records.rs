@@ -335,6 +335,7 @@ impl Nested {
                 }
                 (true, _) if self.is_wanted() => return Ok(Stop::Element),
                 (true, b'{' | b'[') if self.frames.len() < MAX_FRAMES => self.enter(reader, byte),
+                // A stray bracket in damaged JSON must not stop the walk.
                 (true, b'}') => reader.consume(1),
                 (true, _) => drop(read_value(reader, false, 0)?),
                 (false, b'"') => self.field(reader)?,

@@ -118,6 +118,7 @@ impl Line {
     }
 
     fn carrier(&self) -> Carrier {
+        // The order matters: a summary after a compaction is marked as shown in the transcript only, too.
         if self.is_compact_summary == true {
             Carrier::Compacted
         } else if self.is_meta == true || self.is_visible_in_transcript_only == true {
@@ -183,6 +184,7 @@ impl Line {
 /// Returns the answer of a tool, and what the user said when refusing the call.
 fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
+    // Only a refused call carries words of the user, and a refusal counts as an error.
     let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
     std::iter::once(Message::answer(answer)).chain(refusal.map(Message::user)).collect()
 }
@@ -241,6 +243,7 @@ fn is_command(text: &str) -> bool {
 /// Whether `text` was typed, and is neither a note of the program, an injected block nor a bare slash command.
 pub(super) fn is_typed(text: &str) -> bool {
     let text = text.trim();
+    // A message that mixes a reminder with words was typed; only one that is nothing else was not.
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 

@@ -52,6 +52,7 @@ impl Ingestor for ClaudeCode {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |line: &Value| is_own_line(line) || is_history_entry(line);
+        // Qwen Code writes the same fields around messages in the shape of Gemini's.
         let is_foreign = |line: &Value| line.pointer("/message/parts").is_some();
         head.most_lines(is_ours) && !head.any_line(is_foreign) || head.document.as_ref().is_some_and(is_ours)
     }
@@ -112,6 +113,7 @@ struct Sessions {
 impl Sessions {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
+        // A compressed log keeps its first ending when the second is taken off.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem).to_owned();
         let file_id = uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone());
         Self {
@@ -142,6 +144,7 @@ impl Sessions {
     fn place(&mut self, line: &Line) -> usize {
         let id = match (&self.file_id, line.session()) {
             (Some(file_id), Some(id)) if file_id == id => id.to_owned(),
+            // A sub-agent logs under the session that started it, so its own id sets it apart.
             (_, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.string()),
             (_, Some(id)) => id.to_owned(),
             (_, None) if self.open.is_empty() => self.stem.clone(),
@@ -172,7 +175,7 @@ impl Sessions {
 // or are written under the new id and keep nothing but their uuids. Where the older log is still there it is what
 // they are read from; where it is gone, those that name it are read as a part of it.
 
-/// Tells a log's own lines from those of older logs beside it.
+/// Recognises the lines that a log repeats of older logs beside it.
 struct Copies {
     /// The session that the log is named by.
     own_id: String,
@@ -213,9 +216,10 @@ impl Copies {
         original.is_some()
     }
 
-    /// Tells what was passed over.
+    /// Reports what was passed over.
     fn finish(self, sink: &mut Sink<'_>) {
         let mut passed: Vec<_> = self.passed.into_iter().map(|(id, (number, count))| (number, count, id)).collect();
+        // A hash map has no order, and reports must not change from run to run.
         passed.sort_unstable();
         for (number, count, id) in passed {
             let lines = if count == 1 { "line" } else { "lines" };
@@ -252,6 +256,7 @@ fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
     let (Some(parent), Ok(own)) = (path.parent(), path.metadata()) else { return lines };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     for other in logs_that_begin_with(first, parent) {
+        // Of two logs that begin alike the longer one is the copy that went on.
         if other.metadata().is_ok_and(|data| data.len() < own.len()) {
             let id = other.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             for uuid in uuids(&other) {
@@ -485,6 +490,7 @@ impl Session {
 
     /// Hands over what is held, without abandoned branches and repeated input.
     fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
+        // Which branch was abandoned is only known once the lines behind it have been read.
         let dead = abandoned(&self.nodes);
         let mut places = self.places.drain(..);
         let void = &self.void;

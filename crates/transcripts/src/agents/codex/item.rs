@@ -42,6 +42,7 @@ pub(super) fn item_messages(item: &Value) -> Vec<Message> {
             let arguments = serde_json::from_str::<Value>(item["arguments"].string()).unwrap_or_default();
             call(item["name"].string(), &target(&arguments))
         }
+        // A patch is plain text, and the file it changes is its target.
         "custom_tool_call" => call(item["name"].string(), patched_file(item["input"].string())),
         "local_shell_call" => call("shell", &target(&item["action"])),
         "web_search_call" => call("web_search", &target(&item["action"])),
@@ -81,6 +82,7 @@ fn spoken(item: &Value) -> Vec<Message> {
 
 /// Separates what the user typed from what was put around it.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
+    // Editors put open files and the selection before the request, in one text.
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {
         return vec![Message::context(preamble), Message::user(words)];
     }

@@ -248,6 +248,7 @@ impl Thread {
             return;
         }
         match head["memory_mode"].string() {
+            // The setting can be changed while the thread goes on; the last one counts.
             "disabled" => self.disabled_at = Some(number),
             "enabled" => self.disabled_at = None,
             _ => {}
@@ -297,6 +298,7 @@ impl Thread {
 
     fn take_event(&mut self, event: &Value, time: Option<MessageTime>) {
         match event["type"].string() {
+            // The log only grows: turns that were taken back stay in it, and this line says how many.
             "thread_rolled_back" => self.turns.roll_back(event["num_turns"].as_i64().unwrap_or(1)),
             "thread_name_updated" => self.turns.draft.meta().title = event["thread_name"].owned(),
             _ => self.hold_all(Voice::Event, "", time, item::event_messages(event)),
@@ -405,6 +407,7 @@ impl Turns {
     /// Adds what was said, unless it is a copy.
     fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
         self.has_events |= voice == Voice::Event && message.is_human();
+        // The two copies differ in white space.
         let words = hash_words(&message.text);
         let new = Held { voice, kind: message.kind, role: message.role, words };
         if self.is_copy(&new) {
@@ -506,6 +509,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let mut records = Records::lines(input);
     while let Some((number, line)) = records.next_json::<Value>(sink)? {
         match line["type"].string() {
+            // Several streams may be appended to one file.
             "thread.started" => {
                 let id = line["thread_id"].as_str().unwrap_or(&stem);
                 std::mem::replace(&mut draft, new(id)).finish(sink);
@@ -565,6 +569,7 @@ fn is_history_entry(line: &Value) -> bool {
 
 /// Reads the history; prompts of a thread whose rollout is kept beside it are left to that.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    // Archiving a thread moves its rollout, and the history keeps its prompts all the same.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));
     let logged: HashSet<String> = rollouts.filter_map(|name| named_thread(&name)).collect();
     let mut prompts = Prompts::new(NAME, &input, logged);

@@ -19,6 +19,7 @@ pub(crate) fn to_text(html: &str) -> String {
     while let Some(open) = rest.find('<') {
         page.append(&rest[..open]);
         let inside = &rest[open + 1..];
+        // Word hides whole style sheets in comments.
         if let Some(comment) = inside.strip_prefix("!--") {
             rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             continue;

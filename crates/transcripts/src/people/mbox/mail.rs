@@ -1,10 +1,7 @@
 //! One mail: its headers, decoded, and its text.
 
-use std::sync::LazyLock;
-
 use jiff::Timestamp;
 use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, MimeHeaders, PartType};
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::message::parts::file_label;
@@ -61,6 +58,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     }
     let subject = parsed.subject().map(str::trim).filter(|subject| !subject.is_empty());
     let mut stretches = stretches(&text(&parsed));
+    // Some programs head forwarded mail like answered mail; only the subject distinguishes them.
     if subject.is_some_and(is_forward) {
         stretches
             .iter_mut()
@@ -68,6 +66,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
             .for_each(|(stretch, _)| *stretch = Stretch::Forwarded);
     }
     let files: Vec<String> = parsed.attachments().map(label).collect();
+    // A mail without text says what its subject says.
     if let Some(subject) = subject.filter(|_| stretches.is_empty() && files.is_empty()) {
         stretches.push((Stretch::Own, subject.to_owned()));
     }
@@ -384,13 +383,6 @@ fn is_footer(lines: &[&str]) -> bool {
     let next =
         || lines.iter().skip(1).take(2).any(|line| line.contains("mailing list") || line.contains("unsubscribe"));
     is_rule && next()
-}
-
-macro_rules! patterns {
-    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {$(
-        $(#[$doc])*
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("the pattern is constant"));
-    )*};
 }
 
 patterns! {

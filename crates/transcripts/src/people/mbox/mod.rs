@@ -164,6 +164,7 @@ impl Messages {
         let mut any = false;
         while let Some(line) = self.line()? {
             any = true;
+            // Programs that write mailboxes do not all quote such lines inside a text.
             let is_separator = self.after_blank && is_separator(&line);
             self.after_blank = line.iter().all(u8::is_ascii_whitespace);
             if self.is_mailbox.is_none() {

@@ -9,7 +9,6 @@ mod phrases;
 use std::sync::LazyLock;
 
 use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::Offset;
 use regex::Regex;
 
 use crate::message::identity;
@@ -46,6 +45,7 @@ impl Ingestor for WhatsApp {
         };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
+        // Day and month change places with the phone's language, and no date says which is which.
         let order = Order::decide(&stamps);
         let title = chat_name(&entries, name);
         let mut draft = Assembler::new(self.name(), identity_of(title.as_deref(), &entries), origin);
@@ -142,6 +142,7 @@ fn bare_name(name: &str) -> String {
     const AROUND: &[(&str, &str)] =
         &[("与", "的 WhatsApp 聊天"), ("与", "的WhatsApp聊天记录"), ("與", "的 WhatsApp 對話")];
     let name = name.trim();
+    // A second download of one chat is called `… (1)`.
     let copy = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
     let name = match copy {
         Some((before, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => before,
@@ -219,16 +220,15 @@ fn without_marks(text: &str) -> String {
 
 /// Splits `line` into its header and the rest, in which the marks are kept: they distinguish the program's words from typed ones.
 fn split(line: &str) -> Option<(Stamp, &str)> {
-    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
+    patterns! {
+        HEADER = concat!(
             r"^(?P<open>\[)?(?P<a>[0-9]{1,4})(?P<sep>[-/.年년]) ?(?P<b>[0-9]{1,4})[-/.月월] ?(?P<c>[0-9]{1,4})(?:[日일.]| г\.)?",
             r"[,،]? {1,2}(?:(?P<word>[\p{L}\p{M}]{1,10})\.? ?)?",
             r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2}))?",
             r"(?: ?(?P<half>[aApP]\. ?[mM]\.|[aApP][mM]\b\.?|ص|م|[πμΠΜ]\.[μΜ]\.)| (?:Uhr|ч\.))?",
             r"(?P<close>\])?(?P<tail> [-–] | ?[:：] | )",
-        ))
-        .expect("the pattern is constant")
-    });
+        );
+    }
     if !line.trim_start_matches(is_mark).starts_with(|c: char| c == '[' || to_ascii_digit(c).is_ascii_digit()) {
         return None;
     }
@@ -343,6 +343,7 @@ impl Order {
         let field = |place: usize| i16::try_from(stamp.fields[place]).ok();
         let year = match field(self.year)? {
             short @ 0..100 => 2000 + short,
+            // Phones set to Thai write years of the Buddhist era.
             buddhist if YEARS.contains(&(buddhist - BUDDHIST_ERA)) => buddhist - BUDDHIST_ERA,
             year => year,
         };
@@ -351,8 +352,7 @@ impl Order {
         let part = |part: u8| i8::try_from(part).ok();
         let (hour, minute, second) = stamp.clock;
         let time = Time::new(part(hour)?, part(minute)?, part(second)?, 0).ok()?;
-        let at = Offset::UTC.to_timestamp(DateTime::from_parts(date, time)).ok()?;
-        Some(MessageTime { at, offset_seconds: None, source: TimeSource::Log })
+        MessageTime::local(DateTime::from_parts(date, time), TimeSource::Log)
     }
 }
 
@@ -409,6 +409,7 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
     if phrases::is_deleted(text) {
         return vec![notice("[message deleted]".to_owned())];
     }
+    // Android writes this for messages that can be seen once.
     if text == "null" {
         return vec![notice("[not exported]".to_owned())];
     }

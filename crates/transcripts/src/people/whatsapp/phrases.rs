@@ -1,154 +1,77 @@
 //! Phrases that the program itself writes into an export, in the languages of the phones.
 
-/// Stands for pictures and files that were left out, in lower case, without marks.
+/// What stands for a file that was left out, by its kind, in lower case and without marks.
+///
+/// Android writes one phrase for everything, in angle brackets; iOS one for each kind.
 const OMITTED: &[(&str, &str)] = &[
-    // Android: one phrase for everything.
-    ("<media omitted>", "media"),
-    ("<medien ausgeschlossen>", "media"),
-    ("<médias omis>", "media"),
-    ("<multimedia omitido>", "media"),
-    ("<archivo omitido>", "media"),
-    ("<media omessi>", "media"),
-    ("<mídia oculta>", "media"),
-    ("<arquivo de mídia oculto>", "media"),
-    ("<ficheiro não revelado>", "media"),
-    ("<media weggelaten>", "media"),
-    ("<media jätettiin pois>", "media"),
-    ("<media utelämnat>", "media"),
-    ("<pominięto multimedia>", "media"),
-    ("<без медиафайлов>", "media"),
-    ("<medya dahil edilmedi>", "media"),
-    ("<省略多媒体文件>", "media"),
-    ("<媒体文件已省略>", "media"),
-    ("<媒體已略去>", "media"),
-    ("<メディアは含まれていません>", "media"),
-    ("<미디어 파일을 생략한 대화내용>", "media"),
-    ("<media tidak disertakan>", "media"),
-    ("<मीडिया के बिना>", "media"),
-    ("<תוכן המדיה לא נכלל>", "media"),
-    ("<המדיה לא נכללה>", "media"),
-    ("<تم استبعاد الوسائط>", "media"),
-    // iOS: one for each kind.
-    ("image omitted", "image"),
-    ("photo omitted", "image"),
-    ("video omitted", "video"),
-    ("video note omitted", "video"),
-    ("audio omitted", "audio"),
-    ("sticker omitted", "sticker"),
-    ("gif omitted", "image"),
-    ("document omitted", "file"),
-    ("contact card omitted", "contact"),
-    ("bild weggelassen", "image"),
-    ("video weggelassen", "video"),
-    ("audio weggelassen", "audio"),
-    ("sticker weggelassen", "sticker"),
-    ("gif weggelassen", "image"),
-    ("dokument weggelassen", "file"),
-    ("kontaktkarte ausgelassen", "contact"),
-    ("imagen omitida", "image"),
-    ("video omitido", "video"),
-    ("audio omitido", "audio"),
-    ("sticker omitido", "sticker"),
-    ("gif omitido", "image"),
-    ("documento omitido", "file"),
-    ("image absente", "image"),
-    ("vidéo absente", "video"),
-    ("audio omis", "audio"),
-    ("sticker omis", "sticker"),
-    ("document omis", "file"),
-    ("immagine omessa", "image"),
-    ("video omesso", "video"),
-    ("audio omesso", "audio"),
-    ("documento omesso", "file"),
-    ("imagem ocultada", "image"),
-    ("imagem omitida", "image"),
-    ("vídeo omitido", "video"),
-    ("áudio ocultado", "audio"),
-    ("afbeelding weggelaten", "image"),
-    ("video weggelaten", "video"),
-    ("audio weggelaten", "audio"),
-    ("kuva jätetty pois", "image"),
-    ("图像已忽略", "image"),
-    ("图片已忽略", "image"),
-    ("视频已忽略", "video"),
-    ("音频已忽略", "audio"),
-    ("贴图已忽略", "sticker"),
-    ("动图已忽略", "image"),
-    ("文档已忽略", "file"),
-    ("התמונה הושמטה", "image"),
-    ("הסרטון הושמט", "video"),
-    ("תמונה הושמטה", "image"),
-    ("تم استبعاد الصورة", "image"),
-    ("تم استبعاد الفيديو", "video"),
-    ("略過圖片", "image"),
-    ("略過影片", "video"),
-    ("略過音訊", "audio"),
+    (
+        "media",
+        "\
+         <media omitted>|<medien ausgeschlossen>|<médias omis>|<multimedia omitido>|<archivo omitido>|\
+         <media omessi>|<mídia oculta>|<arquivo de mídia oculto>|<ficheiro não revelado>|<media weggelaten>|\
+         <media jätettiin pois>|<media utelämnat>|<pominięto multimedia>|<без медиафайлов>|\
+         <medya dahil edilmedi>|<省略多媒体文件>|<媒体文件已省略>|<媒體已略去>|<メディアは含まれていません>|<미디어 파일을 생략한 대화내용>|\
+         <media tidak disertakan>|<मीडिया के बिना>|<תוכן המדיה לא נכלל>|<המדיה לא נכללה>|<تم استبعاد الوسائط>",
+    ),
+    (
+        "image",
+        "\
+         image omitted|photo omitted|gif omitted|bild weggelassen|gif weggelassen|imagen omitida|gif omitido|\
+         image absente|immagine omessa|imagem ocultada|imagem omitida|afbeelding weggelaten|kuva jätetty pois|\
+         图像已忽略|图片已忽略|动图已忽略|התמונה הושמטה|תמונה הושמטה|تم استبعاد الصورة|略過圖片",
+    ),
+    (
+        "video",
+        "\
+         video omitted|video note omitted|video weggelassen|video omitido|vidéo absente|video omesso|\
+         vídeo omitido|video weggelaten|视频已忽略|הסרטון הושמט|تم استبعاد الفيديو|略過影片",
+    ),
+    (
+        "audio",
+        "\
+         audio omitted|audio weggelassen|audio omitido|audio omis|audio omesso|áudio ocultado|audio weggelaten|\
+         音频已忽略|略過音訊",
+    ),
+    (
+        "sticker",
+        "\
+         sticker omitted|sticker weggelassen|sticker omitido|sticker omis|贴图已忽略",
+    ),
+    (
+        "file",
+        "\
+         document omitted|dokument weggelassen|documento omitido|document omis|documento omesso|文档已忽略",
+    ),
+    (
+        "contact",
+        "\
+         contact card omitted|kontaktkarte ausgelassen",
+    ),
 ];
 
 /// Stands behind the name of a file that the export holds, in brackets.
-const ATTACHED: &[&str] = &[
-    "file attached", "datei angehängt", "archivo adjunto", "fichier joint", "file allegato", "arquivo anexado",
-    "ficheiro anexado", "bestand bijgevoegd", "tiedosto liitetty", "bifogad fil", "załączono plik", "файл добавлен",
-    "dosya ekli", "文件附件", "附件", "檔案已附加", "添付ファイル", "파일 첨부됨",
-];
+const ATTACHED: &str = "\
+    file attached|datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado|ficheiro anexado|\
+    bestand bijgevoegd|tiedosto liitetty|bifogad fil|załączono plik|файл добавлен|dosya ekli|文件附件|附件|檔案已附加|\
+    添付ファイル|파일 첨부됨";
 
 /// What begins a message in place of a deleted one, in lower case.
-const DELETED: &[&str] = &[
-    "this message was deleted",
-    "you deleted this message",
-    "diese nachricht wurde gelöscht",
-    "du hast diese nachricht gelöscht",
-    "se eliminó este mensaje",
-    "eliminaste este mensaje",
-    "este mensaje fue eliminado",
-    "ce message a été supprimé",
-    "vous avez supprimé ce message",
-    "questo messaggio è stato eliminato",
-    "hai eliminato questo messaggio",
-    "mensagem apagada",
-    "esta mensagem foi apagada",
-    "você apagou esta mensagem",
-    "dit bericht is verwijderd",
-    "je hebt dit bericht verwijderd",
-    "tämä viesti poistettiin",
-    "poistit tämän viestin",
-    "данное сообщение удалено",
-    "вы удалили данное сообщение",
-    "bu mesaj silindi",
-    "bu mesajı sildiniz",
-    "此消息已删除",
-    "此消息已被删除",
-    "您已删除此消息",
-    "你已删除这条消息",
-    "這則訊息已刪除",
-    "你已刪除這則訊息",
-    "このメッセージは削除されました",
-    "삭제된 메시지입니다",
-    "הודעה זו נמחקה",
-    "מחקת הודעה זו",
-    "تم حذف هذه الرسالة",
-    "لقد حذفت هذه الرسالة",
-];
+const DELETED: &str = "\
+    this message was deleted|you deleted this message|diese nachricht wurde gelöscht|\
+    du hast diese nachricht gelöscht|se eliminó este mensaje|eliminaste este mensaje|este mensaje fue eliminado|\
+    ce message a été supprimé|vous avez supprimé ce message|questo messaggio è stato eliminato|\
+    hai eliminato questo messaggio|mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|\
+    dit bericht is verwijderd|je hebt dit bericht verwijderd|tämä viesti poistettiin|poistit tämän viestin|\
+    данное сообщение удалено|вы удалили данное сообщение|bu mesaj silindi|bu mesajı sildiniz|此消息已删除|此消息已被删除|\
+    您已删除此消息|你已删除这条消息|這則訊息已刪除|你已刪除這則訊息|このメッセージは削除されました|삭제된 메시지입니다|הודעה זו נמחקה|מחקת הודעה זו|\
+    تم حذف هذه الرسالة|لقد حذفت هذه الرسالة";
 
 /// Ends a message that was edited, in angle brackets.
-const EDITED: &[&str] = &[
-    "this message was edited",
-    "diese nachricht wurde bearbeitet",
-    "se editó este mensaje",
-    "este mensaje fue editado",
-    "ce message a été modifié",
-    "questo messaggio è stato modificato",
-    "mensagem editada",
-    "esta mensagem foi editada",
-    "dit bericht is bewerkt",
-    "tätä viestiä muokattiin",
-    "данное сообщение изменено",
-    "bu mesaj düzenlendi",
-    "此消息已编辑",
-    "这条消息已经过编辑",
-    "這則訊息已編輯",
-    "このメッセージは編集されました",
-];
+const EDITED: &str = "\
+    this message was edited|diese nachricht wurde bearbeitet|se editó este mensaje|este mensaje fue editado|\
+    ce message a été modifié|questo messaggio è stato modificato|mensagem editada|esta mensagem foi editada|\
+    dit bericht is bewerkt|tätä viestiä muokattiin|данное сообщение изменено|bu mesaj düzenlendi|此消息已编辑|\
+    这条消息已经过编辑|這則訊息已編輯|このメッセージは編集されました";
 
 /// Stands in the notice with which each chat begins.
 const ENCRYPTED: &[&str] = &[
@@ -173,12 +96,12 @@ const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„
 /// Returns what kind of file was left out, if `text` stands for one.
 pub(crate) fn omitted(text: &str) -> Option<&'static str> {
     let text = text.trim().to_lowercase();
-    OMITTED.iter().find(|(phrase, _)| *phrase == text).map(|(_, kind)| *kind)
+    OMITTED.iter().find(|(_, phrases)| phrases.split('|').any(|phrase| phrase == text)).map(|(kind, _)| *kind)
 }
 
 /// Whether `text` says that the file before it is attached.
 pub(crate) fn is_attached(text: &str) -> bool {
-    ATTACHED.contains(&text.trim().to_lowercase().as_str())
+    ATTACHED.split('|').any(|phrase| phrase == text.trim().to_lowercase())
 }
 
 /// Whether `text` stands in place of a deleted message.
@@ -186,13 +109,13 @@ pub(crate) fn is_deleted(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
     // Who removed it may be named behind the phrase: "deleted by admin Ana".
     DELETED
-        .iter()
+        .split('|')
         .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
 }
 
 /// Whether `text` is the note that a message was edited.
 pub(crate) fn is_edited(text: &str) -> bool {
-    EDITED.contains(&text.trim().trim_end_matches('.').to_lowercase().as_str())
+    EDITED.split('|').any(|phrase| phrase == text.trim().trim_end_matches('.').to_lowercase())
 }
 
 /// Whether `text` is the notice with which a chat begins.
