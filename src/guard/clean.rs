@@ -172,13 +172,9 @@ const SUMMARY_STARTS: &[&str] = &["This session is being continued from a previo
 const REQUEST_LINE: &str = "## My request for Codex:";
 
 /// Names of the files that agents load at the start; pasted with their header they are not something said.
+#[rustfmt::skip]
 const BOOT_FILES: &[&str] = &[
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "AGENTS.md",
-    "AGENTS.override.md",
-    "MEMORY.md",
-    "GEMINI.md",
+    "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "MEMORY.md", "GEMINI.md",
     "copilot-instructions.md",
 ];
 

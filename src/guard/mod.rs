@@ -7,7 +7,7 @@
 mod clean;
 mod named;
 #[cfg(test)]
-mod ordinary;
+mod ordinary_tests;
 mod pii;
 #[cfg(test)]
 mod pii_tests;
@@ -26,15 +26,10 @@ mod tests;
 mod values;
 
 pub use crate::config::{GuardSettings, Treatment};
-pub use clean::Cleaned;
-pub use clean::PRIVATE_MARKER;
-pub use clean::{INJECTED_MARKER, INJECTION_TAG};
+pub use clean::{Cleaned, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
 pub use pii::DROPPED_MARKER;
-pub use redaction::DENIED_MARKER;
-pub use redaction::Redact;
-pub use redaction::{Guard, Redacted};
+pub use redaction::{DENIED_MARKER, Guard, Redact, Redacted};
 pub use scan::Findings;
-pub use secrets::SECRETS;
-pub use secrets::{Part, Secret};
+pub use secrets::{Part, SECRETS, Secret};
 pub use steering::{Suspicion, is_pasted, steers, suspicion};
 pub use values::Naming;

@@ -207,23 +207,9 @@ const MATTERS: &[&str] = &[
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
 /// The same in Chinese, where nothing stands between the two.
+#[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
-    "管理",
-    "生成",
-    "长度",
-    "策略",
-    "规则",
-    "要求",
-    "提示",
-    "框",
-    "输入框",
-    "字段",
-    "强度",
-    "有效期",
-    "找回",
-    "重置",
-    "格式",
-    "类型",
+    "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",
 ];
 /// Words that stand before the name: "la longitud de la contraseña".
 #[rustfmt::skip]

@@ -34,14 +34,14 @@ fn finds(path: &Path, text: &str) -> Vec<String> {
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let is_false =
         |found: &&crate::guard::scan::Found| !MADE_UP.iter().any(|made_up| text[found.range.clone()].contains(made_up));
-    let told = found.iter().filter(is_false).map(|found| {
+    let reported = found.iter().filter(is_false).map(|found| {
         let (from, to) = (
             text.floor_char_boundary(found.range.start.saturating_sub(40)),
             text.floor_char_boundary(found.range.end.min(found.range.start + 80)),
         );
         format!("{} {}:{} {:?}", found.name, path.display(), line(found.range.start), &text[from..to])
     });
-    told.collect()
+    reported.collect()
 }
 
 /// A generator that needs no seed from outside, so that the text is the same everywhere.

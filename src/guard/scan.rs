@@ -216,7 +216,7 @@ fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
         let mut start = whole.range.start;
         let bounds = inside.map(|marker| (marker.start, marker.end)).chain([(whole.range.end, whole.range.end)]);
         for (end, next) in bounds.collect::<Vec<_>>() {
-            if text.get(start..end).is_some_and(tells_something) {
+            if text.get(start..end).is_some_and(could_be_secret) {
                 pieces.push(Found { range: start..end, ..whole.clone() });
             }
             start = next;
@@ -225,7 +225,7 @@ fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
     pieces
 }
 
-fn tells_something(piece: &str) -> bool {
+fn could_be_secret(piece: &str) -> bool {
     piece.chars().filter(|c| c.is_alphanumeric()).count() >= 4
 }
 

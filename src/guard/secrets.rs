@@ -405,7 +405,7 @@ pub const SECRETS: &[Secret] = &[
 
 /// What stands between the name of a secret and its value in a chat, where often nothing does. A number ends the words
 /// in between, since it is the value.
-macro_rules! tells {
+macro_rules! joining_words {
     () => {
         concat!(
             r#"(?:(?:[ *"'`_][^\n.:!?=&：。！？\d]{0,40}?)?(?: (?:is|was|ist|war|lautet|es|est|è|é|c'est|to|auf|a|à)\b"#,
@@ -424,99 +424,36 @@ macro_rules! place {
     };
 }
 
+#[rustfmt::skip]
 pub(super) const WIFI_KEY: Secret = Secret {
     name: "wifi-key",
     hints: &[
-        "wifi",
-        "wi-fi",
-        "wlan",
-        "key for",
-        "key to",
-        "key of",
-        "clave d",
-        "contra d",
-        "clé d",
-        "chave d",
-        "chiave d",
-        "schlüssel f",
-        "schlüssel z",
-        "schlüssel v",
-        "无线",
+        "wifi", "wi-fi", "wlan", "key for", "key to", "key of", "clave d", "contra d", "clé d", "chave d",
+        "chiave d", "schlüssel f", "schlüssel z", "schlüssel v", "无线",
     ],
     pattern: concat!(
         r"(?i:(?:wi-?fi|wlan)(?:'s|’s)?[ -]?(?:passkey|passphrase|network key|key|code|schlüssel|密码)",
         r"|key (?:for|to|of) [^\n.:!?=\d]{0,20}?(?:wi-?fi|wlan|hotspot)",
         r"|(?:clave|contra|clé|chave|chiave) d[a-z']{1,4} ?(?:l[ao] |l')?(?:wi-?fi|red|wlan|router|internet|réseau|box)",
         r"|schlüssel (?:fürs|für das|zum|vom) (?:wlan|wi-?fi)|无线(?:网络?)?密码)",
-        tells!()
+        joining_words!()
     ),
     reach: 0,
     part: Part::Spoken(Naming::Login),
     example: "the wifi key is {a6}-{a12}",
 };
 
+#[rustfmt::skip]
 pub(super) const ACCESS_CODE: Secret = Secret {
     name: "access-code",
     hints: &[
-        "alarm",
-        "door c",
-        "door p",
-        "door's c",
-        "gate c",
-        "gate p",
-        "gate's c",
-        "garage",
-        "keypad",
-        "lockbox",
-        "lock box",
-        "keybox",
-        "key box",
-        "key safe",
-        "safe c",
-        "safe p",
-        "safe's c",
-        "safe’s c",
-        "locker",
-        "padlock",
-        "intercom",
-        "entrance c",
-        "entry c",
-        "elevator c",
-        "disarm c",
-        "code for ",
-        "code to ",
-        "code of ",
-        "combination ",
-        "code für ",
-        "code fürs ",
-        "code der ",
-        "code des ",
-        "code vom ",
-        "code zum ",
-        "kombination ",
-        "türcode",
-        "haustürcode",
-        "tür-code",
-        "torcode",
-        "safe-code",
-        "tresorcode",
-        "código d",
-        "codigo d",
-        "clave de la ",
-        "combinación ",
-        "code de l",
-        "code du ",
-        "code d'",
-        "digicode",
-        "codice d",
-        "门禁",
-        "门锁",
-        "大门",
-        "开门",
-        "保险",
-        "报警",
-        "警报",
-        "车库",
+        "alarm", "door c", "door p", "door's c", "gate c", "gate p", "gate's c", "garage", "keypad", "lockbox",
+        "lock box", "keybox", "key box", "key safe", "safe c", "safe p", "safe's c", "safe’s c", "locker", "padlock",
+        "intercom", "entrance c", "entry c", "elevator c", "disarm c", "code for ", "code to ", "code of ",
+        "combination ", "code für ", "code fürs ", "code der ", "code des ", "code vom ", "code zum ",
+        "kombination ", "türcode", "haustürcode", "tür-code", "torcode", "safe-code", "tresorcode", "código d",
+        "codigo d", "clave de la ", "combinación ", "code de l", "code du ", "code d'", "digicode", "codice d", "门禁",
+        "门锁", "大门", "开门", "保险", "报警", "警报", "车库",
     ],
     pattern: concat!(
         r"(?i:",
@@ -531,70 +468,42 @@ pub(super) const ACCESS_CODE: Secret = Secret {
         r"|code (?:de la |de l'|du |d')(?:porte|portail|entrée|alarme|coffre|garage|immeuble|interphone)",
         r"|codice d(?:el|ella|ell'|i) ?(?:porta|portone|cancello|allarme|cassaforte|garage))",
         r"(?-u:\b)",
-        tells!(),
+        joining_words!(),
         r"|(?:门禁|门锁|大门|开门|保险[箱柜]|报警器?|警报器?|车库)的?(?:密?码|PIN)",
-        tells!()
+        joining_words!()
     ),
     reach: 0,
     part: Part::Spoken(Naming::Code),
     example: "the alarm code is {d8}",
 };
 
+#[rustfmt::skip]
 pub(super) const ONE_TIME_CODE: Secret = Secret {
     name: "one-time-code",
     hints: &[
-        "verification code",
-        "confirmation code",
-        "one-time code",
-        "login code",
-        "2fa code",
-        "mfa code",
-        "sms code",
-        "authenticator code",
-        "card pin",
-        "sim pin",
-        "phone pin",
-        "bestätigungscode",
-        "sicherheitscode",
-        "einmalcode",
-        "verifizierungscode",
-        "geheimzahl",
-        "zugangscode",
-        "zutrittscode",
-        "entsperrcode",
-        "número secreto",
-        "numero secreto",
-        "código de ",
-        "codigo de ",
-        "code de vérification",
-        "codice di verifica",
-        "验证码",
-        "动态码",
-        "动态口令",
+        "verification code", "confirmation code", "one-time code", "login code", "2fa code", "mfa code", "sms code",
+        "authenticator code", "card pin", "sim pin", "phone pin", "bestätigungscode", "sicherheitscode",
+        "einmalcode", "verifizierungscode", "geheimzahl", "zugangscode", "zutrittscode", "entsperrcode",
+        "número secreto", "numero secreto", "código de ", "codigo de ", "code de vérification", "codice di verifica",
+        "验证码", "动态码", "动态口令",
     ],
     pattern: concat!(
         r"(?i:(?:verification|confirmation|one-time|login|2fa|mfa|sms|authenticator) code|(?:card|sim|phone) pin",
         r"|bestätigungscode|sicherheitscode|einmalcode|verifizierungscode|geheimzahl|zugangscode|zutrittscode|entsperrcode|n[uú]mero secreto",
         r"|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|un solo uso|verificação)",
         r"|code de vérification|codice di verifica|验证码|动态码|动态口令)",
-        tells!()
+        joining_words!()
     ),
     reach: 0,
     part: Part::Spoken(Naming::Pin),
     example: "verification code {d8}",
 };
 
+#[rustfmt::skip]
 pub(super) const YOUR_CODE: Secret = Secret {
     name: "your-code",
     hints: &[
-        "your code",
-        "tu código",
-        "su código",
-        "dein code",
-        "ihr code",
-        "die tan",
-        "deine tan",
-        "ihre tan",
+        "your code", "tu código", "su código", "dein code", "ihr code", "die tan", "deine tan", "ihre tan",
         "meine tan",
     ],
     pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre|meine) tan)(?: (?:is|es|ist|war|lautet)|:) ",
@@ -626,26 +535,12 @@ pub(super) const CARD_CODE: Secret = inner(
 )
 .taking(Part::Apart(anything));
 
+#[rustfmt::skip]
 pub(super) const LOGIN_PAIR: Secret = Secret {
     name: "login-pair",
     hints: &[
-        "user ",
-        "user:",
-        "user=",
-        "username",
-        "login ",
-        "login:",
-        "usuario",
-        "usuária",
-        "usuário",
-        "benutzer",
-        "utilisateur",
-        "identifiant",
-        "utente",
-        "用户",
-        "账号",
-        "帐号",
-        "账户",
+        "user ", "user:", "user=", "username", "login ", "login:", "usuario", "usuária", "usuário", "benutzer",
+        "utilisateur", "identifiant", "utente", "用户", "账号", "帐号", "账户",
     ],
     pattern: concat!(
         r"(?i:user(?:name)?|login|usuari[oa]|usuári[oa]|benutzer(?:name)?|utilisateur|identifiant|utente|用户名?|账[号户]|帐号)",
