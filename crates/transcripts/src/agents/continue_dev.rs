@@ -41,11 +41,8 @@ impl Ingestor for Continue {
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
             let answered = answered(history);
-            for item in history {
-                for message in messages(item, &answered) {
-                    draft.push(Message { time, ..message }, sink);
-                }
-            }
+            let messages = history.iter().flat_map(|item| messages(item, &answered));
+            draft.extend(messages.map(|message| Message { time, ..message }), sink);
             draft.finish(sink);
         }
         Ok(())

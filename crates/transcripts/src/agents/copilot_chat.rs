@@ -50,7 +50,7 @@ impl Ingestor for CopilotChat {
                 sink.skip(number, reason);
             }
         }
-        read_session(&file, &replay.finish(), 1, sink);
+        read_session(&file, &replay.state, 1, sink);
         Ok(())
     }
 }
@@ -102,14 +102,18 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
         let asked_at = clock.next(stamped);
         // Only the request is stamped; its answer comes some time after.
         let answered_at = asked_at.map(MessageTime::derived);
-        for said in messages_of(request) {
-            let message = Message { time: if said.is_asked { asked_at } else { answered_at }, ..said.message };
-            // An export names no session, but its requests have ids that no other session repeats.
-            draft.name_after(&message, || match request["requestId"].text() {
-                Some(id) => identity::of_parts(&[id]),
-                None => identity::of_file(&file.stem, &message),
-            });
-            draft.push(message, sink);
+        let request_id = request["requestId"].text();
+        let response_id = request["responseId"].text().or(request_id);
+        let halves = [(request_id, asked_at, asked(request)), (response_id, answered_at, answered(request))];
+        for (id, time, messages) in halves {
+            for message in &messages {
+                // An export names no session, but its requests have ids that no other session repeats.
+                draft.name_after(message, || match request_id {
+                    Some(id) => identity::of_parts(&[id]),
+                    None => identity::of_file(&file.stem, message),
+                });
+            }
+            draft.push_all(id.unwrap_or_default(), time, messages, sink);
         }
     }
     draft.finish(sink);
@@ -181,11 +185,6 @@ impl Replay {
         }?;
         self.held = self.held.saturating_add(added).saturating_sub(removed);
         Ok(())
-    }
-
-    /// Returns the document.
-    fn finish(self) -> Value {
-        self.state
     }
 }
 
@@ -268,27 +267,9 @@ fn weight(value: &Value) -> usize {
 
 // One request of a chat: what the user asked, and all that came back.
 
-/// A message, and whether it is the asking or the answering.
-struct Said {
-    is_asked: bool,
-    message: Message,
-}
-
 /// Whether the request was undone, and will be gone once the next one is sent.
 fn is_taken_back(request: &Value) -> bool {
     request["shouldBeRemovedOnSend"].is_object() && request["shouldBeRemovedOnSend"]["afterUndoStop"].is_null()
-}
-
-/// Returns what was asked and what was answered.
-fn messages_of(request: &Value) -> Vec<Said> {
-    let said = |is_asked: bool, id: &str, message: Message| Said {
-        is_asked,
-        message: Message { id: id.to_owned(), ..message },
-    };
-    let request_id = request["requestId"].text().unwrap_or_default();
-    let response_id = request["responseId"].text().unwrap_or(request_id);
-    let asked = asked(request).into_iter().map(|message| said(true, request_id, message));
-    asked.chain(answered(request).into_iter().map(|message| said(false, response_id, message))).collect()
 }
 
 fn asked(request: &Value) -> Vec<Message> {
@@ -593,7 +574,7 @@ mod changes_tests {
     fn replayed(changes: &[Value]) -> (Value, Vec<&'static str>) {
         let mut replay = Replay::default();
         let failed = changes.iter().filter_map(|change| replay.apply(change.clone()).err()).collect();
-        (replay.finish(), failed)
+        (replay.state, failed)
     }
 
     #[test]
@@ -625,7 +606,7 @@ mod changes_tests {
         }
         let failed = (0..20).filter(|_| replay.apply(answer(None)).is_err()).count();
         assert_eq!(failed, 18);
-        assert_eq!(replay.finish()["requests"].as_array().map(Vec::len), Some(3));
+        assert_eq!(replay.state["requests"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]

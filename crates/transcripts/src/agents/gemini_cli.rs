@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::agents::turn;
 use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 
@@ -57,11 +58,11 @@ impl Ingestor for GeminiCli {
             return Ok(());
         }
         let mut session = Session::new(&input);
-        let saved = Saved::of(&input);
+        let (stem, origin, saved) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
         let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
         while let Some((number, value)) = records.next_json::<Value>(sink)? {
             if is_checkpoint(&value) {
-                saved.read(&value["history"], sink);
+                read_checkpoint(&value["history"], &stem, &origin, saved, sink);
             } else if !session.take(number, value, sink) {
                 sink.skip(number, "neither a message nor a change of one");
             }
@@ -126,30 +127,15 @@ fn named_session(name: &str) -> Option<String> {
     (digits.len() == ID_DIGITS).then(|| digits.to_owned())
 }
 
-/// What the file says of a chat that was saved under a name.
-struct Saved {
-    stem: String,
-    origin: String,
-    time: Option<crate::MessageTime>,
-}
-
-impl Saved {
-    fn of(input: &Input) -> Self {
-        Self { stem: input.stem(), origin: input.path.display().to_string(), time: identity::file_time(input) }
-    }
-
-    fn read(&self, history: &Value, sink: &mut Sink<'_>) {
-        let turns = history.list();
-        let messages: Vec<Message> = turns.iter().flat_map(turn).collect();
-        let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
-        let mut draft = Assembler::new(NAME, identity::of_file(&self.stem, first), self.origin.as_str());
-        draft.meta().created_at = self.time.map(|time| time.at);
-        draft.meta().title = self.stem.strip_prefix("checkpoint-").map(str::to_owned);
-        for message in messages {
-            draft.push(Message { time: self.time, ..message }, sink);
-        }
-        draft.finish(sink);
-    }
+/// Reads a chat that was saved under a name, which the file's name holds.
+fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<MessageTime>, sink: &mut Sink<'_>) {
+    let messages: Vec<Message> = history.list().iter().flat_map(turn_messages).collect();
+    let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
+    let mut draft = Assembler::new(NAME, identity::of_file(stem, first), origin);
+    draft.meta().created_at = time.map(|time| time.at);
+    draft.meta().title = stem.strip_prefix("checkpoint-").map(str::to_owned);
+    draft.push_all("", time, messages, sink);
+    draft.finish(sink);
 }
 
 // One recording while it is read: records are held until it is known that they stay.
@@ -171,7 +157,8 @@ struct Session {
     gone: HashSet<String>,
     bytes: usize,
     is_named: bool,
-    author: Author,
+    /// Whether another agent writes the prompts.
+    is_agents: bool,
     id: Option<String>,
     /// The root of the project, from the note beside the folder of recordings.
     root: Option<String>,
@@ -188,7 +175,7 @@ impl Session {
             gone: HashSet::new(),
             bytes: 0,
             is_named: false,
-            author: Author::Person,
+            is_agents: false,
             id: None,
             root: noted_root(input),
             clock: Clock::default(),
@@ -226,7 +213,7 @@ impl Session {
         let text = |key: &str| head[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         self.id = self.id.take().or(text("sessionId"));
         if head["kind"] == "subagent" {
-            self.author = Author::Agent;
+            self.is_agents = true;
         }
         // The note may be of another project that once had this folder; the hash in the recording decides.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
@@ -261,7 +248,7 @@ impl Session {
             sink.skip(number, "changes a message of a part that was read already");
             return;
         }
-        let mut messages = messages(record, self.author);
+        let mut messages = messages(record, self.is_agents);
         self.date(&mut messages);
         let bytes = weight(&messages);
         self.bytes += bytes;
@@ -298,9 +285,8 @@ impl Session {
         let count = self.turns.len().saturating_sub(kept);
         self.name();
         for turn in self.turns.drain(..count) {
-            for message in turn.messages {
-                self.draft.push(Message { id: turn.id.clone(), ..message }, sink);
-            }
+            let id = || turn.id.clone();
+            self.draft.extend(turn.messages.into_iter().map(|message| Message { id: id(), ..message }), sink);
             self.gone.extend(Some(turn.id).filter(|id| !id.is_empty()));
         }
         self.places = self.turns.iter().enumerate().map(|(place, turn)| (turn.id.clone(), place)).collect();
@@ -312,7 +298,7 @@ impl Session {
     fn name(&mut self) {
         if let Some(id) = self.id.clone().filter(|_| !self.is_named) {
             let first = self.turns.first().map(|turn| turn.id.as_str()).unwrap_or_default();
-            let id = if self.author == Author::Agent { format!("{id}/{first}") } else { id };
+            let id = if self.is_agents { format!("{id}/{first}") } else { id };
             self.draft.set_external_id(id);
             self.is_named = true;
         }
@@ -339,15 +325,8 @@ const OPENING: &str = "This is the Gemini CLI. We are setting up the context";
 const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
 const REMEMBER: &str = "/memory add ";
 
-/// Whether a person or another agent types the prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Author {
-    Person,
-    Agent,
-}
-
 /// Returns what a record of a session says, in order: reasoning, words, and calls with their answers.
-fn messages(record: &Value, author: Author) -> Vec<Message> {
+fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
     let mut messages = match record["type"].as_str() {
         Some("user") => user(record),
         Some("gemini") => gemini(record),
@@ -357,15 +336,15 @@ fn messages(record: &Value, author: Author) -> Vec<Message> {
     let time = time_of(record);
     for message in &mut messages {
         message.time = message.time.or(time);
-        if author == Author::Agent && matches!(message.role, Role::User | Role::Assistant) {
-            message.role = Role::Other;
-        }
+    }
+    if is_agents {
+        turn::of_sub_agent(&mut messages);
     }
     messages
 }
 
 /// Returns what a turn of a saved chat says.
-pub(in crate::agents) fn turn(turn: &Value) -> Vec<Message> {
+pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
     let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
         (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
         (Some("user"), Kind::Prose) => typed(&text),

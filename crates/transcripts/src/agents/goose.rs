@@ -78,18 +78,11 @@ fn is_export(document: &Value) -> bool {
     document["working_dir"].is_string() && document["conversation"].is_array()
 }
 
-/// Who writes the user's turn of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Author {
-    Person,
-    /// Another agent, or a schedule.
-    Program,
-}
-
 /// One session while it is read.
 struct Session {
     id: String,
-    author: Author,
+    /// Whether another agent, or a schedule, writes the user's turn.
+    is_programs: bool,
     is_compacted: bool,
     draft: Assembler,
 }
@@ -97,7 +90,7 @@ struct Session {
 impl Session {
     fn new(id: String, origin: String) -> Self {
         let draft = Assembler::new(NAME, id.as_str(), origin);
-        Self { id, author: Author::Person, is_compacted: false, draft }
+        Self { id, is_programs: false, is_compacted: false, draft }
     }
 
     fn describe(&mut self, header: &Value) {
@@ -107,7 +100,7 @@ impl Session {
         meta.project = header["working_dir"].owned();
         meta.created_at = identity::instant(&header["created_at"]);
         if header["session_type"].as_str().is_some_and(is_programs) || header["schedule_id"].text().is_some() {
-            self.author = Author::Program;
+            self.is_programs = true;
         }
     }
 
@@ -117,7 +110,7 @@ impl Session {
         // Only a compaction hides a message from the agent.
         self.is_compacted |= metadata["agentVisible"] == false;
         let mut messages = messages_of(record["role"].string(), &record["content"], metadata, self.is_compacted);
-        if self.author == Author::Program {
+        if self.is_programs {
             turn::of_sub_agent(&mut messages);
         }
         for message in &messages {
@@ -173,7 +166,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
     meta.created_at = database::text(row, 5).and_then(|text| identity::instant(&Value::String(text)));
     meta.model = database::value(row, 6)["model_name"].owned();
     if database::text(row, 4).as_deref().is_some_and(is_programs) {
-        session.author = Author::Program;
+        session.is_programs = true;
     }
     session
 }

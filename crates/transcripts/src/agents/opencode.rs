@@ -49,7 +49,7 @@ impl Ingestor for OpenCode {
             for entry in export["messages"].list() {
                 let parts = entry["parts"].list().iter().cloned().collect();
                 let id = entry["info"]["id"].string();
-                session.take(Said { id, info: &entry["info"], parts }, sink);
+                session.take(id, &entry["info"], parts, sink);
             }
             session.draft.finish(sink);
         }
@@ -79,13 +79,6 @@ fn is_export(document: &Value) -> bool {
 /// How the titles begin that a session has until it gets one of its own.
 const PLACEHOLDER_TITLES: &[&str] = &["New session - ", "Child session - "];
 
-/// A message and its parts.
-struct Said<'a> {
-    id: &'a str,
-    info: &'a Value,
-    parts: Vec<Value>,
-}
-
 /// A session; what follows the place to which it was taken back is left out.
 struct Session {
     draft: Assembler,
@@ -114,17 +107,17 @@ impl Session {
     }
 
     /// Adds the next message.
-    fn take(&mut self, said: Said<'_>, sink: &mut Sink<'_>) {
-        let Some(parts) = self.kept(said.id, said.parts) else { return };
+    fn take(&mut self, id: &str, info: &Value, parts: Vec<Value>, sink: &mut Sink<'_>) {
+        let Some(parts) = self.kept(id, parts) else { return };
         if self.draft.meta().model.is_none() {
-            let model = said.info["modelID"].text().or_else(|| said.info["model"]["modelID"].text());
+            let model = info["modelID"].text().or_else(|| info["model"]["modelID"].text());
             self.draft.meta().model = model.map(str::to_owned);
         }
-        let head = MessageHead::of(said.id, said.info);
+        let head = MessageHead::of(id, info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
-        if let Some(error) = said.info["error"]["data"]["message"].text() {
+        if let Some(error) = info["error"]["data"]["message"].text() {
             let failed = Message::context(error);
-            messages.push(Message { id: said.id.to_owned(), time: head.time, ..failed });
+            messages.push(Message { id: id.to_owned(), time: head.time, ..failed });
         }
         if self.is_sub_agents {
             turn::of_sub_agent(&mut messages);
@@ -201,7 +194,7 @@ fn read_messages(
         let id = database::text(row, 1).unwrap_or_default();
         if let Some(info) = database::parsed(row, 2, "row of message", sink) {
             let parts = parts_of(database, &id, sink)?;
-            session.take(Said { id: &id, info: &info, parts }, sink);
+            session.take(&id, &info, parts, sink);
         }
         Ok(())
     })?;
@@ -253,7 +246,7 @@ fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
             let id = stem(&listing.names[place]);
             let below = listing.below(&format!("part/{id}/"));
             let parts = below.into_iter().filter_map(|place| listing.parsed(place, sink)).collect();
-            session.take(Said { id, info: &info, parts }, sink);
+            session.take(id, &info, parts, sink);
         }
         session.draft.finish(sink);
     }

@@ -112,7 +112,7 @@ impl Session {
 
 fn messages(line: &Value) -> Vec<Message> {
     let subtype = line["subtype"].string();
-    let mut messages = gemini_cli::turn(&line["message"]);
+    let mut messages = gemini_cli::turn_messages(&line["message"]);
     match line["type"].string() {
         "system" if subtype == "slash_command" => {
             let command = line["systemPayload"]["rawCommand"].string();

@@ -63,9 +63,7 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
     draft.meta().title = conversation["name"].owned();
     draft.meta().model = model;
     draft.meta().created_at = started.map(|time| time.at);
-    for message in said {
-        draft.push(Message { time: clock.next(None), ..message }, sink);
-    }
+    draft.extend(said.into_iter().map(|message| Message { time: clock.next(None), ..message }), sink);
     draft.finish(sink);
 }
 

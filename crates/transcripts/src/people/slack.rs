@@ -54,7 +54,7 @@ impl Ingestor for Slack {
         let mut names = Names::of(folder, sink)?;
         for channel in folder.folders("") {
             let origin = folder.path().join(&channel).display().to_string();
-            let known = names.channel(&channel).cloned();
+            let known = names.channels.get(&channel).cloned();
             let id = known.as_ref().map_or_else(|| identity::of_parts(&["slack", &channel]), |known| known.id.clone());
             let mut room = Room::new(names, id, origin);
             let title = known.as_ref().map_or_else(|| format!("#{channel}"), |known| known.title.clone());
@@ -338,7 +338,7 @@ impl Author {
     fn of(value: &Value, names: &Names) -> Self {
         let comment = &value["comment"]["user"];
         let id = comment.as_str().or(value["user"].as_str()).filter(|id| !id.is_empty());
-        let known = id.and_then(|id| names.person(id));
+        let known = id.and_then(|id| names.people.get(id));
         let is_bot = value["subtype"] == "bot_message"
             || known.is_some_and(|person| person.is_bot)
             || id.is_none() && value["bot_id"].is_string();
@@ -444,7 +444,7 @@ fn unescape(text: &str) -> String {
 fn reference(inside: &str, names: &Names) -> String {
     let (target, label) = inside.split_once('|').map_or((inside, ""), |(target, label)| (target, label.trim()));
     if let Some(id) = target.strip_prefix('@') {
-        let name = names.person(id).map(|person| person.name.as_str());
+        let name = names.people.get(id).map(|person| person.name.as_str());
         return format!("@{}", name.unwrap_or(if label.is_empty() { id } else { label }));
     }
     if let Some(id) = target.strip_prefix('#') {
@@ -602,16 +602,6 @@ impl Names {
             each_listed(folder, file, sink, &mut |channel| names.add_channel(file, channel))?;
         }
         Ok(names)
-    }
-
-    /// Returns the person with this id.
-    fn person(&self, id: &str) -> Option<&Person> {
-        self.people.get(id)
-    }
-
-    /// Returns the channel whose days stand in the folder called `name`.
-    fn channel(&self, name: &str) -> Option<&Channel> {
-        self.channels.get(name)
     }
 
     /// Returns the name of the channel with this id.
@@ -818,7 +808,7 @@ mod tests {
         std::fs::write(place.path().join("users.json"), users).unwrap();
         let mut ignore = |_| {};
         let names = Names::of(&Folder::directory(place.path()), &mut Sink::new(&mut ignore)).unwrap();
-        assert_eq!(["U1", "U2"].map(|id| names.person(id).unwrap().name.as_str()), ["sam (U1)", "sam (U2)"]);
+        assert_eq!(["U1", "U2"].map(|id| names.people.get(id).unwrap().name.as_str()), ["sam (U1)", "sam (U2)"]);
     }
 
     #[test]

@@ -142,22 +142,14 @@ enum Origin {
     Agent,
 }
 
-/// Where in the file the reading stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Lines of the thread itself.
-    Own,
-    /// Lines copied from the thread that this one was forked from.
-    Replay,
-}
-
 /// Collects one thread.
 struct Thread {
     turns: Turns,
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
-    place: Place,
+    /// Whether the lines are a copy of the thread that this one was forked from.
+    in_copy: bool,
     replayed: Option<usize>,
     disabled_at: Option<usize>,
     zone: Option<TimeZone>,
@@ -174,7 +166,7 @@ impl Thread {
             own_id: None,
             started_at: None,
             origin: Origin::Person,
-            place: Place::Own,
+            in_copy: false,
             replayed: None,
             disabled_at: None,
             zone: None,
@@ -243,7 +235,7 @@ impl Thread {
     fn take_head(&mut self, number: usize, head: &Value) {
         let Some(id) = head["id"].text() else { return };
         if self.own_id.as_ref().is_some_and(|own| own != id) {
-            self.place = Place::Replay;
+            self.in_copy = true;
             self.replayed.get_or_insert(number);
             return;
         }
@@ -289,7 +281,7 @@ impl Thread {
     fn take_context(&mut self, context: &Value, time: Option<MessageTime>) {
         let meta = self.turns.draft.meta();
         meta.project = meta.project.take().or_else(|| context["cwd"].owned());
-        if self.place == Place::Own {
+        if !self.in_copy {
             meta.model = context["model"].owned().or(meta.model.take());
             self.zone = context["timezone"].text().and_then(|name| TimeZone::get(name).ok()).or(self.zone.take());
             self.instruct(context, time);
@@ -313,7 +305,7 @@ impl Thread {
     /// Whether a line repeats the parent's: it stands in the copy, or was written before this thread began.
     fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
         let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
-        let is_replay = self.place == Place::Replay || self.origin != Origin::Person && is_older;
+        let is_replay = self.in_copy || self.origin != Origin::Person && is_older;
         if is_replay {
             self.replayed.get_or_insert(number);
         }
@@ -322,13 +314,13 @@ impl Thread {
 
     /// Ends the copy at the first turn that began after the thread did.
     fn end_replay(&mut self, event: &Value, time: Option<MessageTime>) {
-        if self.place == Place::Own || !matches!(event["type"].string(), "task_started" | "turn_started") {
+        if !self.in_copy || !matches!(event["type"].string(), "task_started" | "turn_started") {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
-            self.place = Place::Own;
+            self.in_copy = false;
         }
     }
 
@@ -516,9 +508,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             }
             // An item is printed when it starts, changes and ends; the last has all of it.
             "item.completed" => {
-                for message in stream_messages(&line["item"]) {
-                    draft.push(Message { time, ..message }, sink);
-                }
+                draft.push_all("", time, stream_messages(&line["item"]), sink);
             }
             "error" | "turn.failed" => {
                 let text = line["message"].as_str().or(line["error"]["message"].as_str()).unwrap_or_default();
