@@ -43,15 +43,17 @@ impl Ingestor for Cline {
             return Ok(());
         }
         let mut task = Task::new(&input);
-        let (mut history, mut screen) = (HistoryReader::default(), ScreenReader::default());
+        let (mut history, mut is_first) = (HistoryReader::default(), true);
         let mut records = Records::elements(input);
         while let Some((number, value)) = records.next_json::<Value>(sink)? {
-            let messages = if is_screen { screen.messages(&value) } else { history.messages(&value) };
+            let messages = if is_screen { shown_messages(&value, is_first) } else { history.messages(&value) };
             let Some(messages) = messages else {
                 sink.skip(number, "not a message of a task");
                 continue;
             };
-            task.note(history.place());
+            // Before there was a word for it, the task was the first text.
+            is_first = false;
+            task.note(&history.place);
             for message in messages {
                 task.push(message, value["ts"].as_i64(), sink);
             }
@@ -181,11 +183,6 @@ struct HistoryReader {
 }
 
 impl HistoryReader {
-    /// Returns what the surroundings have said so far.
-    fn place(&self) -> &Place {
-        &self.place
-    }
-
     /// Returns what one message says; `None` if it is none.
     fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
         let content = &value["content"];
@@ -331,27 +328,15 @@ fn is_shown(value: &Value) -> bool {
     kind.is_some_and(|kind| value[kind].is_string()) && value["ts"].is_i64()
 }
 
-/// Reads one shown thing after the other.
-#[derive(Default)]
-struct ScreenReader {
-    began: bool,
-}
-
-impl ScreenReader {
-    /// Returns what was shown; `None` if `value` is nothing of the kind.
-    fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
-        if !is_shown(value) {
-            return None;
-        }
-        // Before there was a word for it, the task was the first text.
-        let is_first = !std::mem::replace(&mut self.began, true);
-        let text = value["text"].string();
-        let images = value["images"].as_array().map_or(0, Vec::len);
-        let mut messages = vec![shown(value, is_first, &without_data(text))];
-        messages.extend((0..images).map(|_| Message::new(Role::User, Kind::Attachment, "[image]")));
-        messages.retain(|message| !message.text.trim().is_empty());
-        Some(messages)
+/// Returns what was shown; `None` if `value` is nothing of the kind.
+fn shown_messages(value: &Value, is_first: bool) -> Option<Vec<Message>> {
+    if !is_shown(value) {
+        return None;
     }
+    let mut messages = vec![shown(value, is_first, &without_data(value["text"].string()))];
+    messages.extend(value["images"].list().iter().map(|_| Message::new(Role::User, Kind::Attachment, "[image]")));
+    messages.retain(|message| !message.text.trim().is_empty());
+    Some(messages)
 }
 
 fn shown(value: &Value, is_first: bool, text: &str) -> Message {

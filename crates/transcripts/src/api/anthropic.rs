@@ -60,9 +60,7 @@ impl Ingestor for Anthropic {
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
             if is_message(value) && !is_reply(value) {
-                for message in messages_of(value) {
-                    loose.push(message, sink);
-                }
+                messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(conversation) = conversation(&object, sink) {
                 conversation.hand_over(&object, objects.layout, &stem, sink);
             }

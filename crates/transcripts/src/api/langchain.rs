@@ -37,9 +37,7 @@ impl Ingestor for LangChain {
                 let pieces = Conversation { source: self.name(), id, facts: vec![value], messages };
                 pieces.hand_over(&object, objects.layout, &stem, sink);
             } else if is_langchain(value) {
-                for message in messages_of(value) {
-                    loose.push(message, sink);
-                }
+                messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else if let Some(runs) = value["runs"].as_array() {
                 runs.iter().for_each(|run| read_run(run, &object, &mut threads, sink));
             } else if is_run(value) {

@@ -42,9 +42,7 @@ impl Ingestor for OpenAiChat {
                 let pieces = Conversation { source: self.name(), id, facts, messages };
                 pieces.hand_over(&object, objects.layout, &stem, sink);
             } else if is_message(value) {
-                for message in messages_of(value) {
-                    loose.push(message, sink);
-                }
+                messages_of(value).into_iter().for_each(|message| loose.push(message, sink));
             } else {
                 sink.skip(object.number, "neither a message nor a conversation");
             }

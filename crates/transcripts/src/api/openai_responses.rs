@@ -152,14 +152,9 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };
     let created = identity::instant(&response["created_at"]);
-    let messages: Vec<Message> = messages
-        .into_iter()
-        .chain(
-            answer
-                .into_iter()
-                .map(|message| Message { time: message.time.or(created.map(crate::MessageTime::logged)), ..message }),
-        )
-        .collect();
+    let time = created.map(crate::MessageTime::logged);
+    let answer = answer.into_iter().map(|message| Message { time: message.time.or(time), ..message });
+    let messages: Vec<Message> = messages.into_iter().chain(answer).collect();
     let derived = || match (layout, messages.first()) {
         (Layout::One, Some(first)) => identity::of_file(stem, first),
         _ => crate::content_hash(&messages),

@@ -155,13 +155,10 @@ impl Assembler {
             let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
             self.set_external_id(id);
         }
-        let rest = Transcript {
-            messages: Vec::new(),
-            external_id: part_id(&self.base_id, self.part + 1),
-            ..self.transcript.clone_meta()
-        };
-        sink.transcript(std::mem::replace(&mut self.transcript, rest));
+        let messages = std::mem::take(&mut self.transcript.messages);
+        sink.transcript(Transcript { messages, ..self.transcript.clone() });
         self.part += 1;
+        self.transcript.external_id = part_id(&self.base_id, self.part);
         self.bytes = 0;
     }
 }
@@ -173,23 +170,6 @@ fn weight(message: &Message) -> usize {
 
 fn part_id(base: &str, part: usize) -> String {
     if part == 1 { base.to_owned() } else { format!("{base}#{part}") }
-}
-
-impl Transcript {
-    /// Copies everything but the messages.
-    fn clone_meta(&self) -> Self {
-        Self {
-            source: self.source.clone(),
-            external_id: self.external_id.clone(),
-            origin: self.origin.clone(),
-            title: self.title.clone(),
-            project: self.project.clone(),
-            repository: self.repository.clone(),
-            model: self.model.clone(),
-            created_at: self.created_at,
-            messages: Vec::new(),
-        }
-    }
 }
 
 /// Returns `text` without the space around it and without NUL, within `limit` bytes: its start and its end, with what

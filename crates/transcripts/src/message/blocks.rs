@@ -2,65 +2,9 @@
 //!
 //! A field of another type than expected reads as missing, so that a wrong type never costs a record.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::json::Json;
-
-/// An object read as `T`, or nothing where there is anything else.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) Option<T>);
-
-impl<T> Default for Object<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-struct ObjectVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Object<T>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any value")
-    }
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Object(None))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Object(None))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(|value| Object(Some(value)))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ObjectVisitor(PhantomData))
-    }
-}
 
 /// Longest argument of a tool that is looked at, in bytes; a target is shown with far less.
 const MAX_ARGUMENT_BYTES: usize = 512;
@@ -149,28 +93,12 @@ mod tests {
         assert_eq!(output(&json!("a")), "a");
     }
 
-    #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Sample {
-        object: Object<Part>,
-    }
-
-    #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Part {
-        text: Value,
-    }
-
     #[test]
     fn a_wrong_type_reads_as_nothing_whatever_it_is() {
         for wrong in ["null", "1.5", "99999999999999999999", "[1,[2]]", r#"{"x":{"y":[]}}"#, "true", "-7"] {
             let value: Value = serde_json::from_str(wrong).unwrap();
             assert_eq!((value.text(), value.string(), words(&value), attachment(&value)), (None, "", None, None));
             assert_eq!((target(&value), output(&value)), (String::new(), String::new()), "{wrong}");
-            let inner = serde_json::from_str::<Sample>(&format!(r#"{{"object":{{"text":{wrong}}}}}"#)).unwrap();
-            assert_eq!(inner.object.0.unwrap().text.text(), None, "{wrong}");
-            let outer = serde_json::from_str::<Sample>(&format!(r#"{{"object":{wrong}}}"#)).unwrap();
-            assert_eq!(outer.object.0.is_some(), wrong.starts_with('{'), "{wrong}");
         }
     }
 }

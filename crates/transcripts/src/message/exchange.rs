@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::chat::{messages_of, plain, role_named};
+use crate::message::chat::{messages_of, plain};
 use crate::message::identity;
 use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash, json};
 
@@ -106,12 +106,12 @@ pub(crate) fn embedded(text: &str) -> Option<Value> {
 }
 
 fn said(half: Half, text: &str) -> Message {
-    let role = match half {
-        Half::Question => role_named("user"),
-        Half::Answer => role_named("assistant"),
+    let (name, role) = match half {
+        Half::Question => ("user", Role::User),
+        Half::Answer => ("assistant", Role::Assistant),
     };
-    let content = serde_json::json!({ "content": text, "role": if role == Role::User { "user" } else { "assistant" } });
-    messages_of(&content).pop().unwrap_or_else(|| Message::prose(role, ""))
+    let said = messages_of(&serde_json::json!({"role": name, "content": text})).pop();
+    said.unwrap_or_else(|| Message::prose(role, ""))
 }
 
 /// Returns what `output` adds to `input`, where it begins by repeating all of it.

@@ -63,19 +63,14 @@ fn start(
     modified: Option<Timestamp>,
     inside: Option<(Folder, String)>,
 ) -> Result<Input, IngestError> {
-    let mut decoded = decode(raw).and_then(|(mut reader, head)| {
-        reader.fill_buf()?;
-        Ok((reader, head))
-    });
-    match decoded.as_mut() {
-        Ok((_, head)) if head.iter().all(u8::is_ascii_whitespace) && head.len() < HEAD_BYTES => {
-            Err(IngestError::Empty { path })
-        }
-        _ => match decoded {
-            Ok((reader, head)) => Ok(Input { path, modified, reader, head, inside }),
-            Err(source) => Err(IngestError::Read { path, source }),
-        },
+    let failed = |source| IngestError::Read { path: path.clone(), source };
+    let (mut reader, head) = decode(raw).map_err(failed)?;
+    // What stands behind the head is damaged more often than the head, and opening must say so.
+    reader.fill_buf().map_err(failed)?;
+    if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
+        return Err(IngestError::Empty { path });
     }
+    Ok(Input { path, modified, reader, head, inside })
 }
 
 type Decoded = (Box<dyn BufRead + Send>, Vec<u8>);
@@ -257,8 +252,7 @@ impl Folder {
     /// # Errors
     /// [`IngestError::Read`] if it is damaged.
     pub fn archive(path: &Path) -> Result<Self, IngestError> {
-        let archive = Archive::open(path)?;
-        Ok(Self { path: archive.path().to_owned(), archive: Some(Arc::new(archive)) })
+        Ok(Self { path: path.to_owned(), archive: Some(Arc::new(Archive::open(path)?)) })
     }
 
     /// Returns the path of the directory or zip file.
@@ -299,7 +293,7 @@ impl Folder {
                 .filter_map(|entry| Some(slashed(entry.path().strip_prefix(&self.path).ok()?)))
                 .collect();
         };
-        archive.names().map(str::to_owned).collect()
+        archive.entries.iter().map(|entry| entry.name.clone()).collect()
     }
 
     /// Opens the file called `name`.
@@ -404,16 +398,6 @@ impl Archive {
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { path: path.to_owned(), entries })
-    }
-
-    /// Returns the path of the zip file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the names of the files in it, sorted; a folder that holds all of them is left out of the names.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.name.as_str())
     }
 
     /// Returns the names that begin with `prefix`, sorted; the others are not looked at.

@@ -19,6 +19,26 @@ pub struct Record {
     pub complete: bool,
 }
 
+impl Record {
+    /// Parses the text as `T`; a record that cannot be used is reported.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, sink: &mut Sink<'_>) -> Option<T> {
+        match json::parse(&self.text) {
+            Ok((value, repaired)) => {
+                sink.repaired += usize::from(repaired);
+                return Some(value);
+            }
+            Err(error) => {
+                let reason = json::reason(&self.text, &error);
+                // The agent appends while we read, so the last line is often half-written.
+                let is_cut = !self.complete && reason != json::TOO_DEEP;
+                let cut = "incomplete last record; it is read once it is whole";
+                sink.skip(self.number, if is_cut { cut.to_owned() } else { reason });
+            }
+        }
+        None
+    }
+}
+
 /// Reads records in file order, holding one at a time.
 pub struct Records {
     reader: Box<dyn BufRead + Send>,
@@ -140,18 +160,8 @@ impl Records {
     /// As [`Records::next`].
     pub fn next_json<T: DeserializeOwned>(&mut self, sink: &mut Sink<'_>) -> Result<Option<(usize, T)>, IngestError> {
         while let Some(record) = self.next(sink)? {
-            match json::parse(&record.text) {
-                Ok((value, repaired)) => {
-                    sink.repaired += usize::from(repaired);
-                    return Ok(Some((record.number, value)));
-                }
-                Err(error) => {
-                    let reason = json::reason(&record.text, &error);
-                    // The agent appends while we read, so the last line is often half-written.
-                    let is_cut = !record.complete && reason != json::TOO_DEEP;
-                    let cut = "incomplete last record; it is read once it is whole";
-                    sink.skip(record.number, if is_cut { cut.to_owned() } else { reason });
-                }
+            if let Some(value) = record.parse(sink) {
+                return Ok(Some((record.number, value)));
             }
         }
         Ok(None)

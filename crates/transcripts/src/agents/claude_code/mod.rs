@@ -23,7 +23,6 @@ use crate::json::Json;
 
 use self::line::Line;
 use crate::message::assemble::{Clock, Prompt, Prompts};
-use crate::message::blocks::Object;
 use crate::message::identity;
 use crate::message::speaker::slash_command;
 use crate::{
@@ -67,11 +66,16 @@ impl Ingestor for ClaudeCode {
         }
         let mut sessions = Sessions::new(&input);
         let mut records = Records::lines(input);
-        while let Some((number, line)) = records.next_json::<Object<Line>>(sink)? {
-            match line.0 {
-                Some(line) if line.is_broken() => sink.skip(number, "the line holds no message object"),
-                Some(line) => sessions.take(number, &line, sink),
-                None => sink.skip(number, "not a JSON object"),
+        while let Some(record) = records.next(sink)? {
+            // An array would be taken for the fields of a line in their order.
+            if record.text.trim_start().starts_with('[') {
+                sink.skip(record.number, "not a JSON object");
+            } else if let Some(line) = record.parse::<Line>(sink) {
+                if line.is_broken() {
+                    sink.skip(record.number, "the line holds no message object");
+                } else {
+                    sessions.take(record.number, &line, sink);
+                }
             }
         }
         sessions.finish(sink);
@@ -272,8 +276,8 @@ fn uuids(path: &Path) -> HashSet<u64> {
     let mut found = HashSet::new();
     let (mut ignore, Ok(input)) = (|_| {}, open(path)) else { return found };
     let (mut sink, mut records) = (Sink::new(&mut ignore), Records::lines(input));
-    while let Ok(Some((_, line))) = records.next_json::<Object<Id>>(&mut sink) {
-        found.extend(line.0.and_then(|line| line.uuid.owned()).map(hash));
+    while let Ok(Some((_, line))) = records.next_json::<Id>(&mut sink) {
+        found.extend(line.uuid.text().map(hash));
     }
     found
 }
