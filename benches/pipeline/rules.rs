@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use afterthought::extract::{Span, Task, WindowBudget, rules, window};
+use afterthought::extract::{Span, Task, WindowBudget, offline, window};
 use afterthought::guard::{Guard, Redacted};
 use regex::Regex;
 use transcripts::Input;
@@ -58,6 +58,6 @@ fn extract(spans: &Spans<'_>) {
         spans.iter().flat_map(|(transcript, spans)| spans.iter().map(move |span| (transcript, span)))
     {
         let task = Task { transcript, span: *span, known: &[], instructions: None, categories: &[] };
-        black_box(rules::extract(&task));
+        black_box(offline::extract(&task));
     }
 }

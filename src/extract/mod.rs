@@ -7,7 +7,7 @@ pub mod llm;
 mod message;
 pub mod prompt;
 mod reply;
-pub mod rules;
+pub mod offline;
 pub mod schema;
 pub mod window;
 

@@ -14,7 +14,7 @@ use super::model::PackModel;
 use super::summary::Tally;
 use super::windows::{Job, packs};
 use super::{CachedModel, Event, Extractor, MAX_KNOWN, Pipeline, PipelineError, ReadEvent};
-use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm, rules, window};
+use crate::extract::{DropReason, Dropped, Extraction, Outcome, Spent, Task, llm, offline, window};
 use crate::guard::{DROPPED_MARKER, Guard, Redact as _, is_pasted};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
@@ -172,7 +172,7 @@ async fn extract<C: Complete>(
     let tasks: Vec<Task<'_>> = claimed.jobs.iter().map(|job| task(pipeline, job, &claimed.known)).collect();
     let mut extractions = match (pipeline.extractor, model) {
         (Extractor::Llm(_), Some(model)) => llm::extract(model, pipeline.guard, &tasks).await,
-        (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(rules::extract).collect(),
+        (Extractor::Llm(_) | Extractor::Rules, _) => tasks.iter().map(offline::extract).collect(),
     };
     for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {

@@ -29,7 +29,7 @@ use transcripts::{INGESTORS, IngestError, hex};
 use projects::ProjectResolver;
 
 use crate::config::ExtractorChoice;
-use crate::extract::rules;
+use crate::extract::offline;
 use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError};
@@ -120,7 +120,7 @@ impl<C: Complete> Extractor<'_, C> {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Llm(_) => "llm",
-            Self::Rules => rules::VERSION,
+            Self::Rules => offline::VERSION,
         }
     }
 
@@ -129,7 +129,7 @@ impl<C: Complete> Extractor<'_, C> {
     pub fn label(&self) -> String {
         match self {
             Self::Llm(model) => model.model().to_owned(),
-            Self::Rules => rules::VERSION.to_owned(),
+            Self::Rules => offline::VERSION.to_owned(),
         }
     }
 }

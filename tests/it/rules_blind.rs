@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-use afterthought::extract::{Span, Task, rules};
+use afterthought::extract::{Span, Task, offline};
 use afterthought::memory::{Candidate, MemoryType};
 use jiff::{Timestamp, ToSpan};
 use serde::Deserialize;
@@ -84,7 +84,7 @@ fn transcript(folder: &Path, name: &str, began: Timestamp) -> Transcript {
 
 fn found(transcript: &Transcript) -> Vec<Candidate> {
     let span = Span { context_start: 0, start: 0, end: transcript.messages.len() };
-    rules::extract(&Task { transcript, span, known: &[], instructions: None, categories: &[] }).candidates
+    offline::extract(&Task { transcript, span, known: &[], instructions: None, categories: &[] }).candidates
 }
 
 #[derive(Debug, Default)]

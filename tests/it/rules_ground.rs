@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use afterthought::extract::{Span, Task, rules};
+use afterthought::extract::{Span, Task, offline};
 use afterthought::guard::Guard;
 use afterthought::memory::Candidate;
 use transcripts::Transcript;
@@ -101,7 +101,7 @@ fn each_word_of_a_memory_was_said_and_each_quote_stands_in_its_message() {
         let transcript = Guard::default().clean_transcript(transcript).0.into_inner();
         let span = Span { context_start: 0, start: 0, end: transcript.messages.len() };
         let task = Task { transcript: &transcript, span, known: &[], instructions: None, categories: &[] };
-        for found in rules::extract(&task).candidates {
+        for found in offline::extract(&task).candidates {
             count += 1;
             assert_eq!(foreign(&found), Vec::<String>::new(), "{:?} {:?}", found.claim.content, found.evidence);
             for piece in &found.evidence {

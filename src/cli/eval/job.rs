@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use afterthought::config::Config;
-use afterthought::extract::{WindowBudget, rules};
+use afterthought::extract::{WindowBudget, offline};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, Source};
 use afterthought::{pipeline, prompts};
@@ -59,7 +59,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     } else if args.recall {
         "search".to_owned()
     } else {
-        args.control_name().unwrap_or_else(|| rules::VERSION.to_owned())
+        args.control_name().unwrap_or_else(|| offline::VERSION.to_owned())
     };
     let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };

@@ -1,37 +1,17 @@
-//! From a sentence to what it states: vetoes, clauses, cues.
+//! Clauses of a sentence and the cues that recognise them.
 
-use crate::text::script::count_han;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use jiff::civil::DateTime;
-use regex::Captures;
+use regex::{Captures, Regex};
 
-use super::build::{self, Finding};
-use super::language::{self, Act, Compiled, Cue};
-use super::note;
-use super::own_name;
+use super::claims;
+use super::clause::{Finding, Hit, Voice, breaks_off};
+use super::language::{self, Act, Cue, LanguageRules};
+use super::product;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
-
-/// Who speaks, and when.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Voice<'a> {
-    /// The person's name, in conversations among people.
-    pub(super) speaker: Option<&'a str>,
-    /// The reading of the speaker's own clock.
-    pub(super) now: Option<DateTime>,
-}
-
-/// A cue that matched a clause, with what it captured.
-pub(super) struct Hit<'a> {
-    pub(super) language: &'static Compiled,
-    pub(super) act: Act,
-    pub(super) confidence: f64,
-    /// Whether the speaker asked to remember it.
-    pub(super) asked: bool,
-    pub(super) clause: &'a str,
-    pub(super) found: Captures<'a>,
-}
+use crate::text::script::count_han;
 
 /// Returns what `sentence` states; most sentences state nothing that lasts.
 pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
@@ -41,12 +21,12 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     if is_out_of_range(text) || language.forbids(text) {
         return Vec::new();
     }
-    let dated = (language.language.dates)(text, voice.now);
-    let told = own_name::named_again(&dated.text);
-    let introduced = own_name::introduced(&told);
-    let parts = introduced.iter().map(String::as_str).chain(clauses(language, &told));
-    let mut findings: Vec<Finding> =
-        parts.filter_map(|part| clause(language, &subject_of(&told, part), voice, false)).collect();
+    let dated = (language.definition.dates)(text, voice.now);
+    let told = named_again(&dated.text);
+    let mut findings: Vec<Finding> = clauses(language, &told)
+        .into_iter()
+        .filter_map(|part| clause(language, &subject_of(&told, part), voice, false))
+        .collect();
     // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
@@ -86,7 +66,7 @@ fn is_out_of_range(text: &str) -> bool {
     chars > MAX_SENTENCE_CHARS || (words + han / 2 < 3)
 }
 
-fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
+fn clauses<'a>(language: &LanguageRules, text: &'a str) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut start = 0;
     for found in language.clause_break.captures_iter(text) {
@@ -103,7 +83,7 @@ fn clauses<'a>(language: &Compiled, text: &'a str) -> Vec<&'a str> {
     parts
 }
 
-fn clause(language: &'static Compiled, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
+fn clause(language: &'static LanguageRules, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
     let lead = language.lead_in.find(text).map_or(0, |found| found.end());
     [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
         // "Before you merge, please rebase" needs its second half.
@@ -131,20 +111,8 @@ fn is_setting(text: &str) -> bool {
     .contains(&first.as_str())
 }
 
-/// Whether `text` ends in the middle, as half of a wrapped line does.
-pub(super) fn breaks_off(text: &str) -> bool {
-    let last = text.rsplit(' ').next().unwrap_or("");
-    let waits = text.ends_with([':', '{', '(', ',', '：', '，']);
-    waits
-        || [
-            "the", "a", "an", "of", "and", "or", "by", "with", "if", "when", "that", "is", "are", "as", "unless",
-            "your", "its",
-        ]
-        .contains(&last)
-}
-
 fn recognised<'a>(
-    language: &'static Compiled,
+    language: &'static LanguageRules,
     cue: &Cue,
     text: &'a str,
     found: Captures<'a>,
@@ -156,7 +124,7 @@ fn recognised<'a>(
             let rest = found.name("rest")?.as_str();
             let inner = clause(language, rest, voice, true);
             inner.or_else(|| {
-                if cue.act == Act::Remember { note::note(language, rest, voice, cue.confidence) } else { None }
+                if cue.act == Act::Remember { claims::note(language, rest, voice, cue.confidence) } else { None }
             })
         }
         Act::Preference
@@ -172,7 +140,55 @@ fn recognised<'a>(
         | Act::Event
         | Act::Standing => {
             let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
-            build::finding(&hit, voice)
+            claims::finding(&hit, voice)
+        }
+    }
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant")
+}
+
+/// Returns `text` with the name where "it" and "its" stand for a project that the same sentence names.
+pub(super) fn named_again(text: &str) -> String {
+    static ITS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^(?P<name>\p{Lu}[\w-]+) (?:is|runs|lives|deploys|uses) [^.!]*?(?P<its>,? and its) ")
+    });
+    static IT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\b(?:moved|migrated|switched|ported) (?P<name>\p{Lu}[\w-]+) (?:off|from|to|onto|out of) [^.!]*?(?:[:;]|,? and)(?: since [\w ,-]{3,20}?)? (?P<it>it) (?:is|runs) ",
+        )
+    });
+    let named = |found: &regex::Captures<'_>| found.name("name").is_some_and(|name| product::is_project(name.as_str()));
+    if let Some(found) = ITS.captures(text).filter(named) {
+        let range = found.name("its").map_or(0..0, |its| its.range());
+        return format!("{} and {}'s{}", &text[..range.start], &found["name"], &text[range.end..]);
+    }
+    if let Some(found) = IT.captures(text).filter(named) {
+        let range = found.name("it").map_or(0..0, |it| it.range());
+        return format!("{}{}{}", &text[..range.start], &found["name"], &text[range.end..]);
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stands_for_the_project_just_named() {
+        for (text, expected) in [
+            (
+                "Marlin runs on Hetzner and its database is MariaDB.",
+                "Marlin runs on Hetzner and Marlin's database is MariaDB.",
+            ),
+            (
+                "We moved Marlin off Heroku: since May it is deployed on Fly.io.",
+                "We moved Marlin off Heroku: since May Marlin is deployed on Fly.io.",
+            ),
+            ("Docker is slow and its cache is Redis.", "Docker is slow and its cache is Redis."),
+        ] {
+            assert_eq!(named_again(text), expected);
         }
     }
 }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{all, said, span_of, transcript};
-use crate::extract::rules::sentence::fold;
-use crate::extract::{Outcome, Span, Task, rules};
+use crate::extract::offline::sentence::fold;
+use crate::extract::{Outcome, Span, Task, offline};
 use crate::memory::{Audience, Candidate, Episode, Outcome as Ending, Procedure, Structured};
 use transcripts::{Kind, Message, Role, Transcript};
 
@@ -188,7 +188,7 @@ fn only_a_persons_prose_is_read() {
         instructions: None,
         categories: &[],
     };
-    let extraction = rules::extract(&task);
+    let extraction = offline::extract(&task);
     assert_eq!((extraction.outcome, extraction.candidates), (Outcome::OkEmpty, vec![]));
 }
 
@@ -243,7 +243,7 @@ fn categories_that_are_not_allowed_are_left_out() {
     let span = Span { context_start: 0, start: 0, end: 1 };
     let categories = ["project".to_owned()];
     let task = Task { transcript: &window, span, known: &[], instructions: None, categories: &categories };
-    assert_eq!(contents(&rules::extract(&task).candidates), ["The team deploys on Heroku."]);
+    assert_eq!(contents(&offline::extract(&task).candidates), ["The team deploys on Heroku."]);
 }
 
 #[test]

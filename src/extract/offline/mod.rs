@@ -4,39 +4,31 @@
 //! the start of a clause and no veto forbids. It is made to be right rather than complete: what is asked, supposed,
 //! played, joked, quoted or meant for the moment is left alone.
 
-mod build;
-mod chinese;
-mod confirm;
-mod english;
-mod english_cues;
-mod english_grammar;
+mod candidates;
+mod claims;
+mod clause;
+mod cues;
 mod episode;
-mod gather;
+mod grammar;
 mod language;
-mod note;
-mod own;
-mod own_name;
 mod product;
-mod project;
 mod read;
 mod scene;
 mod sentence;
-mod slot;
-mod solution;
-mod standing;
 mod statement;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 use crate::extract::{Extraction, Outcome, Spent, Task};
 
-use gather::Gathered;
+use candidates::Gathered;
+use clause::Voice;
 use scene::Scenes;
+use sentence::own_sentences;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-8";
+pub const VERSION: &str = "rules-9";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
@@ -48,16 +40,33 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     let mut gathered = Gathered::new(task);
     for (at, message) in task.messages().iter().enumerate() {
         if message.is_human() {
-            gather::statements(task, task.span.start + at, scenes, &mut gathered);
+            add_statements(task, task.span.start + at, scenes, &mut gathered);
         }
     }
     episode::solved(task, &mut gathered);
-    confirm::agreed(task, &mut gathered);
+    episode::agreed(task, &mut gathered);
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
-    statement::corrected_later(task, &mut gathered);
-    statement::outdated(task, &mut gathered);
-    statement::ended(task, scenes, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
+}
+
+/// Adds what the person states in message `at` of the transcript.
+fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'_>) {
+    let message = &task.transcript.messages[at];
+    let voice = Voice::of(message);
+    let mut said = own_sentences(&message.text);
+    said.retain(|said| !scenes.hides(at, &message.text, said));
+    let mut lines = statement::lines(message, &said);
+    statement::without_jests(&mut said, &mut lines);
+    let before = statement::last_of_same(task, at, message);
+    statement::take_back(message, before, || statement::amends(&lines), gathered);
+    let mut told = vec![false; said.len()];
+    for (said, told) in said.iter().zip(&mut told) {
+        for finding in read::sentence(said, &voice) {
+            gathered.add(finding, &[(message, said)]);
+            *told = true;
+        }
+    }
+    statement::stated(message, &lines, &told, gathered);
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::own;
-use super::sentence::fold;
-use super::statement::Table;
+use super::cues::Table;
+use super::sentence::{asked_from, fold};
 use crate::extract::Task;
 use crate::memory::Candidate;
 use crate::text::language::detect_read;
@@ -113,7 +112,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     if (*voice == Voice::Lent && !table.goes_on(text.trim_start())) || turns {
         *voice = Voice::Own;
     }
-    let asked = own::asked_from(text);
+    let asked = asked_from(text);
     let mut hidden: Vec<Range<usize>> = scripted(text).collect();
     for part in parts(text) {
         let folded = fold(&text[part.clone()]);

@@ -1,12 +1,10 @@
-//! Problems that were solved, and attempts that failed, as people confirmed them.
+//! Episodes of solved problems and failed attempts, and decisions that a person agreed to.
 
-use super::build::Finding;
-use super::gather::{Gathered, voice};
-use super::language::{self, Compiled};
-use super::own;
-use super::sentence::{self, fold};
-use super::solution::{self, Fix};
-use super::words::{self, capitalised};
+use super::candidates::Gathered;
+use super::clause::{Finding, Voice, capitalised, fill, finished, title, who};
+use super::language::{self, LanguageRules};
+use super::product;
+use super::sentence::{MAX_SENTENCE_CHARS, error_line, fold, own_sentences, prose_sentences};
 use crate::extract::Task;
 use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
 use transcripts::{Kind, Message, Role};
@@ -62,11 +60,11 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
 
 /// Returns the words in which a person states a problem: a sentence, or else an error as a tool printed it.
 fn problem(message: &Message) -> Option<&str> {
-    let stated = own::said(&message.text).into_iter().find(|said| {
+    let stated = own_sentences(&message.text).into_iter().find(|said| {
         let text = fold(said);
         language::of(&text).is_some_and(|language| states_problem(language, &text))
     });
-    stated.or_else(|| sentence::error_line(&message.text)).filter(|quote| !quote.contains("[redacted:"))
+    stated.or_else(|| error_line(&message.text)).filter(|quote| !quote.contains("[redacted:"))
 }
 
 /// Whether `quote` only says that a problem is still there.
@@ -82,7 +80,7 @@ fn concerns_work(message: &Message, quote: &str) -> bool {
     message.speaker.is_none() || language::of(quote).is_some_and(|language| language.about_project.is_match(quote))
 }
 
-fn states_problem(language: &Compiled, text: &str) -> bool {
+fn states_problem(language: &LanguageRules, text: &str) -> bool {
     let chars = text.chars().count();
     let long_enough = if text.is_ascii() { text.split(' ').count() >= 4 } else { chars >= 5 };
     let asking = text.trim_start().to_lowercase();
@@ -103,7 +101,7 @@ fn states_problem(language: &Compiled, text: &str) -> bool {
     ]
     .iter()
     .any(|start| asking.starts_with(start));
-    long_enough && chars <= sentence::MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
+    long_enough && chars <= MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
 }
 
 /// An episode with the words that say it is solved, and the assistant's words where they tell how.
@@ -111,13 +109,13 @@ type Fixed<'a> = (Finding, &'a str, Option<(&'a Message, &'a str)>);
 
 /// Returns the episode in which `message` says that `problem` is solved, with the words that say so.
 fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a Message>) -> Option<Fixed<'a>> {
-    for said in sentence::said(&message.text) {
+    for said in prose_sentences(&message.text) {
         let folded = fold(said);
         let Some(language) = language::of(&folded).or_else(|| language::of("the default")) else { continue };
         let text = &folded[language.lead_in.find(&folded).map_or(0, |found| found.end())..];
         let Some(found) = language.fixed.captures(text) else { continue };
         let denied = [" not ", "n't", "but ", "?", "？", " if ", "没有解决", "还没", "不是", "但", "[redacted:"];
-        if denied.iter().any(|word| text.contains(word)) || folded.chars().count() > sentence::MAX_SENTENCE_CHARS {
+        if denied.iter().any(|word| text.contains(word)) || folded.chars().count() > MAX_SENTENCE_CHARS {
             return None;
         }
         let named = ["do", "cause", "turns", "by", "was", "after"].iter().find_map(|name| found.name(name));
@@ -141,9 +139,9 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a M
 }
 
 /// Returns the assistant's sentence as one about what it did, or as its words where it is none.
-fn advised(language: &Compiled, sentence: &str) -> Fix {
-    let assistant = language.language.phrases.assistant;
-    let turned = (language.language.third_person)(sentence, Some(assistant));
+fn advised(language: &LanguageRules, sentence: &str) -> Fix {
+    let assistant = language.definition.phrases.assistant;
+    let turned = (language.definition.third_person)(sentence, Some(assistant));
     match turned {
         Some(turned) if turned.to_lowercase().starts_with(assistant) => Fix::Done(turned),
         Some(_) | None => Fix::Advised(sentence.to_owned()),
@@ -163,8 +161,8 @@ fn lower_first(text: &str) -> String {
 }
 
 /// Returns `text` with its "I" named, or as it stands where that is not safe.
-fn in_third_person(language: &Compiled, text: &str, speaker: Option<&str>) -> String {
-    let turned = (language.language.third_person)(text, speaker);
+fn in_third_person(language: &LanguageRules, text: &str, speaker: Option<&str>) -> String {
+    let turned = (language.definition.third_person)(text, speaker);
     turned.map_or_else(|| text.to_owned(), |turned| capitalised(&turned))
 }
 
@@ -175,7 +173,7 @@ fn what_was_done(message: &Message) -> Option<&str> {
         "mov", "increas", "decreas", "delet", "clear", "restart", "use ", "pin", "disabl", "enabl", "修", "改", "添加",
         "加上", "加了", "删", "升级", "设置", "重启", "替换", "安装", "清", "把", "增加",
     ];
-    let sentences = sentence::said(&message.text);
+    let sentences = prose_sentences(&message.text);
     let done = sentences.into_iter().find(|said| {
         let lower = said.to_lowercase();
         let short = said.chars().count() <= MAX_ACTION_CHARS;
@@ -186,14 +184,14 @@ fn what_was_done(message: &Message) -> Option<&str> {
 }
 
 fn solution(
-    language: &Compiled,
+    language: &LanguageRules,
     problem: &Problem<'_>,
     fix: &Fix,
     cause: Option<String>,
     message: &Message,
 ) -> Finding {
-    let content = solution::told(language, problem.quote, fix, message.speaker.as_deref());
-    let title = words::title(&content, language, &voice(message));
+    let content = solved_sentence(language, problem.quote, fix, message.speaker.as_deref());
+    let title = title(&content, language, &Voice::of(message));
     let action = fix.action();
     let mut claim = Claim::new(MemoryType::Episodic, "solution", title, content);
     claim.importance = 0.6;
@@ -210,7 +208,7 @@ fn solution(
 
 /// Adds what `message` says was tried in vain.
 fn failures(message: &Message, gathered: &mut Gathered<'_>) {
-    for said in own::said(&message.text) {
+    for said in own_sentences(&message.text) {
         let text = fold(said);
         let Some(language) = language::of(&text) else { continue };
         let bare = &text[language.lead_in.find(&text).map_or(0, |found| found.end())..];
@@ -219,7 +217,7 @@ fn failures(message: &Message, gathered: &mut Gathered<'_>) {
         let tried = lower_first_verb(tried.as_str().trim());
         let tried = tried.as_str();
         let vague = language.points(tried) || language.empty_value.is_match(tried) || text.contains(['?', '？']);
-        if !vague && !text.contains("[redacted:") && text.chars().count() <= sentence::MAX_SENTENCE_CHARS {
+        if !vague && !text.contains("[redacted:") && text.chars().count() <= MAX_SENTENCE_CHARS {
             gathered.add(failure(language, tried, &text, message), &[(message, said)]);
         }
     }
@@ -235,13 +233,11 @@ fn lower_first_verb(tried: &str) -> String {
     }
 }
 
-fn failure(language: &Compiled, tried: &str, text: &str, message: &Message) -> Finding {
-    let voice = voice(message);
-    let content =
-        words::fill(language.language.phrases.tried, &[("{who}", &words::who(language, &voice)), ("{x}", tried)]);
-    let content = words::finished(&content, language);
-    let mut claim =
-        Claim::new(MemoryType::Episodic, "mistake", words::title(&content, language, &voice), content.clone());
+fn failure(language: &LanguageRules, tried: &str, text: &str, message: &Message) -> Finding {
+    let voice = Voice::of(message);
+    let content = fill(language.definition.phrases.tried, &[("{who}", &who(language, &voice)), ("{x}", tried)]);
+    let content = finished(&content, language);
+    let mut claim = Claim::new(MemoryType::Episodic, "mistake", title(&content, language, &voice), content.clone());
     claim.importance = 0.6;
     claim.confidence = 0.7;
     claim.structured = Some(Structured::Episode(Episode {
@@ -251,5 +247,128 @@ fn failure(language: &Compiled, tried: &str, text: &str, message: &Message) -> F
         reasoning: None,
         learnings: vec![content],
     }));
+    Finding { claim, audience: Audience::Project, since: None }
+}
+
+/// What a problem was solved by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fix {
+    /// A sentence of the person who had the problem: "the cause was a stale cookie".
+    Told(String),
+    /// A sentence about what the assistant did: "the assistant added a flag".
+    Done(String),
+    /// The assistant's words, which are no sentence about what was done.
+    Advised(String),
+}
+
+impl Fix {
+    /// Returns the words of the fix, as a sentence of its own.
+    fn action(&self) -> String {
+        match self {
+            Self::Told(text) | Self::Done(text) | Self::Advised(text) => capitalised(text),
+        }
+    }
+}
+
+/// Returns the sentence that tells `problem`, a person's own words, and its `fix`.
+fn solved_sentence(language: &LanguageRules, problem: &str, fix: &Fix, speaker: Option<&str>) -> String {
+    let phrases = &language.definition.phrases;
+    let problem = past_problem(language, problem, speaker);
+    let (frame, words) = match fix {
+        Fix::Told(text) => (phrases.solved, text),
+        Fix::Done(text) => (phrases.solved_by, text),
+        Fix::Advised(text) => (phrases.solved_with, text),
+    };
+    let words = words.trim_end_matches(['.', '!', '。', '！']).replace('"', "'");
+    finished(&fill(frame, &[("{problem}", &problem), ("{x}", &words)]), language)
+}
+
+/// Returns `problem` in the past tense, or as a quotation where that is not safe.
+fn past_problem(language: &LanguageRules, problem: &str, speaker: Option<&str>) -> String {
+    let phrases = &language.definition.phrases;
+    let quoted = problem.replace('"', "'");
+    if error_line(problem).is_some() {
+        return fill(phrases.error, &[("{x}", &quoted)]);
+    }
+    let text = fold(problem);
+    let text = &text[language.lead_in.find(&text).map_or(0, |found| found.end())..];
+    let text = text.trim_end_matches(['.', '!', '。', '！', ' ']);
+    let turned = (!language.points(text)).then(|| (language.definition.third_person)(text, speaker)).flatten();
+    let past = turned.and_then(|turned| (language.definition.past)(&turned));
+    past.map_or_else(|| fill(phrases.problem, &[("{x}", &quoted)]), |past| capitalised(&past))
+}
+
+/// Longest answer that is a plain yes, in characters.
+const MAX_YES_CHARS: usize = 60;
+
+/// Adds the decisions that rest on a single clear question and a plain yes to it.
+pub(super) fn agreed(task: &Task<'_>, gathered: &mut Gathered<'_>) {
+    let mut asked: Option<&Message> = None;
+    for (at, message) in task.shown().iter().enumerate() {
+        if message.kind != Kind::Prose {
+            continue;
+        }
+        let answer = asked.take();
+        if message.role == Role::Assistant {
+            asked = Some(message);
+        } else if message.is_human() && task.span.context_start + at >= task.span.start {
+            let proposal = answer.and_then(|question| Some((question, decision(question, message)?)));
+            if let Some((question, (finding, yes, asking))) = proposal {
+                gathered.add(finding, &[(message, yes), (question, asking)]);
+            }
+        }
+    }
+}
+
+/// Returns the decision with the words of the answer and of the question.
+fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, &'a str, &'a str)> {
+    let mut sentences = prose_sentences(&question.text);
+    let asking = sentences.pop()?;
+    if question.text.contains("[redacted:") || sentences.iter().any(|other| other.ends_with(['?', '？'])) {
+        return None;
+    }
+    let folded = fold(asking);
+    let language = language::of(&folded)?;
+    let yes = answer.text.trim();
+    if yes.chars().count() > MAX_YES_CHARS || !language.yes.is_match(&fold(yes)) {
+        return None;
+    }
+    let found = language.proposal.captures(&folded)?;
+    let value = found.name("v")?.as_str();
+    let names = product::named(value);
+    let first = names.first()?;
+    // "Postgres or MySQL?" has no yes.
+    let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
+    // "Do you want me to deploy?" offers to do it once.
+    let once = folded.contains(" me to deploy") || folded.contains(" me to host");
+    if either || once || language.points(value) {
+        return None;
+    }
+    let done = format!("{}{}{value}", &found["verb"], if folded.is_ascii() { " " } else { "" });
+    Some((agreed_finding(language, &done, first, &names, answer), yes, asking))
+}
+
+fn agreed_finding(
+    language: &LanguageRules,
+    done: &str,
+    first: &product::Named,
+    names: &[product::Named],
+    answer: &Message,
+) -> Finding {
+    let phrases = &language.definition.phrases;
+    let voice = Voice::of(answer);
+    let who = voice.speaker.map_or_else(|| phrases.user.to_owned(), str::to_owned);
+    let who = if who == "The user" { "the user".to_owned() } else { who };
+    let content = fill(phrases.agreed, &[("{who}", &who), ("{x}", done)]);
+    let content = finished(&content, language);
+    let mut claim = Claim::new(MemoryType::Semantic, "decision", title(done, language, &voice), content);
+    let alone = names.iter().all(|other| other == first || other.attribute != first.attribute);
+    if alone {
+        claim.key = Some(format!("project.{}", first.attribute));
+        claim.value = Some(first.value.clone());
+    }
+    claim.subject = Some(first.attribute.to_owned());
+    claim.importance = 0.7;
+    claim.confidence = 0.7;
     Finding { claim, audience: Audience::Project, since: None }
 }

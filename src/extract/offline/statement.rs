@@ -3,36 +3,21 @@
 //! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it: so
 //! nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
 
-mod ended;
-mod kind;
-mod passage;
-mod retract;
-mod stale;
-mod table;
+use std::collections::BTreeSet;
 
-use super::build::Finding;
-use super::gather::{Gathered, voice};
-use super::own;
+use super::candidates::Gathered;
+use super::clause::{Finding, Voice, capitalised, fill};
+use super::cues::{Kind, Table};
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
-use super::words::{capitalised, fill};
 use crate::extract::Task;
 use crate::memory::{Audience, Candidate, Claim};
 use crate::text::language::{Language, detect_read};
 use crate::text::relative;
+use crate::text::script::{count_han, is_han};
 use transcripts::Message;
-
-pub(super) use ended::ended;
-use kind::Kind;
-use passage::Passage;
-pub(super) use stale::outdated;
-pub(super) use table::Table;
 
 /// How sure it is that a sentence with a cue and without a veto is worth keeping.
 const CONFIDENCE: f64 = 0.7;
-/// Messages of people after a window in which corrections of it are looked for.
-const MAX_AHEAD: usize = 300;
-/// Longest message that is read ahead, in bytes.
-const MAX_CORRECTION_BYTES: usize = 600;
 /// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
 const MAX_WITHDRAWN: usize = 2;
 /// Messages of people back to which "I mixed that up" reaches, where others have spoken in between.
@@ -74,7 +59,7 @@ pub(super) fn take_back(
             gathered.take_back(is_last);
         }
     }
-    let told = retract::told(&message.text);
+    let told = Correction::of(&message.text);
     // What has a key is replaced by its next value, with its history.
     let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && told.replaces(candidate);
     if gathered.candidates().iter().any(is_met) && amends() {
@@ -85,7 +70,7 @@ pub(super) fn take_back(
 /// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to tell.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
-    detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| table::of(tongue).withdraws(&text))
+    detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| Table::of(tongue).withdraws(&text))
 }
 
 /// Returns the last message before message `at` of the transcript by the person who says `message`, if it is not far.
@@ -99,24 +84,9 @@ pub(super) fn amends(lines: &[Line<'_>]) -> bool {
     lines.iter().any(|line| line.amends)
 }
 
-/// Takes back what the person corrects in the messages after the window, as far as they are read ahead.
-///
-/// Windows end where they must, not where people have made up their minds; this is bounded, so that many windows of a long
-/// log cost no more than few.
-pub(super) fn corrected_later(task: &Task<'_>, gathered: &mut Gathered<'_>) {
-    if gathered.is_empty() {
-        return;
-    }
-    let later = (task.span.end..).zip(&task.transcript.messages[task.span.end..]).filter(|(_, one)| one.is_human());
-    for (at, message) in later.take(MAX_AHEAD).filter(|(_, one)| one.text.len() <= MAX_CORRECTION_BYTES) {
-        let before = last_of_same(task, at, message);
-        take_back(message, before, || amends(&lines(message, &own::said(&message.text))), gathered);
-    }
-}
-
 /// Adds the statements among `lines`; `told` marks those that are kept in other words already.
 pub(super) fn stated(message: &Message, lines: &[Line<'_>], told: &[bool], gathered: &mut Gathered<'_>) {
-    for passage in passage::passages(lines, told, message.speaker.is_some()) {
+    for passage in passages(lines, told, message.speaker.is_some()) {
         if let Some(finding) = finding(&passage, lines, message) {
             let first = lines[passage.first].said;
             let quotes: Vec<_> = (passage.first..=passage.last).map(|at| (message, lines[at].said)).collect();
@@ -163,7 +133,7 @@ impl<'a> Line<'a> {
             shifts: true,
             jests: false,
         };
-        let Some(table) = tongue.map(table::of) else { return line };
+        let Some(table) = tongue.map(Table::of) else { return line };
         if line.text.chars().count() > MAX_SENTENCE_CHARS || line.text.contains("[redacted:") {
             return line;
         }
@@ -189,13 +159,13 @@ fn joined<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
 }
 
 fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<Finding> {
-    let voice = voice(message);
+    let voice = Voice::of(message);
     let line = &lines[passage.cued];
     let tongue = line.tongue?;
     let text: Vec<&str> = lines[passage.first..=passage.last].iter().map(|line| line.text.as_str()).collect();
     let text = text.join(if tongue == Language::Chinese { "" } else { " " });
     let among_people = voice.speaker.is_some() && tongue != Language::Chinese;
-    let work = table::of(tongue).is_work(&text);
+    let work = Table::of(tongue).is_work(&text);
     if among_people && passage.kind.must_name() && !work && !names_something(&text) {
         return None;
     }
@@ -278,4 +248,140 @@ fn title(text: &str, tongue: Language) -> String {
         title.truncate(rest.len());
     }
     capitalised(&title)
+}
+
+/// Longest statement of several sentences, in characters.
+const MAX_PASSAGE_CHARS: usize = 320;
+/// Fewest words, or half as many Chinese characters, of a statement.
+const MIN_WORDS: usize = 5;
+/// The same of a statement that says who somebody is, or what they like or cannot bear.
+const MIN_PLAIN_WORDS: usize = 3;
+
+/// Fewest words of a sentence that tells what the next one speaks of.
+const MIN_JOINED_WORDS: usize = 3;
+/// Fewest words of a statement that says "it" or "that" and has no sentence before it.
+const MIN_CLEAR_WORDS: usize = 8;
+
+/// A run of sentences that is kept as one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage {
+    /// First sentence.
+    pub(super) first: usize,
+    /// Last sentence.
+    pub(super) last: usize,
+    /// The sentence whose cue it was.
+    pub(super) cued: usize,
+    /// What it is about.
+    pub(super) kind: Kind,
+}
+
+/// Returns the statements among `lines`, in order; none of them takes in a sentence that is `told` elsewhere.
+///
+/// Among people, whose messages are short, sentences that stand together say one thing; somebody with an assistant says one
+/// thing a sentence, and gives it things to do between them.
+pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) -> Vec<Passage> {
+    let mut found: Vec<Passage> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(kind) = line.cue.filter(|_| !told[at]) else { continue };
+        let fits = |first: usize, last: usize| length(lines, first, last) <= MAX_PASSAGE_CHARS;
+        let joins = |other: usize| !lines[other].forbidden && !told[other] && lines[other].tongue == line.tongue;
+        let is_short = count_words(&line.text) < if kind.is_plain() { MIN_PLAIN_WORDS } else { MIN_WORDS };
+        let taken = found.last().map(|last| last.last);
+        let (mut first, mut last) = (at, at);
+        if let Some(before) = at.checked_sub(1).filter(|&before| taken.is_none_or(|taken| taken < before)) {
+            // "Wait, they moved it" goes on from nothing: it takes back.
+            let leans = ((line.leans || line.points) && !line.amends) || is_short;
+            let wanted = (among_people && !line.shifts) || leans;
+            if wanted && joins(before) && count_words(&lines[before].text) >= MIN_JOINED_WORDS && fits(before, at) {
+                first = before;
+            }
+        }
+        while last + 1 < lines.len() && joins(last + 1) && fits(first, last + 1) {
+            let next = &lines[last + 1];
+            let goes_on = among_people || next.amends || (next.leans && next.cue.is_some());
+            if next.shifts || !goes_on {
+                break;
+            }
+            last += 1;
+        }
+        if taken.is_some_and(|taken| taken >= at) {
+            continue;
+        }
+        let needs = line.leans || is_short || (line.points && count_words(&line.text) < MIN_CLEAR_WORDS);
+        let whole = first < at || !needs || (among_people && last > at && !line.leans);
+        if whole {
+            found.push(Passage { first, last, cued: at, kind });
+        }
+    }
+    found
+}
+
+fn length(lines: &[Line<'_>], first: usize, last: usize) -> usize {
+    lines[first..=last].iter().map(|line| line.said.chars().count() + 1).sum()
+}
+
+fn count_words(text: &str) -> usize {
+    let han = count_han(text);
+    text.split(' ').count() + han / 2
+}
+
+/// Fewest letters of a word that tells what is talked of.
+const MIN_LETTERS: usize = 4;
+/// Words that a correction must share with what it takes back, where none of them names its topic.
+const MIN_SHARED_WORDS: usize = 2;
+/// Longest topic at the start of a message, in characters: "exam news: …".
+const MAX_TOPIC_CHARS: usize = 40;
+
+/// Words that tell nothing.
+#[rustfmt::skip]
+const COMMON: &[&str] = &[
+    "about", "after", "again", "also", "always", "back", "before", "being", "come", "does", "done", "down", "each", "every", "first", "from",
+    "have", "here", "into", "just", "know", "last", "later", "like", "make", "more", "most", "must", "need", "never", "news", "next", "only", "over", "said", "same", "small", "some", "still", "take",
+    "than", "that", "their", "them", "then", "there", "they", "thing", "this", "time", "update", "user", "very", "want", "week", "weeks", "well", "were", "what", "when", "which", "will", "with", "would", "year",
+    "your", "yesterday", "today", "tomorrow", "march", "april", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    "aber", "alle", "auch", "dann", "dass", "doch", "eine", "einen", "haben", "ihre", "immer", "jetzt", "kein", "keine", "mein", "meine", "nach", "nicht", "noch", "nutzer", "nur", "oder", "sagte", "schon", "sein", "seit", "sind", "wieder", "woche", "wird",
+    "ahora", "algo", "como", "cuando", "desde", "dijo", "donde", "ella", "ellos", "entre", "esta", "este", "hasta", "para", "pero", "porque", "siempre", "sobre", "también", "tengo", "tiene", "todo", "todos", "usuario", "viene",
+];
+
+/// The words of a correction.
+pub(super) struct Correction {
+    words: BTreeSet<String>,
+    /// Words that alone tell what is talked of: names, and what stands before the first colon.
+    topics: BTreeSet<String>,
+}
+
+impl Correction {
+    /// Returns the words of the correction `text`.
+    fn of(text: &str) -> Self {
+        let topic = text.split_once(':').map_or("", |(topic, _)| topic);
+        let topic = if topic.chars().count() <= MAX_TOPIC_CHARS { topic } else { "" };
+        let names = split_words(text).skip(1).filter(|word| word.starts_with(char::is_uppercase));
+        let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_telling(word));
+        Self { words: telling_words(text), topics: topics.collect() }
+    }
+
+    /// Whether the correction is about what `candidate` says.
+    pub(super) fn replaces(&self, candidate: &Candidate) -> bool {
+        candidate.evidence.iter().any(|piece| {
+            let said = telling_words(&piece.quote);
+            let shared = self.words.intersection(&said).count();
+            shared >= MIN_SHARED_WORDS || self.topics.intersection(&said).next().is_some()
+        })
+    }
+}
+
+pub(super) fn telling_words(text: &str) -> BTreeSet<String> {
+    let mut words: BTreeSet<String> =
+        split_words(text).map(str::to_lowercase).filter(|word| is_telling(word)).collect();
+    let han: Vec<char> = text.chars().filter(|c| is_han(*c)).collect();
+    words.extend(han.windows(2).map(|pair| pair.iter().collect::<String>()));
+    words
+}
+
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty())
+}
+
+fn is_telling(word: &str) -> bool {
+    word.chars().count() >= MIN_LETTERS && !COMMON.contains(&word) && !word.starts_with(|c: char| c.is_ascii_digit())
 }

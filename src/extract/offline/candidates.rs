@@ -1,17 +1,13 @@
-//! Candidates of one window: each with its evidence, repeats as one.
+//! Candidates of one window, each with its evidence; repeats are merged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 
-use super::build::Finding;
-use super::own;
+use super::clause::Finding;
 use super::product;
-use super::read::{self, Voice};
-use super::scene::Scenes;
-use super::statement;
 use crate::extract::Task;
 use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
 use transcripts::{Message, MessageTime};
@@ -65,25 +61,9 @@ impl<'a> Gathered<'a> {
         });
     }
 
-    /// Whether nothing was found so far.
-    pub(super) fn is_empty(&self) -> bool {
-        self.candidates.is_empty()
-    }
-
     /// The candidates so far.
     pub(super) fn candidates(&self) -> &[Candidate] {
         &self.candidates
-    }
-
-    /// Takes back the candidates at `places`.
-    pub(super) fn remove(&mut self, places: &BTreeSet<usize>) {
-        let mut at = 0;
-        self.candidates.retain(|_| {
-            at += 1;
-            !places.contains(&(at - 1))
-        });
-        let says = self.candidates.iter().enumerate().map(|(at, candidate)| (says(&candidate.claim), at));
-        self.known = says.collect();
     }
 
     /// Takes back the candidates that `is_replaced` by what is said now.
@@ -124,31 +104,6 @@ fn tells_less(told: &Candidate, sources: &[(&Message, &str)]) -> bool {
 /// Returns what a claim says, whatever its capitals and marks are.
 fn says(claim: &Claim) -> String {
     claim.content.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// Returns who speaks in `message`, and on which day.
-pub(super) fn voice(message: &Message) -> Voice<'_> {
-    Voice { speaker: message.speaker.as_deref(), now: message.time.map(|time| time.civil()) }
-}
-
-/// Adds what the person states in message `at` of the transcript.
-pub(super) fn statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'_>) {
-    let message = &task.transcript.messages[at];
-    let voice = voice(message);
-    let mut said = own::said(&message.text);
-    said.retain(|said| !scenes.hides(at, &message.text, said));
-    let mut lines = statement::lines(message, &said);
-    statement::without_jests(&mut said, &mut lines);
-    let before = statement::last_of_same(task, at, message);
-    statement::take_back(message, before, || statement::amends(&lines), gathered);
-    let mut told = vec![false; said.len()];
-    for (said, told) in said.iter().zip(&mut told) {
-        for finding in read::sentence(said, &voice) {
-            gathered.add(finding, &[(message, said)]);
-            *told = true;
-        }
-    }
-    statement::stated(message, &lines, &told, gathered);
 }
 
 /// Returns what a claim is about, as people would search for it: its subject, and what it names.

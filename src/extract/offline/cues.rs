@@ -1,8 +1,10 @@
-//! Tables of cues, a file a language: sections of patterns, one a line.
+//! Cue tables of the statement rules, one file for each language.
+//!
+//! A table has sections of patterns, one on each line.
 //!
 //! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
 //! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
-//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and `[lends]` how one begins to speak
+//! start of a sentence, `[plays]` and `[lends]` how one begins to speak
 //! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
 //! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
 //! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
@@ -11,11 +13,11 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use super::kind::Kind;
+use crate::memory::MemoryType;
 use crate::text::language::Language;
 
 /// The patterns of a language.
-pub(in super::super) struct Table {
+pub(super) struct Table {
     vetoes: RegexSet,
     cues: RegexSet,
     kinds: Vec<Kind>,
@@ -27,10 +29,6 @@ pub(in super::super) struct Table {
     amends: RegexSet,
     withdraws: RegexSet,
     shifts: RegexSet,
-    moves: RegexSet,
-    corrects: RegexSet,
-    changes: RegexSet,
-    ends: RegexSet,
     plays: RegexSet,
     lends: RegexSet,
     goes: RegexSet,
@@ -38,10 +36,10 @@ pub(in super::super) struct Table {
     lead: Regex,
 }
 
-static ENGLISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/english.txt")));
-static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/chinese.txt")));
-static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/spanish.txt")));
-static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("../cues/german.txt")));
+static ENGLISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/english.txt")));
+static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/chinese.txt")));
+static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/spanish.txt")));
+static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/german.txt")));
 
 /// Returns the table of `tongue`, which is read once.
 pub(super) fn of(tongue: Language) -> &'static Table {
@@ -55,7 +53,7 @@ pub(super) fn of(tongue: Language) -> &'static Table {
 
 impl Table {
     /// Returns the table of `tongue`.
-    pub(in super::super) fn of(tongue: Language) -> &'static Self {
+    pub(super) fn of(tongue: Language) -> &'static Self {
         of(tongue)
     }
 
@@ -85,10 +83,6 @@ impl Table {
             amends: set("amends"),
             withdraws: set("withdraws"),
             shifts: set("shifts"),
-            moves: set("moves"),
-            corrects: set("corrects"),
-            changes: set("changes"),
-            ends: set("ends"),
             plays: set("plays"),
             lends: set("lends"),
             goes: set("goes"),
@@ -129,7 +123,7 @@ impl Table {
     }
 
     /// Whether `sentence` takes back something said before.
-    pub(in super::super) fn amends(&self, sentence: &str) -> bool {
+    pub(super) fn amends(&self, sentence: &str) -> bool {
         self.amends.is_match(sentence)
     }
 
@@ -139,47 +133,27 @@ impl Table {
     }
 
     /// Whether `sentence` begins something else.
-    pub(in super::super) fn shifts(&self, sentence: &str) -> bool {
+    pub(super) fn shifts(&self, sentence: &str) -> bool {
         self.shifts.is_match(sentence)
     }
 
-    /// Whether `sentence` says by its verb that a day was changed.
-    pub(super) fn moves(&self, sentence: &str) -> bool {
-        self.moves.is_match(sentence)
-    }
-
-    /// Whether `sentence` begins as a correction of what was just said.
-    pub(super) fn corrects(&self, sentence: &str) -> bool {
-        self.corrects.is_match(sentence)
-    }
-
-    /// Whether `sentence` may say how something is now that was otherwise.
-    pub(super) fn changes(&self, sentence: &str) -> bool {
-        self.changes.is_match(sentence)
-    }
-
-    /// Whether `sentence` says of something that it does not hold, or no longer.
-    pub(super) fn ends(&self, sentence: &str) -> bool {
-        self.ends.is_match(sentence)
-    }
-
     /// Whether a game or a story begins with `sentence`.
-    pub(in super::super) fn plays(&self, sentence: &str) -> bool {
+    pub(super) fn plays(&self, sentence: &str) -> bool {
         self.plays.is_match(sentence)
     }
 
     /// Whether somebody else's words or made-up ones follow `sentence`.
-    pub(in super::super) fn lends(&self, sentence: &str) -> bool {
+    pub(super) fn lends(&self, sentence: &str) -> bool {
         self.lends.is_match(sentence)
     }
 
     /// Whether `message` goes on with such words.
-    pub(in super::super) fn goes_on(&self, message: &str) -> bool {
+    pub(super) fn goes_on(&self, message: &str) -> bool {
         self.goes.is_match(message)
     }
 
     /// Whether with `sentence` a person speaks for themselves again.
-    pub(in super::super) fn is_earnest(&self, sentence: &str) -> bool {
+    pub(super) fn is_earnest(&self, sentence: &str) -> bool {
         self.earnest.is_match(sentence)
     }
 
@@ -233,6 +207,116 @@ fn filled(pattern: &str, words: &[(String, String)]) -> String {
     words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
 }
 
+/// What a statement is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// What is always or never to be done.
+    Rule,
+    /// Steps in their order, for a case that is named.
+    Steps,
+    /// What was decided or agreed.
+    Decision,
+    /// What must be, cannot be, or is allowed only in part.
+    Limit,
+    /// Illness, medicine, diet.
+    Health,
+    /// Family, friends, colleagues, animals.
+    People,
+    /// Who does what.
+    Role,
+    /// What happened in somebody's life or work.
+    Event,
+    /// What will happen, on a day that is named.
+    Plan,
+    /// What a trouble came from, or what ended it.
+    Cause,
+    /// What somebody likes, or cannot bear.
+    Taste,
+    /// What is so now and was not before.
+    Change,
+    /// How things are called, written, laid out.
+    Form,
+    /// Who the speaker is, and what they have and do.
+    Own,
+    /// Where and what things of the work are.
+    Fact,
+}
+
+/// How a kind is kept.
+pub(super) struct Shelf {
+    pub(super) memory_type: MemoryType,
+    pub(super) category: &'static str,
+    pub(super) importance: f64,
+    /// Whether it is the speaker's own matter even where the work is talked of.
+    pub(super) personal: bool,
+}
+
+/// Names of the sections of a table.
+const NAMES: &[(&str, Kind)] = &[
+    ("rule", Kind::Rule),
+    ("steps", Kind::Steps),
+    ("decision", Kind::Decision),
+    ("limit", Kind::Limit),
+    ("health", Kind::Health),
+    ("people", Kind::People),
+    ("role", Kind::Role),
+    ("event", Kind::Event),
+    ("plan", Kind::Plan),
+    ("cause", Kind::Cause),
+    ("taste", Kind::Taste),
+    ("change", Kind::Change),
+    ("form", Kind::Form),
+    ("own", Kind::Own),
+    ("fact", Kind::Fact),
+];
+
+impl Kind {
+    /// Returns the kind whose section has this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
+    }
+
+    /// Whether a statement of this kind says something only where it names a thing: "we always have fun" does not.
+    pub(super) const fn must_name(self) -> bool {
+        matches!(
+            self,
+            Self::Rule
+                | Self::Change
+                | Self::Decision
+                | Self::Taste
+                | Self::Limit
+                | Self::Event
+                | Self::Role
+                | Self::Fact
+                | Self::Own
+        )
+    }
+
+    /// Whether a few words are enough to say something of this kind: "Maeve hates lilies".
+    pub(super) const fn is_plain(self) -> bool {
+        matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste)
+    }
+
+    /// Returns how statements of this kind are kept.
+    pub(super) fn shelf(self) -> Shelf {
+        let shelf = |memory_type, category, importance, personal| Shelf { memory_type, category, importance, personal };
+        match self {
+            Self::Rule | Self::Form => shelf(MemoryType::Procedural, "convention", 0.8, false),
+            Self::Steps => shelf(MemoryType::Procedural, "workflow", 0.8, false),
+            Self::Decision => shelf(MemoryType::Semantic, "decision", 0.8, false),
+            Self::Limit => shelf(MemoryType::Semantic, "project", 0.8, false),
+            Self::Health => shelf(MemoryType::Semantic, "fact", 0.9, true),
+            Self::People | Self::Own => shelf(MemoryType::Semantic, "fact", 0.6, true),
+            Self::Role | Self::Fact => shelf(MemoryType::Semantic, "project", 0.6, false),
+            Self::Event => shelf(MemoryType::Episodic, "fact", 0.6, true),
+            Self::Plan => shelf(MemoryType::Episodic, "fact", 0.7, false),
+            Self::Cause => shelf(MemoryType::Episodic, "solution", 0.7, false),
+            Self::Taste => shelf(MemoryType::Semantic, "preference", 0.7, true),
+            Self::Change => shelf(MemoryType::Semantic, "fact", 0.7, false),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,10 +324,10 @@ mod tests {
     #[test]
     fn every_table_compiles_and_each_of_its_sections_is_known() {
         for text in [
-            include_str!("../cues/english.txt"),
-            include_str!("../cues/chinese.txt"),
-            include_str!("../cues/spanish.txt"),
-            include_str!("../cues/german.txt"),
+            include_str!("cues/english.txt"),
+            include_str!("cues/chinese.txt"),
+            include_str!("cues/spanish.txt"),
+            include_str!("cues/german.txt"),
         ] {
             for Line { section, pattern, .. } in sections(text) {
                 let known = [
@@ -255,10 +339,6 @@ mod tests {
                     "withdraws",
                     "shifts",
                     "lead",
-                    "moves",
-                    "corrects",
-                    "changes",
-                    "ends",
                     "plays",
                     "lends",
                     "goes",

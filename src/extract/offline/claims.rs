@@ -1,0 +1,499 @@
+//! Claims from recognised clauses, one function for each act.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::clause::{
+    Finding, Hit, Slot, Voice, breaks_off, capitalised, claim, fill, finished, keyed, plain_value, preference_key,
+    project_key, slot_of, slug, title, until_pointing, value, who, words,
+};
+use super::language::{self, Act, LanguageRules};
+use super::product;
+use crate::memory::{Audience, MemoryType, Procedure, Structured};
+
+/// Returns the claim that `hit` makes, or none where it says nothing by itself.
+pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let finding = match hit.act {
+        Act::Preference | Act::Dislike => preference(hit, voice),
+        Act::Wish => wish(hit, voice),
+        Act::Habit => habit(hit, voice),
+        Act::Decision | Act::NamedDecision | Act::Switch => decision(hit, voice),
+        Act::ProjectFact => project_fact(hit, voice),
+        Act::Declared => declared(hit, voice),
+        Act::SelfFact(key) => self_fact(hit, voice, key),
+        Act::Event => event(hit, voice),
+        Act::Standing => standing(hit, voice),
+        Act::Remember | Act::Mention => None,
+    };
+    finding.map(|mut finding| {
+        if let Some((name, key)) = voice.speaker.zip(finding.claim.key.as_mut()) {
+            *key = of_person(name, key);
+        }
+        if hit.asked {
+            finding.claim.importance = finding.claim.importance.max(0.8);
+        }
+        finding
+    })
+}
+
+/// Returns `key` as one of the person `name`: in a meeting, one's residence says nothing against another's.
+fn of_person(name: &str, key: &str) -> String {
+    match (key.strip_prefix("user."), slug(name, false)) {
+        (Some(rest), name) if !name.is_empty() => format!("person.{name}.{rest}"),
+        (Some(_) | None, _) => key.to_owned(),
+    }
+}
+
+fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let value = value(hit, "v")?;
+    let shared = hit.act == Act::Preference;
+    if is_of_the_moment(&value, hit) {
+        return None;
+    }
+    let over = hit.found.name("over").map_or("", |over| over.as_str());
+    let mut slot = slot_of(&value, over);
+    // What somebody dislikes is no value of theirs.
+    if !shared {
+        slot = Slot::default();
+    }
+    let clause = hit.language.alone(&until_pointing(hit)?);
+    if let (Some(topic), None) = (hit.found.name("topic"), &slot.attribute) {
+        slot = Slot { attribute: Some(format!("favorite_{}", slug(topic.as_str(), false))), value: Some(value) };
+    }
+    let key = slot.attribute.as_deref().map(preference_key);
+    let mut claim = claim(MemoryType::Semantic, "preference", words(hit.language, &clause, voice), hit.language, voice);
+    claim.importance = 0.7;
+    claim.confidence = hit.confidence;
+    (claim.key, claim.value) = keyed(key, slot.value);
+    claim.subject = slot.attribute;
+    Some(Finding { claim, audience: Audience::User, since: None })
+}
+
+/// Whether what somebody likes is the thing at hand: "I love the new layout".
+fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
+    let lower = hit.clause.to_lowercase();
+    let fond = ["like", "love", "enjoy", "adore", "i find"].iter().any(|verb| lower.contains(verb));
+    let value = value.to_lowercase();
+    fond && !lower.contains("prefer") && ["the ", "all the ", "a lot"].iter().any(|start| value.starts_with(start))
+}
+
+fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let phrases = &hit.language.definition.phrases;
+    let unwanted = value(hit, "not");
+    let frame = if unwanted.is_some() { phrases.unwanted } else { phrases.wish };
+    let value = unwanted.or_else(|| value(hit, "v"))?;
+    let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
+    let slot = slot_of(&value, over);
+    slot.attribute.as_ref()?;
+    if hit.language.points(&value) {
+        return None;
+    }
+    let wanted = if over.is_empty() { value } else { format!("{value}{}{over}", phrases.over) };
+    let content = fill(frame, &[("{who}", &who(hit.language, voice)), ("{x}", &wanted)]);
+    let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
+    claim.importance = 0.7;
+    claim.confidence = hit.confidence;
+    if hit.found.name("not").is_none() {
+        (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
+    }
+    claim.subject = slot.attribute;
+    Some(Finding { claim, audience: Audience::User, since: None })
+}
+
+fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let value = value(hit, "v")?;
+    let what = hit.found.name("what").map_or("", |what| what.as_str());
+    let mut slot = slot_of(&value, "");
+    if let Some(attribute) = product::attribute(what) {
+        slot = Slot { attribute: Some(attribute.to_owned()), value: slot.value.or(Some(value)) };
+    }
+    slot.attribute.as_ref()?;
+    let clause = until_pointing(hit)?;
+    let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
+    claim.importance = 0.6;
+    claim.confidence = hit.confidence;
+    (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
+    claim.subject = slot.attribute;
+    Some(Finding { claim, audience: Audience::User, since: None })
+}
+
+fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let gone = hit.found.name("gone").is_some();
+    let value = value(hit, if gone { "gone" } else { "v" })?;
+    let old = hit.found.name("old").map_or("", |old| old.as_str());
+    let mut slot = slot_of(&value, old);
+    let named = slot.attribute.is_some() || !product::named(old).is_empty();
+    if (hit.act == Act::NamedDecision && !named) || (hit.act == Act::Switch && !named && !is_switch_of_tools(hit, old))
+    {
+        return None;
+    }
+    let chosen = ["chose", "opted", "resolved", "voted"].iter().any(|verb| hit.clause.to_lowercase().contains(verb));
+    let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
+    let singular = is_singular(hit.clause);
+    // Alone with an assistant, "I decided to rewrite it all" is about the work at hand.
+    let at_hand = singular && (chosen || voice.speaker.is_none());
+    if !named && (at_hand || (chatter && !singular)) {
+        return None;
+    }
+    if gone || is_negative(&value) || hit.clause.contains(" against ") {
+        slot = Slot { attribute: None, value: None };
+    }
+    let clause = until_pointing(hit)?;
+    let personal = singular && slot.attribute.as_deref().is_some_and(product::is_personal);
+    let content = match hit.found.name("do") {
+        Some(done) => {
+            let phrases = &hit.language.definition.phrases;
+            let text = fill(phrases.decided, &[("{who}", &who(hit.language, voice)), ("{x}", done.as_str())]);
+            finished(&text, hit.language)
+        }
+        None => words(hit.language, &clause, voice),
+    };
+    let mut claim = claim(MemoryType::Semantic, "decision", content, hit.language, voice);
+    claim.importance = 0.7;
+    claim.confidence = hit.confidence;
+    let key = slot
+        .attribute
+        .as_deref()
+        .map(|attribute| if personal { preference_key(attribute) } else { project_key(hit, attribute) });
+    (claim.key, claim.value) = keyed(key, slot.value);
+    claim.subject = slot.attribute;
+    let audience = if personal || (singular && claim.key.is_none()) { Audience::User } else { Audience::Project };
+    Some(Finding { claim, audience, since: None })
+}
+
+fn is_singular(clause: &str) -> bool {
+    let lower = clause.to_lowercase();
+    lower.starts_with("i ") || lower.starts_with("i'") || (lower.starts_with('我') && !lower.starts_with("我们"))
+}
+
+fn is_negative(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    ["not ", "against ", "to not ", "不"].iter().any(|start| lower.starts_with(start)) || lower.contains(" not to ")
+}
+
+/// Whether "from A to B" is about a way of working although neither is known by name.
+fn is_switch_of_tools(hit: &Hit<'_>, old: &str) -> bool {
+    let verb = hit.clause.to_lowercase();
+    ["switch", "migrat", "convert", "port", "replac", "transition", "迁移", "切换", "改用"]
+        .iter()
+        .any(|stem| verb.contains(stem))
+        && old.split(' ').count() <= 5
+        && !hit.language.points(old)
+}
+
+/// What a person has several of, or what changes by itself: it compares with nothing.
+const OPEN: &[&str] =
+    &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
+
+fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
+    if (key == "user.name" && (voice.speaker.is_some() || !product::is_name(&value(hit, "v")?)))
+        || (key == "user.responsibility" && product::is_elsewhere(&value(hit, "v")?))
+    {
+        return None;
+    }
+    let mut value = value(hit, "v").or_else(|| value(hit, "years"))?;
+    if key == "user.os" {
+        value = slot_of(&value, "").value.unwrap_or(value);
+    }
+    if key == "user.residence" && !product::named(&value).is_empty() {
+        return None;
+    }
+    let content = called(hit, voice, &value)
+        .or_else(|| Some(words(hit.language, &hit.language.alone(&until_pointing(hit)?), voice)))?;
+    let category = if matches!(
+        key,
+        "user.name" | "user.role" | "user.pronouns" | "user.experience" | "user.responsibility" | "user.manager"
+    ) {
+        "profile"
+    } else {
+        "fact"
+    };
+    let mut claim = claim(MemoryType::Semantic, category, content, hit.language, voice);
+    claim.importance = 0.7;
+    claim.confidence = hit.confidence;
+    if key == "user.name" {
+        claim.title.clone_from(&value);
+    }
+    let attribute = key.trim_start_matches("user.").to_owned();
+    let profile: Map<String, Value> = [(attribute.clone(), Value::String(value.clone()))].into_iter().collect();
+    claim.structured = Some(Structured::Profile { profile });
+    // A person has one residence, but may have several pets, allergies and languages.
+    let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
+    let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
+    // What is known of a relative is no single attribute of the user.
+    (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
+    claim.subject = Some(attribute);
+    Some(Finding { claim, audience: Audience::User, since: None })
+}
+
+/// Returns how somebody wants to be called, where the clause asks for that.
+fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
+    let clause = hit.clause.to_lowercase();
+    let phrases = &hit.language.definition.phrases;
+    let asked = ["call me", "叫我", "称呼我"].iter().any(|ask| clause.contains(ask));
+    asked.then(|| {
+        let text = fill(phrases.called, &[("{who}", &who(hit.language, voice)), ("{x}", name)]);
+        finished(&text, hit.language)
+    })
+}
+
+/// Among people, what somebody did on a day that can be named is worth keeping; with an assistant it is work.
+fn event(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    voice.speaker?;
+    value(hit, "v")?;
+    let clause = until_pointing(hit)?;
+    if !clause.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let content = (hit.language.definition.third_person)(&clause, voice.speaker)?;
+    let mut claim = claim(MemoryType::Episodic, "fact", finished(&content, hit.language), hit.language, voice);
+    claim.importance = 0.5;
+    claim.confidence = hit.confidence;
+    Some(Finding { claim, audience: Audience::User, since: None })
+}
+
+/// Returns what the project has, where the attribute is named or its value known.
+pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let value = value(hit, "v")?;
+    let what = hit.found.name("what").map_or("", |what| what.as_str());
+    let how = hit.found.name("how").map_or("", |how| how.as_str());
+    let slot = by_noun(hit, what, how, &value)?;
+    let clause = until_pointing(hit)?;
+    let mut claim = claim(MemoryType::Semantic, "project", words(hit.language, &clause, voice), hit.language, voice);
+    claim.importance = 0.6;
+    claim.confidence = hit.confidence;
+    (claim.key, claim.value) =
+        keyed(slot.attribute.as_deref().map(|attribute| project_key(hit, attribute)), slot.value);
+    claim.subject = slot.attribute;
+    Some(Finding { claim, audience: Audience::Project, since: None })
+}
+
+/// Returns what is stated as lasting, although nothing in it need be known by name.
+pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let value = value(hit, "v")?;
+    let what = hit.found.name("what").map_or("", |what| what.as_str());
+    let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
+    // "We log the error, not the stack" is about the thing at hand.
+    let at_hand = what.is_empty() && value.to_lowercase().starts_with("the ");
+    if chatter || at_hand || product::is_elsewhere(what) {
+        return None;
+    }
+    let content = words(hit.language, &until_pointing(hit)?, voice);
+    let mut claim = claim(MemoryType::Semantic, "project", content, hit.language, voice);
+    claim.importance = 0.6;
+    claim.confidence = hit.confidence;
+    claim.subject = slot_of(&value, "").attribute;
+    Some(Finding { claim, audience: Audience::Project, since: None })
+}
+
+/// Returns the slot of "what is value", or none where that is nothing to keep.
+fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
+    let slot = slot_of(value, "");
+    let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
+    match (product::attribute(what), slot.attribute.as_deref()) {
+        (Some(noun), Some(known)) if noun == known => Some(slot),
+        // "Our database is hosted on AWS" gives the database no value, and the project no host.
+        (Some(_), Some(_)) => Some(Slot::default()),
+        (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
+            Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
+        }
+        // "The output is meant for Windows" is about the output.
+        (None, Some(_)) => {
+            let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
+            let own = hit.language.subject.is_match(what) || product::is_project(what);
+            // "Maria uses Vim" is no project.
+            let person = how == "uses" && slot.attribute.as_deref().is_some_and(is_personal_tool);
+            let own = own && (!person || hit.language.subject.is_match(what));
+            (own && (!how.is_empty() || first <= 4)).then_some(slot)
+        }
+        (_, None) => {
+            let address = value.starts_with("http") || value.starts_with("localhost") || value.starts_with('`');
+            (placed && address).then(Slot::default)
+        }
+    }
+}
+
+fn is_personal_tool(attribute: &str) -> bool {
+    product::is_personal(attribute) || attribute == "language"
+}
+
+/// Returns the instruction that `hit` gives for good, or none where it is no order or leans on what was said before.
+pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    let language = hit.language;
+    let done = hit.found.name("do")?;
+    let clause = without_chatter(hit.clause, done.start());
+    let step = clause.get(done.start()..done.end().min(clause.len()))?.trim();
+    let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
+    let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
+    // "When a job fails twice, send it to …" says itself what "it" is.
+    let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
+    let carried = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
+    let ordered = match (verb, is_rule(step)) {
+        ("", true) => true,
+        ("", false) => is_order(step),
+        (verb, _) => ORDERS.contains(&verb.to_lowercase().as_str()) && !step.to_lowercase().contains("set to"),
+    };
+    if !ordered || (voice.speaker.is_some() && !about_project) || (!carried && points_away(language, step)) {
+        return None;
+    }
+    let phrases = &language.definition.phrases;
+    let order = without_courtesy(clause);
+    let declared = step.to_lowercase().starts_with("we ");
+    let content = if declared {
+        words(language, clause, voice)
+    } else {
+        fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
+    };
+    let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
+    if away {
+        return None;
+    }
+    let when = hit.found.name("when").map(|when| when.as_str().trim().to_owned());
+    let workflow = when.is_some();
+    let mut claim =
+        claim(MemoryType::Procedural, if workflow { "workflow" } else { "convention" }, content, language, voice);
+    claim.title = title(&order, language, voice);
+    claim.importance = 0.8;
+    claim.confidence = hit.confidence;
+    claim.structured = Some(Structured::Procedure(Procedure {
+        name: claim.title.clone(),
+        description: order.clone(),
+        steps: vec![capitalised(step)],
+        triggers: when.into_iter().collect(),
+        priority: None,
+    }));
+    Some(Finding {
+        claim,
+        audience: if about_project || declared { Audience::Project } else { Audience::User },
+        since: None,
+    })
+}
+
+/// Returns `clause` without the "please" that begins it, with a capital.
+fn without_courtesy(clause: &str) -> String {
+    let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
+    capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
+}
+
+/// Returns `clause` without what is only said about the instruction, such as "it's much faster on my laptop".
+fn without_chatter(clause: &str, from: usize) -> &str {
+    static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)(?:[,:;]|\s[-–—])\s(?:it's|it is|that's|that is|this is|he's|he is|she's|she is|they're|they are|they|because|since|as it|i|i'm|i've|",
+            r"i'd|my|we|we've|we're|thanks|thank you|please[,.:]?$|ok\??$|okay|so that's|otherwise it)\b|，(?:谢谢|因为|这样|不然)",
+        ))
+        .expect("the pattern is a constant")
+    });
+    let end = CHATTER.find_iter(clause).map(|found| found.start()).find(|&at| {
+        let kept = clause.get(from..at).unwrap_or("");
+        kept.split(' ').count() >= 2 || kept.chars().filter(|c| !c.is_ascii()).count() >= 4
+    });
+    clause[..end.unwrap_or(clause.len())].trim_end()
+}
+
+/// Whether `step` says what all things of a kind must be or do, as "PRs need two approvals" does.
+fn is_rule(step: &str) -> bool {
+    let lower = step.to_lowercase();
+    [
+        " must ",
+        " should ",
+        " need ",
+        " needs ",
+        " have to ",
+        " has to ",
+        " may ",
+        " can ",
+        " goes ",
+        " go ",
+        " always ",
+        " never ",
+        " gets ",
+    ]
+    .iter()
+    .any(|verb| lower.contains(verb))
+        && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
+}
+
+/// Verbs that begin an order; "always happy to", "never mind" and "by default, it returns" do not.
+#[rustfmt::skip]
+const ORDERS: &[&str] = &[
+    "accept", "add", "answer", "append", "ask", "assume", "avoid", "backup", "be", "begin", "build", "bump", "call", "check", "cite", "clean",
+    "close", "commit", "confirm", "consult", "convert", "copy", "create", "declare", "define", "delete", "deploy", "describe", "do",
+    "document", "double-check", "embed", "end", "ensure", "escape", "explain", "export", "feed", "fetch", "fix", "follow", "force-push",
+    "format", "generate", "give", "group", "handle", "hardcode", "hard-code", "import", "include", "indent", "inform", "inline", "install",
+    "keep", "label", "leave", "let", "limit", "lint", "list", "log", "make", "mark", "measure", "mention", "merge", "migrate", "mock", "modify",
+    "move", "name", "notify", "omit", "open", "order", "pass", "pin", "ping", "place", "prefer", "prefix", "preserve", "print", "propose",
+    "provide", "publish", "push", "put", "quote", "raise", "read", "rebase", "refer", "regenerate", "release", "remove", "rename", "reply",
+    "report", "respond", "restart", "return", "reuse", "review", "rewrite", "rotate", "round", "run", "save", "send", "separate", "show",
+    "sign", "skip", "sort", "speak", "specify", "split", "squash", "squash-merge", "start", "state", "stick", "stop", "store", "suggest",
+    "summarize", "switch", "tag", "talk", "tell", "test", "throw", "touch", "treat", "trust", "turn", "type", "update", "upgrade", "use",
+    "validate", "verify", "wait", "warn", "wrap", "write", "edit", "change", "address", "deliver", "think", "search", "look", "set", "work",
+    "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "correct", "attach", "benchmark", "profile", "compare", "link",
+];
+
+/// Whether `step` is put as an order.
+fn is_order(step: &str) -> bool {
+    const SOFT: &[&str] = &[
+        "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
+        "ever", "not", "sure",
+    ];
+    if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
+        return true;
+    }
+    let words = step.split(' ').map(|word| word.trim_matches([',', ':']).to_lowercase());
+    let mut words = words.skip_while(|word| SOFT.contains(&word.as_str()) || word == "do" || word == "make");
+    words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
+}
+
+/// Whether an instruction leans on words outside of it: "always do it like this".
+fn points_away(language: &LanguageRules, step: &str) -> bool {
+    let Some(found) = language.pointing(step) else { return false };
+    let last = step[found.end()..].trim_matches(['.', '!', ' ']).is_empty();
+    let early = step[..found.start()].split(' ').count() <= 3;
+    let lower = found.as_str().to_lowercase();
+    let far = ["this", "these", "those", "that's", "here", "above", "below", "following"].contains(&lower.as_str());
+    let own = ["you", "your", "you're", "yours"].contains(&lower.as_str());
+    !own && (early || far || (last && lower == "that"))
+}
+
+/// Returns a note of what somebody asked to remember, in their words.
+pub(super) fn note(
+    language: &'static LanguageRules,
+    rest: &str,
+    voice: &Voice<'_>,
+    confidence: f64,
+) -> Option<Finding> {
+    let rest = rest.trim_end_matches(['.', '!', '。', '！']);
+    let too_short = if rest.is_ascii() { rest.split(' ').count() < 4 } else { rest.chars().count() < 4 };
+    let chatter = voice.speaker.is_some() && !language.about_project.is_match(rest);
+    if too_short
+        || chatter
+        || breaks_off(rest)
+        || language.empty_value.is_match(rest)
+        || language.points(rest)
+        || is_errand(rest)
+    {
+        return None;
+    }
+    let content = words(language, rest, voice);
+    let slot = slot_of(rest, "");
+    let audience = if slot.attribute.is_some() || language.about_project.is_match(rest) {
+        Audience::Project
+    } else {
+        Audience::User
+    };
+    let mut claim = claim(MemoryType::Semantic, "note", content, language, voice);
+    claim.importance = 0.8;
+    claim.confidence = confidence;
+    Some(Finding { claim, audience, since: None })
+}
+
+/// Whether what shall be remembered is only something to be done once.
+fn is_errand(rest: &str) -> bool {
+    let lower = rest.to_lowercase();
+    ["to ", "the milk", "about ", "when ", "how ", "what ", "why ", "me ", "要", "去"]
+        .iter()
+        .any(|start| lower.starts_with(start))
+}
