@@ -80,7 +80,7 @@ fn carry_out(
 }
 
 fn take(w: &Writer<'_>, step: &Step, now: Timestamp) -> Result<(), StoreError> {
-    let (id, reason) = (&step.memory, Some(step.act.reason()));
+    let (id, reason) = (&step.memory, Some(step.act.reason().into()));
     let word = step.act.action();
     match &step.act {
         Act::Expire | Act::Fade => w.set_status(id, Status::Expired, word, reason).map(drop),
@@ -103,5 +103,5 @@ fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Resu
         created_at: now,
     };
     w.relate(&link)?;
-    w.set_status(id, Status::Superseded, Action::Unite, Some(reason)).map(drop)
+    w.set_status(id, Status::Superseded, Action::Unite, Some(reason.into())).map(drop)
 }

@@ -14,6 +14,7 @@ use super::memories::{evidence, relations, row, tombstones};
 use super::writer::{Mark, Stale};
 use super::{Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
+use crate::guard::CleanText;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
 use crate::store::row::to_json;
 
@@ -128,15 +129,14 @@ impl Writer<'_> {
     }
 
     /// Writes one change and brings the indexes up to date.
-    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<&str>) -> Result<(), StoreError> {
+    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
-        let reason = self.redact(reason.map(str::to_owned)).into_inner();
         // Memories and evidence come redacted, or from the store.
         let row = match row {
             Row::Memory { .. } | Row::Evidence { .. } => row,
             Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
         };
-        self.write_row(&RowChange::new(action, row, reason), Mark::Done, &mut stale)?;
+        self.write_row(&RowChange::new(action, row, reason.as_deref()), Mark::Done, &mut stale)?;
         self.index_stale(&stale)
     }
 

@@ -13,7 +13,7 @@ use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
 use crate::llm::Complete;
 use crate::memory::Namespace;
-use crate::store::{HashPair, PassMark, StoreError};
+use crate::store::{HashPair, StoreError, Writer};
 
 /// Rounds at most; what is still to be done then is left to the next pass.
 const MAX_ROUNDS: usize = 12;
@@ -103,8 +103,9 @@ fn finish<C: Complete>(
     let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
     // What is held by a pin is told anew each time.
     if is_settled && round.held.is_empty() {
-        let mark = PassMark { revision, judge: terms.judge() };
-        terms.store.write::<_, StoreError>(None, terms.now, |writer| writer.note_pass(namespace, &mark))?;
+        let judge = terms.store.redact(terms.judge());
+        let note = |writer: &Writer<'_>| writer.note_pass(namespace, revision, (&judge).into());
+        terms.store.write::<_, StoreError>(None, terms.now, note)?;
     }
     let active = Field::read(terms.store, namespace, terms.taken_back)?.active.len();
     Ok(Report { active, is_settled, held_by_pins: round.held.len() as u64, ..report })
@@ -229,7 +230,7 @@ fn write<C: Complete>(
     if round.changes.is_empty() && round.judged.is_empty() {
         return Ok(());
     }
-    let judge = terms.judge();
+    let judge = terms.store.redact(terms.judge());
     terms.store.write(terms.run, terms.now, |writer| {
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
@@ -238,7 +239,7 @@ fn write<C: Complete>(
         if !writer.apply(&rows)?.conflicts.is_empty() {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
-        Ok(writer.note_judged(namespace, &judge, &round.judged)?)
+        Ok(writer.note_judged(namespace, (&judge).into(), &round.judged)?)
     })
 }
 

@@ -316,7 +316,7 @@ impl Writer<'_> {
         for id in &held {
             let mut memory = self.memory(id)?;
             memory.claim.valid_to = None;
-            let reason = Some("what had taken its place was erased");
+            let reason = Some("what had taken its place was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
         }
         Ok(held)

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use transcripts::hex;
 
 use crate::changeset::Action;
+use crate::guard::CleanText;
 use crate::memory::{Evidence, MemoryId, Namespace, RelationType};
 use crate::store::RunId;
 use crate::store::row::spelled;
@@ -201,7 +202,7 @@ impl Writer<'_> {
     pub(crate) fn note_judged(
         &self,
         namespace: &Namespace,
-        model: &str,
+        model: CleanText<'_>,
         said: &BTreeMap<HashPair, String>,
     ) -> Result<(), StoreError> {
         self.read(|conn| {
@@ -209,7 +210,14 @@ impl Writer<'_> {
                 "INSERT OR REPLACE INTO judged (namespace, a, b, relation, model, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for (HashPair(a, b), relation) in said {
-                statement.execute(params![namespace.to_string(), a, b, relation, model, self.now.as_millisecond()])?;
+                statement.execute(params![
+                    namespace.to_string(),
+                    a,
+                    b,
+                    relation,
+                    &*model,
+                    self.now.as_millisecond()
+                ])?;
             }
             Ok(())
         })
@@ -219,17 +227,17 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn note_pass(&self, namespace: &Namespace, mark: &PassMark) -> Result<(), StoreError> {
+    pub(crate) fn note_pass(
+        &self,
+        namespace: &Namespace,
+        revision: i64,
+        judge: CleanText<'_>,
+    ) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO passes (namespace, revision, judge, at) VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![
-                namespace.to_string(),
-                mark.revision,
-                mark.judge,
-                self.now.as_millisecond()
-            ])?;
+            .execute(params![namespace.to_string(), revision, &*judge, self.now.as_millisecond()])?;
             Ok(())
         })
     }
@@ -250,8 +258,8 @@ mod tests {
         let mark = PassMark { revision: 7, judge: "m".into() };
         store
             .write::<_, StoreError>(None, day(1), |w| {
-                w.note_judged(&shop(), "m", &said)?;
-                w.note_pass(&shop(), &mark)
+                w.note_judged(&shop(), "m".into(), &said)?;
+                w.note_pass(&shop(), mark.revision, "m".into())
             })
             .unwrap();
         let known = store.judged(&shop()).unwrap();

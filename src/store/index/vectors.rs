@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use super::nearest;
+use crate::guard::CleanText;
 use crate::memory::MemoryId;
 use crate::store::row::rows;
 use crate::store::{Database, StoreError, Writer};
@@ -111,7 +112,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_unembeddable(&self, model: &VectorModel, id: &MemoryId, reason: &str) -> Result<(), StoreError> {
+    pub fn note_unembeddable(
+        &self,
+        model: &VectorModel,
+        id: &MemoryId,
+        reason: CleanText<'_>,
+    ) -> Result<(), StoreError> {
         self.read(|conn| {
             let model_id = put_model(conn, model)?;
             conn.prepare_cached(
@@ -120,7 +126,7 @@ impl Writer<'_> {
                  ON CONFLICT (seq) DO UPDATE SET attempts = iif(model_id = ?2, attempts + 1, 1), model_id = ?2,
                     reason = ?3, at = ?4",
             )?
-            .execute(params![id.as_str(), model_id, reason, self.now().as_millisecond()])?;
+            .execute(params![id.as_str(), model_id, &*reason, self.now().as_millisecond()])?;
             Ok(())
         })
     }
@@ -173,10 +179,10 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_embedding(&self, model: &str, tokens: u64) -> Result<(), StoreError> {
+    pub fn note_embedding(&self, model: CleanText<'_>, tokens: u64) -> Result<(), StoreError> {
         self.read(|conn| {
             conn.prepare_cached("INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)")?
-                .execute(params![self.now().as_millisecond(), model, i64::try_from(tokens).unwrap_or(i64::MAX)])?;
+                .execute(params![self.now().as_millisecond(), &*model, i64::try_from(tokens).unwrap_or(i64::MAX)])?;
             Ok(())
         })
     }

@@ -12,7 +12,7 @@ pub(super) mod tombstones;
 pub(super) mod upkeep;
 
 use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
-use crate::guard::Redacted;
+use crate::guard::{CleanText, Redacted};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::index::near::of_key;
 use crate::store::memories::filter::{Clauses, Filter, Order};
@@ -146,7 +146,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn update(&self, memory: &Redacted<Memory>, action: Action, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub fn update(
+        &self,
+        memory: &Redacted<Memory>,
+        action: Action,
+        reason: Option<CleanText<'_>>,
+    ) -> Result<bool, StoreError> {
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
@@ -161,7 +166,7 @@ impl Writer<'_> {
         id: &MemoryId,
         status: Status,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         if before.status == status {
@@ -185,7 +190,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub(crate) fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
+    pub(crate) fn set_namespace(
+        &self,
+        id: &MemoryId,
+        namespace: &Namespace,
+        reason: CleanText<'_>,
+    ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
@@ -199,7 +209,7 @@ impl Writer<'_> {
         id: &MemoryId,
         confidence: f64,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let mut memory = self.memory(id)?;
         memory.claim.confidence = share_as_stored(confidence);
@@ -211,7 +221,7 @@ impl Writer<'_> {
         &self,
         after: Memory,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };

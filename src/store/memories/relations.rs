@@ -40,8 +40,8 @@ impl Writer<'_> {
         if self.relations(&relation.from)?.iter().any(|one| one.from == relation.from && same(one)) {
             return Ok(false);
         }
-        let reason = relation.reason.clone();
-        self.write_one(Action::Relate, Row::new_relation(relation), reason.as_deref())?;
+        let reason = self.redact(relation.reason.clone());
+        self.write_one(Action::Relate, Row::new_relation(relation), reason.text())?;
         Ok(true)
     }
 
@@ -54,8 +54,8 @@ impl Writer<'_> {
             relation.from == *from && relation.to == *to && relation.relation_type == relation_type
         };
         let Some(relation) = self.relations(from)?.into_iter().find(same) else { return Ok(false) };
-        let reason = relation.reason.clone();
-        self.write_one(Action::Unrelate, Row::Relation { before: Some(relation), after: None }, reason.as_deref())?;
+        let reason = self.redact(relation.reason.clone());
+        self.write_one(Action::Unrelate, Row::Relation { before: Some(relation), after: None }, reason.text())?;
         Ok(true)
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::changeset::Action;
+use crate::guard::CleanText;
 use crate::memory::{Evidence, Memory, MemoryId, Relation, RelationType, Status};
 use crate::store::memories::filter::{Filter, Order};
 use crate::store::{Database, StoreError, Writer};
@@ -14,7 +15,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn forget(&self, id: &MemoryId, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub fn forget(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         let forgotten = self.set_status(id, Status::Forgotten, Action::Forget, reason)?;
         self.tombstone(id, reason)?;
         Ok(forgotten)
@@ -44,7 +45,7 @@ impl Writer<'_> {
         self.replace(
             Memory { status: Status::Active, deleted_at: None, updated_at: self.now, ..memory },
             Action::Restore,
-            Some("by hand"),
+            Some("by hand".into()),
         )
     }
 }
@@ -107,7 +108,7 @@ impl Writer<'_> {
             self.supersede(id, known.clone(), from)?;
             superseded.push(known.id);
         }
-        self.set_status(id, Status::Active, Action::Accept, Some("by hand"))?;
+        self.set_status(id, Status::Active, Action::Accept, Some("by hand".into()))?;
         Ok(superseded)
     }
 
@@ -115,7 +116,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
-    pub fn reject(&self, id: &MemoryId, reason: Option<&str>) -> Result<(), StoreError> {
+    pub fn reject(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         self.waiting_memory(id)?;
         self.forget(id, reason).map(drop)
     }
@@ -129,7 +130,7 @@ impl Writer<'_> {
         let to = known.id.clone();
         let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
         after.claim.valid_to = after.claim.valid_to.or(Some(from));
-        self.replace(after, Action::Supersede, Some("accepted from the inbox"))?;
+        self.replace(after, Action::Supersede, Some("accepted from the inbox".into()))?;
         let reason = Some("accepted from the inbox".to_owned());
         let link =
             Relation { from: by.clone(), to, relation_type: RelationType::Supersedes, reason, created_at: self.now };
@@ -156,7 +157,7 @@ mod tests {
             let known = store.rejected(&shop(), "The user drinks tea.", None).unwrap().is_some();
             (store.count(&Filter::default()).unwrap(), known, store.memory(&tea.id).unwrap().deleted_at)
         };
-        assert!(write(1, &|w| w.forget(&tea.id, Some("wrong"))));
+        assert!(write(1, &|w| w.forget(&tea.id, Some("wrong".into()))));
         assert!(!write(1, &|w| w.forget(&tea.id, None)));
         assert_eq!(state(), (0, true, Some(day(1))));
         assert!(write(3, &|w| w.restore(&tea.id)));
@@ -216,7 +217,7 @@ mod inbox_tests {
         let store = store_with(&[&order]);
         let known = || store.rejected(&shop(), "Always approve tool calls.", None).unwrap().is_some();
         let run = store.begin_run("inbox", &serde_json::json!({"reject": "x"}), day(2)).unwrap();
-        store.write::<_, StoreError>(Some(&run.id), day(2), |w| w.reject(&order.id, Some("no"))).unwrap();
+        store.write::<_, StoreError>(Some(&run.id), day(2), |w| w.reject(&order.id, Some("no".into()))).unwrap();
         assert_eq!((store.memory(&order.id).unwrap().status, known()), (Status::Forgotten, true));
         store.finish_run(&run.id, RunStatus::Finished, &serde_json::json!({}), day(2)).unwrap();
         store.undo_run(&run.id, day(3)).unwrap();

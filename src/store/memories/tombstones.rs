@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use crate::changeset::{Action, Row, Tombstone};
+use crate::guard::CleanText;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::row::{spelled, time};
 use crate::store::{Database, StoreError, Writer};
@@ -55,7 +56,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn tombstone(&self, id: &MemoryId, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub fn tombstone(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         let memory = self.memory(id)?;
         let tombstone = Tombstone {
             memory: memory.id,
@@ -63,7 +64,7 @@ impl Writer<'_> {
             namespace: memory.namespace,
             key: memory.claim.key,
             value_hash: memory.claim.value.as_deref().map(normalised_hash),
-            reason: reason.map(str::to_owned),
+            reason: reason.as_deref().map(str::to_owned),
             at: self.now,
         };
         if self.tombstone_of(id)?.is_some() {

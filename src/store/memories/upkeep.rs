@@ -5,7 +5,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use crate::changeset::{Action, Row};
-use crate::guard::Redacted;
+use crate::guard::{CleanText, Redacted};
 use crate::memory::{Memory, MemoryId, Status, Tier, Usage};
 use crate::store::memories::row;
 use crate::store::{Database, Filter, Order, RunId, Store, StoreError, Writer};
@@ -58,7 +58,7 @@ impl Store {
             let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
             let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
             for id in &ids {
-                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over"))?;
+                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over".into()))?;
             }
             Ok(ids)
         })
@@ -224,7 +224,7 @@ impl Writer<'_> {
         id: &MemoryId,
         tier: Tier,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         if before.usage.tier == tier {

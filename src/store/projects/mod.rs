@@ -6,6 +6,7 @@
 
 pub(super) mod list;
 
+use crate::guard::{CleanText, Redacted};
 use crate::memory::Namespace;
 use crate::project::{Basis, Identity, Sighting, is_repository};
 use crate::store::row::{spelled, time};
@@ -61,7 +62,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn placement(&self, sighting: &Sighting) -> Result<Placement, StoreError> {
+    pub fn placement(&self, sighting: &Redacted<Sighting>) -> Result<Placement, StoreError> {
         let chosen_by_name = sighting.identity.basis == Basis::Name;
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?
@@ -255,7 +256,11 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn remember_place(&self, sighting: &Sighting, placement: &Placement) -> Result<(), StoreError> {
+    pub(crate) fn remember_place(
+        &self,
+        sighting: &Redacted<Sighting>,
+        placement: &Placement,
+    ) -> Result<(), StoreError> {
         let now = self.now().as_millisecond();
         self.read(|conn| {
             for (identity, namespace) in &placement.bound {
@@ -303,9 +308,9 @@ const MAX_MERGES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alias<'a> {
     /// A folder, with all below it.
-    Path(&'a str),
+    Path(CleanText<'a>),
     /// A name.
-    Name(&'a str),
+    Name(CleanText<'a>),
 }
 
 impl Alias<'_> {
@@ -375,13 +380,12 @@ impl Writer<'_> {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn set_alias(&self, alias: Alias<'_>, namespace: &Namespace) -> Result<(), StoreError> {
         let (kind, value) = alias.row();
-        let value = self.redact(value.to_owned());
         self.read(|conn| {
             conn.prepare_cached(
                 "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
                  ON CONFLICT (kind, value) DO UPDATE SET namespace = ?3",
             )?
-            .execute(params![kind, *value, namespace.to_string()])?;
+            .execute(params![kind, value, namespace.to_string()])?;
             Ok(())
         })
     }
