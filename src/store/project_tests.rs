@@ -1,4 +1,4 @@
-//! Where projects are placed as more and more is known of them.
+//! Tests of the placement of projects as more becomes known of them.
 
 use super::samples::{clean, day, insert, memory_in};
 use super::{Alias, Store, StoreError};

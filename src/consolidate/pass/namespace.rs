@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::around::Around;
-use super::change::PassChange;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Quiet, Swept, sweep};
@@ -11,6 +9,8 @@ use super::{Event, Report, TakenBack, Terms, links, lists, reflect, tasks};
 use crate::changeset::RowChange;
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
+use crate::consolidate::pass::field::Around;
+use crate::consolidate::pass::field::PassChange;
 use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{HashPair, StoreError, Writer};
@@ -39,7 +39,7 @@ impl Round {
     }
 }
 
-/// Does a full pass over exactly this namespace, and tells what it does.
+/// Does a full pass over exactly this namespace, and reports its steps to `watch`.
 ///
 /// # Errors
 /// [`ApplyError::Stale`] if another process writes again and again, [`ApplyError::Store`] if the file cannot be read or
@@ -101,7 +101,7 @@ fn finish<C: Complete>(
 ) -> Result<Report, ApplyError> {
     round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
     let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
-    // What is held by a pin is told anew each time.
+    // Changes that a pin prevents are reported by every pass.
     if is_settled && round.held.is_empty() {
         let judge = terms.store.redact(terms.judge());
         let note = |writer: &Writer<'_>| writer.note_pass(namespace, revision, (&judge).into());
@@ -210,13 +210,13 @@ async fn settle_episodes<C: Complete>(
         round.not_asked += open.len().saturating_sub(calls * reflect::MAX_GROUPS) as u64;
         open.truncate(calls * reflect::MAX_GROUPS);
         if !open.is_empty() {
-            let told = reflect::ask_about(field, &open, terms.guard, model).await;
+            let replies = reflect::ask_about(field, &open, terms.guard, model).await;
             report.asked += open.len() as u64;
-            report.spent += told.spent;
-            round.failed += told.failed;
-            said = told.patterns;
+            report.spent += replies.spent;
+            round.failed += replies.failed;
+            said = replies.patterns;
         }
-        round.judged.extend(reflect::told(&said));
+        round.judged.extend(reflect::judgements(&said));
     }
     round.changes.extend(reflect::reflect(field, &groups, &said, terms.now));
 }

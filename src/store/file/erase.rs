@@ -39,7 +39,7 @@ pub struct Erased {
     pub evidence: usize,
     /// Windows that are gone from the ledger.
     pub windows: usize,
-    /// Replies of models that are gone; all, since a reply does not tell what it is about.
+    /// Replies of models that are gone; all, since a reply does not show what it is about.
     pub replies: usize,
 }
 
@@ -151,7 +151,7 @@ pub enum Scope {
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Where it was read; empty where only memories tell of it.
+    /// Where it was read; empty where only memories refer to it.
     pub origin: String,
     /// Its title.
     pub title: Option<String>,
@@ -163,7 +163,7 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// What was read, and what only evidence tells of.
+/// What was read, and what only evidence refers to.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
     UNION ALL
@@ -235,7 +235,7 @@ fn lies_under(origin: &str, text: &str) -> bool {
     if origin.is_empty() || text.is_empty() {
         return false;
     }
-    // Several conversations of one file are told apart behind a mark.
+    // Several conversations of one file differ in the part behind a mark.
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
@@ -322,7 +322,7 @@ impl Writer<'_> {
         Ok(held)
     }
 
-    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be told.
+    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
@@ -405,7 +405,7 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
 /// Returns what the memory said before it rested on what is gone; `None` if it began with that.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
-        // Nothing tells when it came to rest on it: what it says is taken for its own.
+        // Nothing shows when the evidence was added: what it says is taken for its own.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
         return claim_of(last);
     };
@@ -514,7 +514,7 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
     Ok(())
 }
 
-/// What agents are told at every start, from the files that `text` names.
+/// What agents read at every start, from the files that `text` names.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
     let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;

@@ -1,4 +1,4 @@
-//! What was decided before: about candidates, about pairs of memories, and by whole passes.
+//! Earlier decisions: about candidates, about pairs of memories, and of whole passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -153,7 +153,7 @@ pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<His
 }
 
 impl Database {
-    /// Returns what tells this file from every other; a copy of a file has the same.
+    /// Returns the identity of this file; a copy of a file has the same.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -1,4 +1,4 @@
-//! What a plan takes along of the ledger, so that what it covers counts as done where it is applied.
+//! The part of the ledger that a plan carries, so that what it covers counts as done where it is applied.
 //!
 //! A plan is made on a copy. The conversations that were read there, what was extracted from them and the projects they
 //! belong to are known to the copy alone; they are read from it here, and written into the file with the plan.

@@ -1,6 +1,6 @@
 //! Undoes runs: applies the inverse of exactly their changes, the last first.
 //!
-//! Whoever undoes is told first what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
+//! The caller first asks what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
 //! Else what somebody changed since is left as it is and named, together with what the run linked it to, since half
 //! of a replacement undone would leave both memories recalled, or neither. The windows of the run stay applied: the
 //! next run does not silently do the same again. To redo it, call [`Store::reopen_windows`] and apply.

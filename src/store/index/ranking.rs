@@ -46,7 +46,7 @@ pub struct Ranked {
     pub access_count: u32,
     /// When it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// When what it says was last said, as far as its evidence tells.
+    /// When what it says was last said, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Its type.
     pub memory_type: MemoryType,

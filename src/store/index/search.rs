@@ -90,7 +90,7 @@ impl Database {
         self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
     }
 
-    /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
+    /// Returns the words of `query` in lower case, without those of little weight; all of it where it has no words.
     #[must_use]
     pub fn words_of(&self, query: &str) -> Vec<String> {
         let words = Query::of(query).words;
@@ -321,7 +321,7 @@ impl Scores {
         Ok(best)
     }
 
-    /// Takes the next best out, with those that are as good as the last of them, so that their rows can tell which come
+    /// Takes the next best out, with those that are as good as the last of them, so that their rows can decide which come
     /// first; of very many that are equally good, those of the lowest places.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
@@ -452,7 +452,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// Returns how much a word tells that so many memories hold; one that most hold still tells something, which matters
+    /// Returns the weight of a word that so many memories contain; one that most contain still has some, which matters
     /// in a conversation of two whose every line bears a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));

@@ -185,7 +185,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // The index alone tells what is there several times; most of that is not there at all.
+            // Only the index is read: it finds the hashes that occur several times, and those are few.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
